@@ -1,0 +1,1 @@
+"""Code from kernels: skeletons, loops, printers for LLVM and CUDA, building and running."""

@@ -1,0 +1,184 @@
+"""loops: the small imperative form that skeletons and thunk generators write and every printer reads.
+
+    sweep K1_sweep (n : int, xs : &[float], out : &mut [float], parts : &mut [float]) {
+      ...
+    }
+
+Types are lambda_cu's scalars; arrays are pointers to them. All names of a function are bound once, except that `Var`s
+are assigned by `Set`. Expressions are trees of scalar operators (lambda_cu.ops), `select`, constants, names, and loads.
+
+Invariants (checked by cudagen.loops_check):
+  - every name is bound before use, once per function; only Vars are Set, to their type;
+  - expressions are well typed; indices are int; stores go to writable arrays;
+  - Barrier, Shuffle, Shared and the special names of a CUDA kernel occur only in functions of kind 'cuda'.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nessie.base.source import NOWHERE, Origin
+
+
+# Expressions ------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Const:
+    value: int | float | bool | str
+    type: str
+
+
+@dataclass(frozen=True)
+class Name:
+    """A parameter, a Let or Var, a loop index, or (in 'cuda') blockIdx, blockDim, gridDim, threadIdx: int."""
+    name: str
+
+
+@dataclass(frozen=True)
+class Op:
+    """A row of lambda_cu.ops, or `select` (condition, a, b: both evaluated). `reassociate`: a float + or * whose
+    order the compiler may change, so that a reduction vectorises."""
+    op: str
+    arguments: tuple[Exp, ...]
+    reassociate: bool = False
+
+
+@dataclass(frozen=True)
+class Load:
+    array: str
+    index: Exp
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of kind 'device' with one result."""
+    function: str
+    arguments: tuple[Exp, ...]
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """The value that the lane `offset` lanes up holds in `name` (0xffffffff mask); cuda only."""
+    name: str
+    offset: Exp
+    mode: str = "down"            # 'down', 'up', 'index'
+
+
+Exp = Const | Name | Op | Load | Call | Shuffle
+
+# Statements -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Let:
+    name: str
+    type: str
+    value: Exp
+
+
+@dataclass(frozen=True)
+class Var:
+    """A mutable scalar."""
+    name: str
+    type: str
+    initial: Exp
+
+
+@dataclass(frozen=True)
+class Set:
+    name: str
+    value: Exp
+
+
+@dataclass(frozen=True)
+class Store:
+    array: str
+    index: Exp
+    value: Exp
+
+
+@dataclass(frozen=True)
+class Shared:
+    """An array in a block's shared memory; cuda only. At the top of a body."""
+    name: str
+    type: str
+    size: int
+
+
+@dataclass(frozen=True)
+class For:
+    """for index = low; index < high; index += step (a positive constant or name)"""
+    index: str
+    low: Exp
+    high: Exp
+    body: tuple[Stmt, ...]
+    step: Exp = Const(1, "int")
+
+
+@dataclass(frozen=True)
+class While:
+    condition: Exp
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Exp
+    then: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Atomic:
+    """array[index] = old op value, in one step; op: 'add' 'min' 'max' 'exchange' 'cas' (with `compare`).
+    `result`, if given, is bound to the old value."""
+    op: str
+    array: str
+    index: Exp
+    value: Exp
+    result: str | None = None
+    compare: Exp | None = None
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Memory written before it is seen before what is written after it, on the whole device; cuda only."""
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """All threads of the block; cuda only."""
+
+
+@dataclass(frozen=True)
+class Return:
+    value: Exp | None = None
+
+
+Stmt = Let | Var | Set | Store | Shared | For | While | If | Atomic | Fence | Barrier | Return
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A scalar, or an array where `array`; `writable` arrays alias no other parameter."""
+    name: str
+    type: str
+    array: bool = False
+    writable: bool = False
+
+
+@dataclass(frozen=True)
+class Function:
+    """kind: 'host'   (void) called on the CPU for a range of chunks, or once
+             'cuda'   (void) a __global__ kernel
+             'device' one scalar result of type `result`, callable from both"""
+    name: str
+    kind: str
+    parameters: tuple[Parameter, ...]
+    body: tuple[Stmt, ...]
+    result: str | None = None
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Module:
+    functions: tuple[Function, ...]

@@ -1,0 +1,62 @@
+"""A plan: how one kernel is launched on a target. What skeletons make and targets carry out.
+
+A plan is phases in order. Before a phase its buffers are allocated: sizes are expressions over the kernel's scalar
+parameters and over `cells`, int64 words that earlier phases wrote (a count of survivors, a float's bits). A phase calls
+one function, for all its chunks at once or once:
+
+    chunked   f(first_chunk, last_chunk, arguments)      any number of calls, from any threads, cover 0 .. chunks-1
+    once      f(arguments)
+
+Chunks depend on sizes alone, never on the number of threads, so results have the same bits on 1 and on 64.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nessie.cudagen import loops
+from nessie.lambda_cu import ir
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array of `size` elements of `base`; `fill` if it starts filled with one value."""
+    name: str
+    base: str
+    size: loops.Exp
+    fill: int | float | bool | str | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """`function` is in the module; `arguments` are its parameters after the chunk range: names of the kernel's
+    parameters, of buffers, `cells`, `errors`. `chunks` None: called once."""
+    function: str
+    arguments: tuple[str, ...]
+    chunks: loops.Exp | None
+    buffers: tuple[Buffer, ...] = ()
+    library: bool = False            # `function` is one of the target's own library kernels (sort)
+
+
+@dataclass(frozen=True)
+class ScalarResult:
+    """A scalar that a phase left in cells[slot], as its bits."""
+    slot: int
+    base: str
+
+
+@dataclass(frozen=True)
+class ArrayResult:
+    buffer: str
+
+
+Result = ScalarResult | ArrayResult
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`results` in the order of the kernel's returns; `cells` is the number of cells."""
+    kernel: ir.Kernel
+    functions: tuple[loops.Function, ...]
+    phases: tuple[Phase, ...]
+    results: tuple[Result, ...]
+    cells: int

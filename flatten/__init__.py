@@ -1,0 +1,1 @@
+"""Nested data parallelism to flat lambda_cu."""

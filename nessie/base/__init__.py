@@ -1,0 +1,1 @@
+"""What every stage shares: source places and errors, types, names, values."""

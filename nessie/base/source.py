@@ -1,0 +1,84 @@
+"""Where things are in the source, and how to tell the user what is wrong there."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Source:
+    """A named text: a file, a line typed at the prompt, a test case; or Nessie's own library."""
+    name: str
+    text: str
+    library: bool = False
+
+
+@dataclass(frozen=True)
+class Span:
+    """The characters source.text[start:end]."""
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """1-based."""
+        return self.source.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        """1-based, in characters."""
+        return self.start - self.source.text.rfind("\n", 0, self.start)
+
+    def excerpt(self, label: str = "") -> str:
+        """The line that holds this span, with carets and the label below it."""
+        start = self.source.text.rfind("\n", 0, self.start) + 1
+        line = self.source.text[start:].split("\n", 1)[0]
+        before = self.start - start
+        margin = " " * len(str(self.line))
+        indent = "".join("\t" if c == "\t" else " " for c in line[:before])
+        carets = "^" * max(1, min(self.end - self.start, len(line) - before))
+        return (f"{margin}--> {self.source.name}:{self.line}:{self.column}\n"
+                f"{margin} |\n"
+                f"{self.line} | {line}\n"
+                f"{margin} | {indent}{carets} {label}".rstrip())
+
+
+# Where a node comes from: its own span first, then the calls through which it was inlined,
+# innermost first. Empty for what no source text stands for.
+Origin = tuple[Span, ...]
+NOWHERE: Origin = ()
+
+
+def user_span(origin: Origin) -> Span | None:
+    """Where the user wrote it: the innermost span outside the library."""
+    return next((span for span in origin if not span.source.library), None)
+
+
+class NessieError(Exception):
+    """The user's program or input is wrong. Shows every place that plays a part in it."""
+
+    def __init__(self, message: str, *places: tuple[Span, str], hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.places, self.hint = message, places, hint
+
+    def __str__(self) -> str:
+        parts = [f"error: {self.message}"]
+        parts += [span.excerpt(label) for span, label in self.places]
+        parts += [f"hint: {self.hint}"] if self.hint else []
+        return "\n".join(parts)
+
+
+class Unsupported(NessieError):
+    """The program is right NESL, but asks for what this version or target cannot do."""
+
+
+class UsageError(NessieError):
+    """The command line is wrong (exit status 2)."""
+
+
+class IllFormed(Exception):
+    """A program breaks an invariant of its form."""
+
+
+class InternalError(Exception):
+    """Nessie itself is wrong: a pass broke its promise."""

@@ -1,0 +1,104 @@
+"""NESL's types, as plain immutable data (nesl language, section 4).
+
+    int float bool char     Base
+    [t]                     Seq
+    (t1, t2)                Pair; tuples nest to the right: (a, b, c) is (a, (b, c))
+    t1 -> t2                Fun; nominal: `identity` says which function it is
+    point, table(a, b)      Data: a datatype with one constructor
+    a :: a in number        Var, of a class
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Base:
+    name: str
+
+
+@dataclass(frozen=True)
+class Seq:
+    element: Type
+
+
+@dataclass(frozen=True)
+class Pair:
+    first: Type
+    second: Type
+
+
+@dataclass(frozen=True)
+class Fun:
+    """A function type. Two functions of equal argument and result have different types."""
+    argument: Type
+    result: Type
+    identity: Type
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which function a function value is: its global name, at types, over captured values."""
+    name: str
+    types: tuple[Type, ...] = ()
+    captured: tuple[Type, ...] = ()
+
+
+@dataclass(frozen=True)
+class Data:
+    name: str
+    arguments: tuple[Type, ...] = ()
+
+
+@dataclass(frozen=True)
+class Var:
+    """A type variable, of class any, number, logical, ordinal or scalar."""
+    name: str
+    cls: str = "any"
+
+
+Type = Base | Seq | Pair | Fun | Identity | Data | Var
+
+INT, FLOAT, BOOL, CHAR = Base("int"), Base("float"), Base("bool"), Base("char")
+STRING = Seq(CHAR)
+
+CLASSES: dict[str, tuple[str, ...]] = {
+    "any": (),                                    # every type
+    "number": ("int", "float"),
+    "logical": ("int", "bool"),
+    "ordinal": ("int", "float", "char"),
+    "scalar": ("int", "float", "char", "bool"),
+}
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A type that holds for all types of its variables."""
+    variables: tuple[Var, ...]
+    type: Type
+
+
+def show_type(type_: Type, top: bool = True) -> str:
+    """The type as NESL prints it: tuples without parentheses at the outermost level."""
+    match type_:
+        case Base(name) | Var(name):
+            return name
+        case Seq(element):
+            return f"[{show_type(element, False)}]"
+        case Pair(first, second):
+            items = [show_type(first, False)]
+            while isinstance(second, Pair):
+                items.append(show_type(second.first, False))
+                second = second.second
+            items.append(show_type(second, False))
+            inside = ", ".join(items)
+            return inside if top else f"({inside})"
+        case Fun(argument, result, _):
+            text = f"{show_type(argument, False)} -> {show_type(result, False)}"
+            return text if top else f"({text})"
+        case Data(name, arguments):
+            inside = ", ".join(show_type(a, False) for a in arguments)
+            return f"{name}({inside})" if arguments else name
+        case Identity(name):
+            return name
+    raise TypeError(type_)

@@ -1,0 +1,104 @@
+"""NESL values, in two shapes.
+
+    plain   what the interpreter computes with and tests write down: int, float, bool, a one-character str for
+            char, a 2-tuple for a pair (tuples nest to the right), a list for a sequence; a datatype is Record
+    flat    what compiled programs take and give, NumPy underneath (design: values and shapes): scalars and pairs as
+            above, but a sequence is Flat(length, column), where a column is
+                an array            of scalars: int64, float64, bool_, or int32 code points for char
+                (column, column)    of pairs
+                Nested(offsets, column)   of sequences: offsets int64, from 0 to the length of the column
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nessie.base.types import Base, Pair, Seq, Type
+
+DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(np.bool_),
+          "char": np.dtype(np.int32)}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A datatype's value: its name and what its constructor was applied to."""
+    name: str
+    content: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    offsets: np.ndarray[Any, Any]
+    content: Column
+
+
+Column = Any        # np.ndarray | tuple[Column, Column] | Nested
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    length: int
+    column: Column
+
+
+def flatten_value(value: Any, type_: Type) -> Any:
+    """The flat shape of a plain value of this type (datatypes as their content)."""
+    match type_:
+        case Base(name):
+            return value
+        case Pair(first, second):
+            return flatten_value(value[0], first), flatten_value(value[1], second)
+        case Seq(element):
+            return Flat(len(value), column(value, element))
+    raise TypeError(type_)
+
+
+def column(values: list[Any], type_: Type) -> Column:
+    """The column of the values, all of this type."""
+    match type_:
+        case Base("char"):
+            return np.array([ord(c) for c in values], DTYPES["char"])
+        case Base(name):
+            return np.array(values, DTYPES[name])
+        case Pair(first, second):
+            return column([v[0] for v in values], first), column([v[1] for v in values], second)
+        case Seq(element):
+            offsets = np.zeros(len(values) + 1, np.int64)
+            np.cumsum([len(v) for v in values], out=offsets[1:])
+            return Nested(offsets, column([e for v in values for e in v], element))
+    raise TypeError(type_)
+
+
+def plain_value(value: Any, type_: Type) -> Any:
+    """The plain shape of a flat value."""
+    match type_:
+        case Base("char"):
+            return value if isinstance(value, str) else chr(value)
+        case Base():
+            return value
+        case Pair(first, second):
+            return plain_value(value[0], first), plain_value(value[1], second)
+        case Seq(element):
+            return plain_column(value.column, element, 0, value.length)
+    raise TypeError(type_)
+
+
+def plain_column(values: Column, type_: Type, start: int, end: int) -> list[Any]:
+    """Elements start .. end-1 of a column, as plain values."""
+    match type_:
+        case Base("char"):
+            return [chr(c) for c in values[start:end].tolist()]
+        case Base():
+            return list(values[start:end].tolist())
+        case Pair(first, second):
+            return list(zip(plain_column(values[0], first, start, end), plain_column(values[1], second, start, end)))
+        case Seq(element):
+            offsets = values.offsets[start:end + 1].tolist()
+            return [plain_column(values.content, element, a, b) for a, b in zip(offsets, offsets[1:])]
+    raise TypeError(type_)
+
+
+__all__ = ["Column", "DTYPES", "Flat", "Nested", "Record", "column", "flatten_value", "plain_column",
+           "plain_value"]

@@ -1,0 +1,1 @@
+"""NESL text to monomorphic programs, and the interpreter that defines what they mean."""

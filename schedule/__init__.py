@@ -1,0 +1,1 @@
+"""Which kernels share a launch: dependence graph, integer program, rewrite rules."""
