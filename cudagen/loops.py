@@ -49,13 +49,6 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Call:
-    """A function of kind 'device' with one result."""
-    function: str
-    arguments: tuple[Exp, ...]
-
-
-@dataclass(frozen=True)
 class Shuffle:
     """The value that the lane `offset` lanes up holds in `name` (0xffffffff mask); cuda only."""
     name: str
@@ -63,7 +56,7 @@ class Shuffle:
     mode: str = "down"            # 'down', 'up', 'index'
 
 
-Exp = Const | Name | Op | Load | Call | Shuffle
+Exp = Const | Name | Op | Load | Shuffle
 
 # Statements -------------------------------------------------------------------------------------
 
@@ -140,6 +133,14 @@ class Atomic:
 
 
 @dataclass(frozen=True)
+class Call:
+    """names = function(arguments), a function of kind 'device'. An argument that is an array is its Name."""
+    names: tuple[str, ...]
+    function: str
+    arguments: tuple[Exp, ...]
+
+
+@dataclass(frozen=True)
 class Fence:
     """Memory written before it is seen before what is written after it, on the whole device; cuda only."""
 
@@ -151,10 +152,11 @@ class Barrier:
 
 @dataclass(frozen=True)
 class Return:
-    value: Exp | None = None
+    """Leaves the function, with a value per result."""
+    values: tuple[Exp, ...] = ()
 
 
-Stmt = Let | Var | Set | Store | Shared | For | While | If | Atomic | Fence | Barrier | Return
+Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Fence | Barrier | Return
 
 
 @dataclass(frozen=True)
@@ -170,12 +172,12 @@ class Parameter:
 class Function:
     """kind: 'host'   (void) called on the CPU for a range of chunks, or once
              'cuda'   (void) a __global__ kernel
-             'device' one scalar result of type `result`, callable from both"""
+             'device' has scalar `results`; callable from both"""
     name: str
     kind: str
     parameters: tuple[Parameter, ...]
     body: tuple[Stmt, ...]
-    result: str | None = None
+    results: tuple[str, ...] = ()
     origin: Origin = field(default=NOWHERE, compare=False)
 
 
