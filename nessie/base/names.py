@@ -1,0 +1,39 @@
+"""One supply of fresh names: x, then x_1, x_2, ..."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+NUMBERED = re.compile(r"(.*?)_[0-9]+\Z", re.DOTALL)
+
+
+def stem(name: str) -> str:
+    """The name without the number that a supply gave it."""
+    found = NUMBERED.match(name)
+    return found.group(1) or name if found else name
+
+
+class Names:
+    """Gives names that differ from all it was told of and all it gave."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+        self.next: dict[str, int] = {}
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Never give these."""
+        self.taken.update(names)
+
+    def fresh(self, wish: str) -> str:
+        """`wish` itself if it is free, else its stem with the next number."""
+        if wish not in self.taken:
+            self.taken.add(wish)
+            return wish
+        base = stem(wish)
+        number = self.next.get(base, 1)
+        while f"{base}_{number}" in self.taken:
+            number += 1
+        self.next[base] = number + 1
+        name = f"{base}_{number}"
+        self.taken.add(name)
+        return name
