@@ -1,16 +1,25 @@
 """loops: the small imperative form that skeletons and thunk generators write and every printer reads.
 
-    sweep K1_sweep (n : int, xs : &[float], out : &mut [float], parts : &mut [float]) {
-      ...
+    host K1_sweep(int first_chunk, int last_chunk, int n, float[] xs, writable float[] parts) {
+      for (c = first_chunk; c < last_chunk; c += 1) {
+        var float sum = 0.0;
+        for (i = c * 4096; i < min(n, (c + 1) * 4096); i += 1) {
+          float x = xs[i];
+          sum = sum +~ x * x;
+        }
+        parts[c] = sum;
+      }
     }
 
 Types are lambda_cu's scalars; arrays are pointers to them. All names of a function are bound once, except that `Var`s
 are assigned by `Set`. Expressions are trees of scalar operators (lambda_cu.ops), `select`, constants, names, and loads.
+cudagen.loops_text prints and reads the text, cudagen.loops_interpreter runs it.
 
 Invariants (checked by cudagen.loops_check):
   - every name is bound before use, once per function; only Vars are Set, to their type;
-  - expressions are well typed; indices are int; stores go to writable arrays;
-  - Barrier, Shuffle, Shared and the special names of a CUDA kernel occur only in functions of kind 'cuda'.
+  - expressions are well typed; indices are int; stores go to writable arrays; only float + and * reassociate;
+  - Barrier, Fence, Shuffle, Shared and the special names of a CUDA kernel occur only in functions of kind 'cuda';
+  - a function with results ends every path in Return, and nothing follows a Return.
 """
 from __future__ import annotations
 
@@ -44,8 +53,10 @@ class Op:
 
 @dataclass(frozen=True)
 class Load:
+    """`volatile`: others write there meanwhile (the interrupt word, a neighbour's flag), so memory is read each time."""
     array: str
     index: Exp
+    volatile: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class For:
-    """for index = low; index < high; index += step (a positive constant or name)"""
+    """for index = low; index < high; index += step (a positive constant or name); bounds are evaluated once."""
     index: str
     low: Exp
     high: Exp
@@ -123,7 +134,7 @@ class If:
 @dataclass(frozen=True)
 class Atomic:
     """array[index] = old op value, in one step; op: 'add' 'min' 'max' 'exchange' 'cas' (with `compare`).
-    `result`, if given, is bound to the old value."""
+    `result`, if given, is bound to the old value. int arrays; 'add' and 'exchange' on float too."""
     op: str
     array: str
     index: Exp
@@ -159,6 +170,9 @@ class Return:
 Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Fence | Barrier | Return
 
 
+CHUNK_RANGE = ("first_chunk", "last_chunk")          # from the first to before the last
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A scalar, or an array where `array`; `writable` arrays alias no other parameter."""
@@ -170,7 +184,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """kind: 'host'   (void) called on the CPU for a range of chunks, or once
+    """kind: 'host'   (void) called on the CPU, once; or, if its first parameters are the ints of CHUNK_RANGE, in any
+                      number of calls that together cover the chunks
              'cuda'   (void) a __global__ kernel
              'device' has scalar `results`; callable from both"""
     name: str
