@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NUMBER, ORDINAL, SCALAR, LOGICAL = ("int", "float"), ("int", "float", "char"), ("int", "float", "bool", "char"), ("int", "bool")
+NUMBER, ORDINAL, LOGICAL = ("int", "float"), ("int", "float", "char"), ("int", "bool")
+SCALAR = ("int", "float", "bool", "char")
 
 
 @dataclass(frozen=True)

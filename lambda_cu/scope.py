@@ -1,0 +1,231 @@
+"""Which names, arrays and failures a piece of lambda_cu has. Names come in the order of their first use."""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+
+from nessie.lambda_cu import ir
+
+# Expressions ------------------------------------------------------------------------------------
+
+
+def children(exp: ir.Exp) -> tuple[ir.Exp, ...]:
+    """The direct parts, in order of evaluation."""
+    match exp:
+        case ir.Op(_, arguments) | ir.CallScalar(_, arguments):
+            return arguments
+        case ir.Read(_, index):
+            return (index,)
+        case ir.If(condition, then, orelse):
+            return (condition, then, orelse)
+        case ir.Let(_, value, body):
+            return (value, body)
+        case ir.Tuple(items):
+            return items
+    return ()
+
+
+def map_children(exp: ir.Exp, change: Callable[[ir.Exp], ir.Exp]) -> ir.Exp:
+    """The expression with each direct part changed; the same object where nothing changes."""
+    parts = children(exp)
+    changed = tuple(map(change, parts))
+    return exp if all(a is b for a, b in zip(parts, changed, strict=True)) else with_children(exp, changed)
+
+
+def with_children(exp: ir.Exp, parts: tuple[ir.Exp, ...]) -> ir.Exp:
+    """The expression with these direct parts."""
+    match exp:
+        case ir.Op(op, _):
+            return ir.Op(op, parts)
+        case ir.CallScalar(function, _):
+            return ir.CallScalar(function, parts)
+        case ir.Read(array, _):
+            return ir.Read(array, parts[0])
+        case ir.If():
+            return ir.If(*parts)
+        case ir.Let(names, _, _):
+            return ir.Let(names, *parts)
+        case ir.Tuple():
+            return ir.Tuple(parts)
+    return exp
+
+
+def subexpressions(exp: ir.Exp) -> Iterator[ir.Exp]:
+    """The expression and all its parts, each before its own, left to right."""
+    stack = [exp]
+    while stack:
+        exp = stack.pop()
+        yield exp
+        stack.extend(reversed(children(exp)))
+
+
+def free_names(exp: ir.Exp) -> tuple[str, ...]:
+    """The scalars and arrays that the expression mentions and does not bind."""
+    found: dict[str, None] = {}
+    bound: dict[str, int] = {}              # how many lets around bind the name
+
+    def visit(exp: ir.Exp) -> None:
+        match exp:
+            case ir.Var(name) | ir.Read(name, _) if not bound.get(name):
+                found[name] = None
+        if isinstance(exp, ir.Let):
+            visit(exp.value)
+            for name in exp.names:
+                bound[name] = bound.get(name, 0) + 1
+            visit(exp.body)
+            for name in exp.names:
+                bound[name] -= 1
+        else:
+            for part in children(exp):
+                visit(part)
+
+    visit(exp)
+    return tuple(found)
+
+
+def bound_names(exp: ir.Exp) -> tuple[str, ...]:
+    """The names that lets inside the expression bind."""
+    return tuple(dict.fromkeys(name for e in subexpressions(exp) if isinstance(e, ir.Let) for name in e.names))
+
+
+def reads(exp: ir.Exp) -> tuple[ir.Read, ...]:
+    """All reads of arrays, outer before inner."""
+    return tuple(e for e in subexpressions(exp) if isinstance(e, ir.Read))
+
+
+def arrays_read(exp: ir.Exp) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(read.array for read in reads(exp)))
+
+
+def can_fail(exp: ir.Exp, failing: Collection[str] | None = None) -> bool:
+    """May evaluation record an error? `failing` are the scalar functions that may (failing_functions);
+    without it, every call is taken to be one."""
+    return any(isinstance(e, ir.Fail) or (isinstance(e, ir.CallScalar) and (failing is None or e.function in failing))
+               for e in subexpressions(exp))
+
+
+def failing_functions(functions: Iterable[ir.ScalarFunction]) -> frozenset[str]:
+    """The scalar functions that may fail, in their own code or in what they call; recursion may go too deep."""
+    bodies = {function.name: function.body for function in functions}
+    calls = {name: {e.function for e in subexpressions(body) if isinstance(e, ir.CallScalar)}
+             for name, body in bodies.items()}
+    failing = {name for name, body in bodies.items() if can_fail(body, ()) or name in reachable(calls, calls[name])}
+    while more := {name for name in bodies if name not in failing and calls[name] & failing}:
+        failing |= more
+    return frozenset(failing)
+
+
+def reachable(edges: dict[str, set[str]], start: Iterable[str]) -> set[str]:
+    """The nodes that these and their successors are."""
+    seen: set[str] = set()
+    stack = list(start)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(edges.get(node, ()))
+    return seen
+
+
+# Thunks, spaces, SOACs --------------------------------------------------------------------------
+
+
+def thunk(params: tuple[str, ...], body: ir.Exp) -> ir.Thunk:
+    """The thunk, `using` exactly what its body needs."""
+    return ir.Thunk(params, body, tuple(name for name in free_names(body) if name not in params))
+
+
+def thunks(soac: ir.Soac) -> tuple[ir.Thunk, ...]:
+    """All thunks, operators too, in the order of their text."""
+    match soac:
+        case ir.Map(f, _) | ir.Once(f) | ir.Order(f, _, _):
+            return (f,)
+        case ir.Reduce(f, _, operator, _) | ir.Scan(f, _, operator, _, _):
+            return (f, operator)
+        case ir.Filter(value, predicate, _) | ir.Partition(value, predicate, _):
+            return (value, predicate)
+        case ir.Permute(value, index, _, _, _, _):
+            return (value, index)
+    raise TypeError(soac)
+
+
+def map_thunks(soac: ir.Soac, change: Callable[[ir.Thunk], ir.Thunk]) -> ir.Soac:
+    """The SOAC with every thunk changed."""
+    match soac:
+        case ir.Map(f, _) | ir.Once(f) | ir.Order(f, _, _):
+            return replace(soac, thunk=change(f))
+        case ir.Reduce(f, _, operator, _) | ir.Scan(f, _, operator, _, _):
+            return replace(soac, thunk=change(f), operator=change(operator))
+        case ir.Filter(value, predicate, _) | ir.Partition(value, predicate, _):
+            return replace(soac, value=change(value), predicate=change(predicate))
+        case ir.Permute(value, index, _, _, _, _):
+            return replace(soac, value=change(value), index=change(index))
+    raise TypeError(soac)
+
+
+def space_of(soac: ir.Soac) -> ir.Space | None:
+    """What the SOAC walks; None for ONCE."""
+    return None if isinstance(soac, ir.Once) else soac.space
+
+
+def space_names(space: ir.Space | None) -> tuple[str, ...]:
+    """The sizes and offsets that the space names."""
+    match space:
+        case ir.Flat(size):
+            sizes: tuple[ir.Size, ...] = (size,)
+        case ir.Uniform(segments, length, total):
+            sizes = (segments, length, total)
+        case ir.Affine(segments, slope, offset, total):
+            sizes = (segments, slope, offset, total)
+        case ir.Irregular(segments, offsets, total):
+            sizes = (segments, offsets, total)
+        case _:
+            sizes = ()
+    return tuple(dict.fromkeys(size for size in sizes if isinstance(size, str)))
+
+
+def soac_names(soac: ir.Soac) -> tuple[str, ...]:
+    """All names of the kernel that the SOAC mentions."""
+    names = [name for f in thunks(soac) for name in f.using]
+    if isinstance(soac, ir.Reduce | ir.Scan):
+        names += [name for exp in soac.identity for name in free_names(exp)]
+    names += space_names(space_of(soac))
+    if isinstance(soac, ir.Permute) and isinstance(soac.size, str):
+        names.append(soac.size)
+    return tuple(dict.fromkeys(names))
+
+
+def soac_can_fail(soac: ir.Soac, failing: Collection[str] | None = None) -> bool:
+    identity = soac.identity if isinstance(soac, ir.Reduce | ir.Scan) else ()
+    return any(can_fail(exp, failing) for exp in (*(f.body for f in thunks(soac)), *identity))
+
+
+def type_names(type_: ir.Type) -> tuple[str, ...]:
+    """The size that the type names, if any."""
+    return (type_.size,) if isinstance(type_, ir.Array) and isinstance(type_.size, str) else ()
+
+
+# Host level -------------------------------------------------------------------------------------
+
+
+def atom_names(atoms: Iterable[ir.Atom]) -> tuple[str, ...]:
+    return tuple(atom.name for atom in atoms if isinstance(atom, ir.Var))
+
+
+def results(statement: ir.Statement) -> tuple[ir.Param, ...]:
+    """What the statement binds for those after it."""
+    match statement:
+        case ir.Run(params, _, _) | ir.Call(params, _, _) | ir.Branch(params, _, _, _):
+            return params
+        case ir.HostLet(result, _) | ir.Data(result, _):
+            return (result,)
+    raise TypeError(statement)
+
+
+def statements(block: ir.Block) -> Iterator[ir.Statement]:
+    """All statements, those of inner blocks after the branch that holds them."""
+    for statement in block.statements:
+        yield statement
+        if isinstance(statement, ir.Branch):
+            yield from statements(statement.then)
+            yield from statements(statement.orelse)
