@@ -221,7 +221,8 @@ class Partition:
 @dataclass(frozen=True)
 class Permute:
     """Result arrays of `size` elements: result[index(i)] = value(i), `default` where nothing is written. An
-    index of -1 writes nothing. mode 'distinct': no index twice (promised); 'last': the last i wins; 'max': the greatest value wins."""
+    index of -1 writes nothing. mode 'distinct': no index twice (promised); 'last': the last i wins; 'max': the
+    greatest value wins."""
     value: Thunk
     index: Thunk
     space: Space

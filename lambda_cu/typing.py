@@ -1,0 +1,292 @@
+"""Types of lambda_cu: of expressions, given what the names in scope are, and of what a binding binds.
+
+An expression has a tuple of scalar types, of one item unless it is a tuple. What has no type raises IllFormed.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nessie.base.source import IllFormed
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.ops import OPS, result_type
+
+Types = tuple[str, ...]
+
+SCALARS = ("int", "float", "bool", "char")
+PYTHON: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "char": (str,)}
+
+
+@dataclass
+class Scope:
+    """The types of the names in scope, and the program's scalar functions by name."""
+    names: dict[str, ir.Type] = field(default_factory=dict)
+    functions: Mapping[str, ir.ScalarFunction] = field(default_factory=dict)
+
+    def with_names(self, names: Mapping[str, ir.Type]) -> Scope:
+        return Scope({**self.names, **names}, self.functions)
+
+
+def functions_of(program: ir.Program) -> dict[str, ir.ScalarFunction]:
+    return {function.name: function for function in program.scalar_functions}
+
+
+# Expressions ------------------------------------------------------------------------------------
+
+
+def type_of(exp: ir.Exp, scope: Scope) -> Types:
+    """The types of the expression's components."""
+    match exp:
+        case ir.Const(_, name):
+            check_constant(exp)
+            return (name,)
+        case ir.Var(name):
+            return (scalar_named(name, scope),)
+        case ir.Op(op, arguments):
+            return (operator_type(op, tuple(scalar_type(argument, scope) for argument in arguments)),)
+        case ir.Read(array, index):
+            require(scalar_type(index, scope) == "int", f"the index of {array} is not an int")
+            return (array_named(array, scope).base,)
+        case ir.If():
+            return if_types(exp, scope)
+        case ir.Let():
+            return let_types(exp, scope)
+        case ir.Tuple(items):
+            return tuple(scalar_type(item, scope) for item in items)
+        case ir.Fail(_, name):
+            require(name in SCALARS, f"{name} is no scalar type")
+            return (name,)
+        case ir.CallScalar(function, arguments):
+            return call_types(function, tuple(scalar_type(argument, scope) for argument in arguments), scope)
+    raise IllFormed(f"{type(exp).__name__} is no expression")
+
+
+def scalar_type(exp: ir.Exp, scope: Scope) -> str:
+    """The type of an expression that must be a single scalar."""
+    types = type_of(exp, scope)
+    require(len(types) == 1, "a tuple stands where a scalar is needed")
+    return types[0]
+
+
+def if_types(exp: ir.If, scope: Scope) -> Types:
+    require(scalar_type(exp.condition, scope) == "bool", "the condition of an if is not a bool")
+    then, orelse = type_of(exp.then, scope), type_of(exp.orelse, scope)
+    require(then == orelse, f"the branches of an if have the types {shown(then)} and {shown(orelse)}")
+    return then
+
+
+def let_types(exp: ir.Let, scope: Scope) -> Types:
+    """The scope is changed for the body and then restored, so that long chains of lets take linear time."""
+    types = type_of(exp.value, scope)
+    require(len(types) == len(exp.names), f"let ({', '.join(exp.names)}) binds a value of {len(types)} components")
+    outer = {name: scope.names.get(name) for name in exp.names}
+    scope.names.update((name, type_) for name, type_ in zip(exp.names, types, strict=True) if name != "_")
+    result = type_of(exp.body, scope)
+    for name, type_or_none in outer.items():
+        if type_or_none is None:
+            scope.names.pop(name, None)
+        else:
+            scope.names[name] = type_or_none
+    return result
+
+
+def call_types(name: str, arguments: Types, scope: Scope) -> Types:
+    function = scope.functions.get(name)
+    if function is None:
+        raise IllFormed(f"{name} is no scalar function of the program")
+    expected = tuple(str(param.type) for param in function.params)
+    require(arguments == expected, f"{name} takes {shown(expected)}, but gets {shown(arguments)}")
+    return function.results
+
+
+def operator_type(op: str, arguments: Types) -> str:
+    result = result_type(op, arguments)
+    if result is None:
+        require(op in OPS, f"{op} is no operator")
+        raise IllFormed(f"the operator {op} does not apply to {shown(arguments)}")
+    return result
+
+
+def check_constant(exp: ir.Const) -> None:
+    good = exp.type in SCALARS and type(exp.value) in PYTHON[exp.type]
+    require(good, f"{exp.value!r} is no constant of the type {exp.type}")
+    if exp.type == "char":
+        require(len(str(exp.value)) == 1, f"{exp.value!r} is not one character")
+    if isinstance(exp.value, int):
+        require(-2 ** 63 <= exp.value < 2 ** 63, f"{exp.value} is outside the ints")
+
+
+def scalar_named(name: str, scope: Scope) -> str:
+    type_ = scope.names.get(name)
+    if type_ is None:
+        raise IllFormed(f"{name} is not in scope")
+    if isinstance(type_, ir.Array):
+        raise IllFormed(f"{name} is an array, not a scalar")
+    return type_
+
+
+def array_named(name: str, scope: Scope) -> ir.Array:
+    type_ = scope.names.get(name)
+    if type_ is None:
+        raise IllFormed(f"{name} is not in scope")
+    if not isinstance(type_, ir.Array):
+        raise IllFormed(f"{name} is a scalar, not an array")
+    return type_
+
+
+# Spaces -----------------------------------------------------------------------------------------
+
+
+def elements(space: ir.Space) -> ir.Size:
+    """How many indices the space has."""
+    return space.size if isinstance(space, ir.Flat) else space.total
+
+
+def index_count(space: ir.Space) -> int:
+    """How many parameters a thunk over the space has."""
+    return 1 if isinstance(space, ir.Flat) else 3
+
+
+def check_space(space: ir.Space, scope: Scope) -> None:
+    """Every size is an int in scope; offsets are ints, one more than the segments."""
+    match space:
+        case ir.Flat(size):
+            sizes: tuple[ir.Size, ...] = (size,)
+        case ir.Uniform(segments, length, total):
+            sizes = (segments, length, total)
+        case ir.Affine(segments, slope, offset, total):
+            sizes = (segments, slope, total)
+            check_scalar_size(offset, scope)
+            require(not isinstance(slope, int) or slope >= 1, "the slope of an affine space is at least 1")
+        case ir.Irregular(segments, offsets, total):
+            sizes = (segments, total)
+            require(array_named(offsets, scope) == ir.Array("int", segments, 1),
+                    f"{offsets} is not [int; {segments}+1], the offsets of {segments} segments")
+        case _:
+            raise IllFormed(f"{space!r} is no space")
+    for size in sizes:
+        check_size(size, scope)
+
+
+def check_size(size: ir.Size, scope: Scope) -> None:
+    check_scalar_size(size, scope)
+    require(not isinstance(size, int) or size >= 0, f"the size {size} is negative")
+
+
+def check_scalar_size(size: ir.Size, scope: Scope) -> None:
+    if isinstance(size, str):
+        require(scalar_named(size, scope) == "int", f"the size {size} is not an int")
+
+
+# SOACs ------------------------------------------------------------------------------------------
+
+
+def thunk_types(thunk: ir.Thunk, params: Types, scope: Scope) -> Types:
+    """The types of the thunk's results, its parameters having these types."""
+    require(len(thunk.params) == len(params),
+            f"a thunk has the parameters ({', '.join(thunk.params)}), but {len(params)} are needed")
+    inner = {name: scope.names[name] for name in thunk.using if name in scope.names}
+    inner.update(zip(thunk.params, params, strict=True))
+    return type_of(thunk.body, Scope(inner, scope.functions))
+
+
+def index_thunk_types(thunk: ir.Thunk, space: ir.Space, scope: Scope) -> Types:
+    return thunk_types(thunk, ("int",) * index_count(space), scope)
+
+
+def monoid_types(soac: ir.Reduce | ir.Scan, scope: Scope) -> Types:
+    """The carrier of a REDUCE or SCAN: thunk, identity and operator agree about it."""
+    types = index_thunk_types(soac.thunk, soac.space, scope)
+    identity = tuple(scalar_type(exp, scope) for exp in soac.identity)
+    require(identity == types, f"the thunk gives {shown(types)}, but the identity is {shown(identity)}")
+    operator = thunk_types(soac.operator, types + types, scope)
+    require(operator == types, f"the operator takes {shown(types)} twice, but gives {shown(operator)}")
+    return types
+
+
+def predicate_type(thunk: ir.Thunk, space: ir.Space, scope: Scope) -> None:
+    require(index_thunk_types(thunk, space, scope) == ("bool",), "a predicate does not give a bool")
+
+
+def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
+    """The types of what the binding binds, in order. Arrays of a FILTER have the bound count as size."""
+    soac, names = bind.soac, bind.names
+    if not isinstance(soac, ir.Once):
+        check_space(soac.space, scope)
+    match soac:
+        case ir.Map(thunk, space):
+            return arrays(index_thunk_types(thunk, space, scope), elements(space))
+        case ir.Reduce(space=ir.Flat()):
+            return monoid_types(soac, scope)
+        case ir.Reduce(space=space):
+            return arrays(monoid_types(soac, scope), segments(space))
+        case ir.Scan(_, _, _, space, total):
+            require(not total or isinstance(space, ir.Flat), "only a flat SCAN has its total at the end")
+            return arrays(monoid_types(soac, scope), elements(space), int(total))
+        case ir.Filter(value, predicate, space):
+            predicate_type(predicate, space, scope)
+            survivors = arrays(index_thunk_types(value, space, scope), count_name(names, 0))
+            return ("int", *survivors, *offsets_type(space))
+        case ir.Partition(value, predicate, space):
+            predicate_type(predicate, space, scope)
+            types = index_thunk_types(value, space, scope)
+            return ("int", "int", *arrays(types, count_name(names, 0)), *arrays(types, count_name(names, 1)),
+                    ir.Array("int", elements(space)))
+        case ir.Permute():
+            return permute_types(soac, scope)
+        case ir.Once(thunk):
+            return thunk_types(thunk, (), scope)
+        case ir.Order(thunk, space, _):
+            require(len(index_thunk_types(thunk, space, scope)) == 1, "ORDER has one key")
+            return (ir.Array("int", elements(space)),)
+    raise IllFormed(f"{type(soac).__name__} is no SOAC")
+
+
+def permute_types(soac: ir.Permute, scope: Scope) -> tuple[ir.Type, ...]:
+    types = index_thunk_types(soac.value, soac.space, scope)
+    require(index_thunk_types(soac.index, soac.space, scope) == ("int",), "the index of a PERMUTE is not an int")
+    default = tuple(scalar_type(constant, scope) for constant in soac.default)
+    require(default == types, f"PERMUTE writes {shown(types)}, but its default is {shown(default)}")
+    require(soac.mode in ("distinct", "last", "max"), f"{soac.mode} is no mode of PERMUTE")
+    require(soac.mode != "max" or len(types) == 1, "the greatest of tuples is not defined")
+    check_size(soac.size, scope)
+    return arrays(types, soac.size)
+
+
+def segments(space: ir.Space) -> ir.Size:
+    if isinstance(space, ir.Flat):
+        raise IllFormed("a flat space has no segments")
+    return space.segments
+
+
+def offsets_type(space: ir.Space) -> tuple[ir.Array, ...]:
+    """The survivors' offsets that a segmented FILTER gives too."""
+    return () if isinstance(space, ir.Flat) else (ir.Array("int", space.segments, 1),)
+
+
+def count_name(names: tuple[str, ...], at: int) -> str:
+    return names[at] if at < len(names) else "_"
+
+
+def arrays(types: Types, size: ir.Size, plus: int = 0) -> tuple[ir.Array, ...]:
+    return tuple(ir.Array(base, size, plus) for base in types)
+
+
+# Messages ---------------------------------------------------------------------------------------
+
+
+def require(condition: bool, message: str) -> None:
+    if not condition:
+        raise IllFormed(message)
+
+
+def shown(types: tuple[ir.Type, ...]) -> str:
+    inside = ", ".join(map(show_type, types))
+    return inside if len(types) == 1 else f"({inside})"
+
+
+def show_type(type_: ir.Type) -> str:
+    """int, [float; n], [int; n+1]."""
+    if isinstance(type_, ir.Array):
+        return f"[{type_.base}; {type_.size}{'+1' if type_.plus else ''}]"
+    return type_
