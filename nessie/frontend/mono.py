@@ -8,7 +8,7 @@ Invariants (checked by frontend.mono_check after every pass):
     takes functions has one copy per function it was called with;
   - every binder (let, generator, parameter) is a single name, bound once in the whole program;
     patterns have become First and Second;
-  - primitives are rows of lambda_cu.ops (scalar) or of SEQUENCE below, at the given types;
+  - primitives are rows of lambda_cu.ops (scalar), or of SEQUENCE or SPECIAL below, at the given types;
   - calls name functions of this program, one argument per parameter.
 """
 from __future__ import annotations
@@ -59,7 +59,7 @@ class If:
 
 @dataclass(frozen=True)
 class Prim:
-    """A primitive applied: a scalar operator or a sequence function of SEQUENCE."""
+    """A primitive applied: a scalar operator, or a row of SEQUENCE or SPECIAL."""
     name: str
     arguments: tuple[Exp, ...]
     type: Type
@@ -169,4 +169,15 @@ SEQUENCE: dict[str, str] = {
     "subseq": "([a], int, int) -> [a]        start, end; checked: 0 <= start <= end <= #v",
     "order": "[a] -> [int] :: ordinal        stable ascending: v -> order(v) is sorted; NaN last",
     "order_down": "[a] -> [int] :: ordinal   stable descending",
+}
+
+# Primitives whose order of evaluation counts; no pass drops, repeats or reorders them.
+SPECIAL: dict[str, str] = {
+    "check": "(bool, [char], a) -> a         the third; where the first fails, the error named by the second, a String,"
+             " and the third is not computed",
+    "error": "[char] -> a                    ends the run with the message",
+    "print_char": "char -> bool              prints; t",
+    "print_string": "[char] -> bool          prints; t",
+    "rand": "a -> a :: number                draws from 0 up to but not including the argument; checked: > 0",
+    "rand_seed": "int -> bool                seeds the draws; t",
 }

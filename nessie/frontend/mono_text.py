@@ -1,0 +1,157 @@
+"""mono as text, and back: parse(show(program)) == program, but for origins.
+
+    function norm (xs : [float]) : [float] =
+      let s : float = `reduce_+`(xs) in
+      {x / s : x : float in xs}
+    entry norm
+
+As NESL, with types on binders and one operator per pair of parentheses. A primitive whose type its arguments do
+not tell has it beside it: (error("no root") : float).
+"""
+from __future__ import annotations
+
+import math
+
+from nessie.base.layout import LINE, SOFT, Doc, Group, Nest, join, render
+from nessie.base.tokens import show_char, show_name, show_string
+from nessie.base.types import BOOL, CHAR, Seq, Type, show_type
+from nessie.frontend import mono
+from nessie.frontend.mono import Exp
+from nessie.frontend.mono_parser import INFIX, KEYWORDS, parse
+from nessie.frontend.mono_typing import primitive_type, type_of
+
+
+
+def show(program: mono.Program) -> str:
+    return "\n\n".join([*map(show_function, program.functions), f"entry {name(program.entry)}"]) + "\n"
+
+
+def show_function(function: mono.Function) -> str:
+    parameters = ", ".join(f"{name(p.name)} : {show_type(p.type, False)}" for p in function.parameters)
+    return render((f"function {name(function.name)} ({parameters}) : {show_type(function.result, False)} =",
+                   Nest((LINE, exp_doc(function.body)))))
+
+
+def show_exp(exp: Exp) -> str:
+    return render(exp_doc(exp))
+
+
+def name(text: str) -> str:
+    return show_name(text, KEYWORDS)
+
+
+def exp_doc(exp: Exp) -> Doc:
+    match exp:
+        case mono.Let():
+            return Group(let_doc(exp))
+        case mono.If():
+            return Group(if_doc(exp))
+        case mono.Prim(operator, (left, right)) if operator in INFIX and determined(exp):
+            return Group((operand_doc(left), f" {operator}", Nest((LINE, operand_doc(right)))))
+    return atom_doc(exp)
+
+
+def operand_doc(exp: Exp) -> Doc:
+    """In parentheses where it would run on into what stands beside it."""
+    doc = exp_doc(exp)
+    match exp:
+        case mono.Let() | mono.If():
+            return ("(", Nest(doc, 1), ")")
+        case mono.Prim(operator, (_, _)) if operator in INFIX and determined(exp):
+            return ("(", Nest(doc, 1), ")")
+    return doc
+
+
+def atom_doc(exp: Exp) -> Doc:
+    match exp:
+        case mono.Const(value, type_):
+            return show_constant(value, type_)
+        case mono.String(text):
+            return show_string(text)
+        case mono.Var(variable):
+            return name(variable)
+        case mono.Prim() if not determined(exp):
+            return Group(("(", application(exp.name, exp.arguments), f" : {show_type(exp.type, False)})"))
+        case mono.Prim(function, arguments) | mono.Call(function, arguments):
+            return application(function, arguments)
+        case mono.Pair():
+            return listed("(", pair_items(exp), ")")
+        case mono.First(pair):
+            return ("first", listed("(", (pair,), ")"))
+        case mono.Second(pair):
+            return ("second", listed("(", (pair,), ")"))
+        case mono.Literal((), Seq(element)):
+            return f"[] {show_type(element, False)}"
+        case mono.Literal(elements):
+            return listed("[", elements, "]")
+        case mono.Each():
+            return Group(each_doc(exp))
+    raise TypeError(exp)
+
+
+def let_doc(exp: Exp) -> Doc:
+    """A chain of lets, one below the other."""
+    parts: list[Doc] = []
+    while isinstance(exp, mono.Let):
+        head = f"let {name(exp.name)} : {show_type(type_of(exp.value), False)} ="
+        parts += [Group((head, Nest((LINE, exp_doc(exp.value))), " in")), LINE]
+        exp = exp.body
+    return (*parts, exp_doc(exp))
+
+
+def if_doc(exp: mono.If) -> Doc:
+    """A chain of conditions, one below the other."""
+    parts: list[Doc] = []
+    rest: Exp = exp
+    while isinstance(rest, mono.If):
+        parts += ["if ", exp_doc(rest.condition), " then", Nest((LINE, exp_doc(rest.then))), LINE, "else "]
+        rest = rest.orelse
+    return (*parts[:-1], "else", Nest((LINE, exp_doc(rest))))
+
+
+def each_doc(exp: mono.Each) -> Doc:
+    generators = join(("; ",), [(name(g.name), f" : {show_type(element(g.source), False)} in ", exp_doc(g.source))
+                                for g in exp.generators])
+    condition: Doc = () if exp.filter is None else (LINE, "| ", exp_doc(exp.filter))
+    return ("{", Nest((exp_doc(exp.body), LINE, ": ", generators, condition), 1), "}")
+
+
+def element(source: Exp) -> Type:
+    type_ = type_of(source)
+    return type_.element if isinstance(type_, Seq) else type_
+
+
+def application(function: str, arguments: tuple[Exp, ...]) -> Doc:
+    return (name(function), listed("(", arguments, ")"))
+
+
+def listed(opening: str, items: tuple[Exp, ...], closing: str) -> Doc:
+    return Group((opening, Nest((SOFT, join((",", LINE), map(exp_doc, items)))), closing))
+
+
+def pair_items(exp: Exp) -> tuple[Exp, ...]:
+    """The components of a tuple, which nests to the right."""
+    items: list[Exp] = []
+    while isinstance(exp, mono.Pair):
+        items.append(exp.first)
+        exp = exp.second
+    return (*items, exp)
+
+
+def determined(exp: mono.Prim) -> bool:
+    """Do the arguments tell the type?"""
+    return primitive_type(exp.name, tuple(map(type_of, exp.arguments))) == exp.type
+
+
+def show_constant(value: int | float | bool | str, type_: Type) -> str:
+    if type_ == BOOL:
+        return "t" if value else "f"
+    if type_ == CHAR:
+        return show_char(str(value))
+    if type_ == FLOAT and not math.isfinite(value):
+        return repr(float(value))               # inf, -inf, nan
+    text = repr(value)
+    return text + ".0" if type_ == FLOAT and not set(".e") & set(text) else text
+
+
+__all__ = ["parse", "show", "show_exp"]
