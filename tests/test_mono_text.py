@@ -109,11 +109,13 @@ def expressions(draw: st.DrawFn, type_: Type, scope: dict[str, Type], depth: int
         case Seq(element) if depth and form == 6:
             inner = draw(TYPES)
             condition = some(BOOL, {"y" + fresh: inner}) if draw(st.booleans()) else None
-            return mono.Each(some(element, {"y" + fresh: inner}), (mono.Generator("y" + fresh, some(Seq(inner))),), condition)
+            generator = mono.Generator("y" + fresh, some(Seq(inner)))
+            return mono.Each(some(element, {"y" + fresh: inner}), (generator,), condition)
         case Seq(element):
             if type_ == STRING and draw(st.booleans()):
                 return mono.String(draw(st.text(max_size=5)))
-            return mono.Literal(tuple(draw(expressions(element, scope, 0)) for _ in range(draw(st.integers(0, 2)))), type_)
+            length = draw(st.integers(0, 2))
+            return mono.Literal(tuple(draw(expressions(element, scope, 0)) for _ in range(length)), type_)
     if depth and form == 6 and type_ == INT:
         return mono.Prim(draw(st.sampled_from(["+", "rem", "max", "lshift"])), (some(INT), some(INT)), INT)
     return mono.Const(draw(SCALARS[type_]), type_)

@@ -10,8 +10,6 @@ not tell has it beside it: (error("no root") : float).
 """
 from __future__ import annotations
 
-import math
-
 from nessie.base.layout import LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.tokens import show_char, show_name, show_string
 from nessie.base.types import BOOL, CHAR, Seq, Type, show_type
@@ -19,7 +17,6 @@ from nessie.frontend import mono
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_parser import INFIX, KEYWORDS, parse
 from nessie.frontend.mono_typing import primitive_type, type_of
-
 
 
 def show(program: mono.Program) -> str:
@@ -148,10 +145,7 @@ def show_constant(value: int | float | bool | str, type_: Type) -> str:
         return "t" if value else "f"
     if type_ == CHAR:
         return show_char(str(value))
-    if type_ == FLOAT and not math.isfinite(value):
-        return repr(float(value))               # inf, -inf, nan
-    text = repr(value)
-    return text + ".0" if type_ == FLOAT and not set(".e") & set(text) else text
+    return repr(value)                          # of floats: 1.0, 1e+20, inf, -inf, nan
 
 
 __all__ = ["parse", "show", "show_exp"]

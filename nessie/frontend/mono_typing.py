@@ -64,7 +64,7 @@ def component(pair: Exp) -> Pair:
 
 def fits(name: str, arguments: tuple[Type, ...], result: Type) -> bool:
     """Does the primitive take arguments of these types and give this result?"""
-    return name == "error" and arguments == (STRING,) or result == primitive_type(name, arguments)
+    return (name == "error" and arguments == (STRING,)) or result == primitive_type(name, arguments)
 
 
 def primitive_type(name: str, arguments: tuple[Type, ...]) -> Type | None:
