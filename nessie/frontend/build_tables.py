@@ -1,0 +1,77 @@
+"""Makes nessie/frontend/parser_tables.py from nessie/frontend/grammar.py:   python -m nessie.frontend.build_tables
+
+PLY finds the LALR tables, here, once; whoever runs Nessie needs neither PLY nor the time.
+"""
+from __future__ import annotations
+
+import hashlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+from nessie.frontend import grammar
+
+TABLES = Path(__file__).with_name("parser_tables.py")
+
+
+class Complaints:
+    """PLY's error log, kept as text: conflicts, unused tokens and rules, and the like."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, message: str, *arguments: object, **_: object) -> None:
+        self.lines.append(message % arguments)
+
+    error = critical = warning
+
+    def info(self, message: str, *arguments: object, **_: object) -> None:
+        """What PLY tells of its progress is no complaint."""
+
+    debug = info
+
+
+def signature() -> str:
+    """What identifies the grammar: its tokens, precedences and rules, in order."""
+    rules = [(name, rule.__doc__) for name, rule in vars(grammar).items() if name.startswith("p_")]
+    return hashlib.sha256(repr((grammar.tokens, grammar.precedence, rules)).encode()).hexdigest()[:16]
+
+
+def build() -> tuple[str, list[str]]:
+    """The text of the module of tables, and what PLY complained about."""
+    from ply import yacc
+
+    complaints = Complaints()
+    parser: Any = yacc.yacc(module=grammar, start="toplevel", write_tables=False, debug=True, debuglog=Complaints(),
+                            errorlog=complaints)
+    rules = [(rule.name, rule.len, rule.func) for rule in parser.productions]
+    return text(rules, parser.action, parser.goto), complaints.lines
+
+
+def text(rules: list[tuple[str, int, str]], actions: dict[int, dict[str, int]],
+         gotos: dict[int, dict[str, int]]) -> str:
+    lines = ['"""The tables of NESL\'s grammar, made by nessie.frontend.build_tables. Not to be edited.',
+             "",
+             "    RULES       (what it makes, how many symbols it takes, its function in frontend.grammar)",
+             "    ACTIONS     for each state: the kind of the next token -> the state after it, or -rule to apply",
+             "    GOTOS       for each state: what a rule made there -> the state after it",
+             '"""',
+             f'SIGNATURE = "{signature()}"', "", "RULES = ("]
+    lines += [f"    {rule!r}," for rule in rules]
+    lines += [")", "", "ACTIONS = ("]
+    lines += [f"    {dict(sorted(actions[state].items()))!r}," for state in sorted(actions)]
+    lines += [")", "", "GOTOS = ("]
+    lines += [f"    {dict(sorted(gotos.get(state, {}).items()))!r}," for state in sorted(actions)]
+    return "\n".join([*lines, ")", ""])
+
+
+def main() -> None:
+    tables, complaints = build()
+    if complaints:
+        raise SystemExit("\n".join(complaints))
+    TABLES.write_text(tables)
+    print(f"{inspect.getmodulename(str(TABLES))} written")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Tokens of NESL (nesl language, section 1).
+
+Names and words are folded to lower case. Operators of one precedence share a kind and keep their spelling as value, so
+that the grammar has one rule for each level. A comment, `%` to the next `%`, may stand between any two tokens.
+"""
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from nessie.base.source import NessieError, Source, Span
+
+
+class Token(NamedTuple):
+    """source.text[start:end], of a kind that the grammar knows."""
+    kind: str
+    value: int | float | bool | str
+    start: int
+    end: int
+
+
+WORDS = {"if": "IF", "then": "THEN", "else": "ELSE", "let": "LET", "in": "IN", "function": "FUNCTION",
+         "datatype": "DATATYPE", "time": "TIME", "closure": "CLOSURE", "and": "AND", "nand": "AND",
+         "or": "OR", "nor": "OR", "xor": "OR", "t": "BOOL", "f": "BOOL"}
+
+OPERATORS = {"->": "GATHER", "<-": "SCATTER", "=>": "FATARROW", "::": "DCOLON", ":=": "DEFINE", "|=": "BAREQUALS",
+             "&=": "AMPEQUALS", "++": "ADD", "+": "ADD", "-": "MINUS", "*": "STAR", "/": "MUL", "||": "MUL",
+             "^": "POWER", "==": "COMPARE", "/=": "COMPARE", "<=": "COMPARE", ">=": "COMPARE", "<": "COMPARE",
+             ">": "COMPARE", "#": "POUND", "@": "POUND", ",": "COMMA", ":": "COLON", ";": "SEMI", "$": "DOLLAR",
+             "=": "EQUALS", "|": "BAR", "(": "LPAREN", ")": "RPAREN", "[": "LBRACKET", "]": "RBRACKET",
+             "{": "LBRACE", "}": "RBRACE"}
+
+# Words that make a command of a top-level form which they begin; names everywhere else.
+COMMANDS = frozenset("help exit lisp describe apropos get set show shell dump edit load defconfig ?".split())
+
+NAME_CHARACTER = r"""[^\s%."!\-+#&'()*,/:;<=>@\[\]\\^`{}?|$]"""
+TOKEN = re.compile(rf"""
+    (?P<skip> \s+ | %[^%]*% )
+  | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? (?P<tail> {NAME_CHARACTER}* ) )
+  | (?P<name> {NAME_CHARACTER}+ )
+  | (?P<char> `(?s:.) )
+  | (?P<string> "(?: [^"\\] | \\(?s:.) )*" )
+  | (?P<operator> {"|".join(re.escape(text) for text in sorted(OPERATORS, key=len, reverse=True))} )
+""", re.VERBOSE)
+
+# What a command's text consists of, up to the `;` or `$` that ends it.
+COMMAND_TEXT = re.compile(r'(?: %[^%]*% | "(?:[^"\\]|\\.)*" | `. | [^;$%"`] )*', re.VERBOSE | re.DOTALL)
+
+LARGEST = 2 ** 63 - 1
+
+
+class Lexer:
+    """Hands out the tokens of a source one by one; knows where it is, so that a parser can skip what is wrong."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.position = 0
+        self.previous = ""
+
+    def token(self) -> Token | None:
+        """The next token, or None at the end of the text."""
+        text = self.source.text
+        while self.position < len(text):
+            match = TOKEN.match(text, self.position)
+            if match is None:
+                raise self.stray()
+            start, self.position = self.position, match.end()
+            if match.lastgroup != "skip":
+                token = self.make(match, start)
+                self.previous = token.kind
+                return token
+        return None
+
+    def make(self, match: re.Match[str], start: int) -> Token:
+        text, end = match[0], match.end()
+        match match.lastgroup:
+            case "operator":
+                return Token(OPERATORS[text], text, start, end)
+            case "name":
+                return self.name(text.lower(), start, end)
+            case "char":
+                return Token("CHAR", text[1], start, end)
+            case "string":
+                return Token("STRING", re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL), start, end)
+        return self.number(text, match["tail"], start, end)
+
+    def name(self, name: str, start: int, end: int) -> Token:
+        kind = WORDS.get(name, "NAME")
+        if kind == "NAME" and not name.isidentifier():
+            odd = next(c for c in name if not ("a" + c).isidentifier())
+            at = start + name.index(odd)
+            raise self.error(f"the character {odd!r} (U+{ord(odd):04X}) cannot stand in a name", at, at + 1)
+        return Token(kind, name == "t" if kind == "BOOL" else name, start, end)
+
+    def number(self, text: str, tail: str, start: int, end: int) -> Token:
+        if tail:
+            raise self.error("a name cannot begin with a digit, nor a number end in letters", start, end)
+        if not text.isdigit():
+            return Token("NUMBER", float(text), start, end)
+        # int() refuses thousands of digits; what is out of range anyway need not be converted
+        value = int(text) if len(text.lstrip("0")) < 20 else LARGEST + 2
+        if value == LARGEST + 1 and self.previous == "MINUS":
+            value = -value              # so that -9223372036854775808 can be written: negating it wraps to itself
+        if value > LARGEST:
+            raise self.error(f"this int is larger than {LARGEST}", start, end, hint="a float has a point: 1e20 or 5.0")
+        return Token("NUMBER", value, start, end)
+
+    def stray(self) -> NessieError:
+        """The error for a character where no token begins."""
+        at, text = self.position, self.source.text
+        match text[at]:
+            case "%":
+                return self.error("this comment is never closed", at, at + 1,
+                                  hint="a comment goes from one % to the next; a modulus is mod(a, b)")
+            case '"':
+                return self.error("this string is never closed", at, at + 1)
+            case "`":
+                return self.error("a character is missing after the `", at, at + 1)
+        return self.error(f"the character {text[at]!r} has no meaning here", at, at + 1)
+
+    def error(self, message: str, start: int, end: int, hint: str = "") -> NessieError:
+        return NessieError(message, (Span(self.source, start, end), ""), hint=hint)
+
+    def command(self, word: Token) -> tuple[str, int]:
+        """The raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too."""
+        match = COMMAND_TEXT.match(self.source.text, word.end)
+        assert match is not None        # the pattern matches the empty text
+        end = match.end()
+        if end == len(self.source.text) or self.source.text[end] not in ";$":
+            raise self.error(f"the command {word.value} has no end", word.start, word.end, hint="end it with ;")
+        self.position = end + 1
+        return match[0].strip(), end
+
+    def skip_form(self) -> None:
+        """Go on after the next `;` or `$`, for which strings and comments are not searched."""
+        while (start := self.position) < len(self.source.text):
+            try:
+                token = self.token()
+            except NessieError:
+                self.position = max(self.position, start + 1)
+            else:
+                if token is None or token.kind in ("SEMI", "DOLLAR"):
+                    return

@@ -1,0 +1,209 @@
+"""Pass: parse. NESL's text to syntax trees.
+
+  in    a Source
+  out   syntax, every node with its span
+  how   an LR automaton run over the tables of frontend.parser_tables: shift a token, or apply a rule to what lies on
+        the stack; the rule's function in frontend.grammar makes the node. No recursion, so any depth of nesting parses.
+
+Top-level forms are read one at a time, as a `;` ends a form in one place and a let-binding in another: the automaton
+stops as soon as it has a whole form, before it looks at the token after it. After a bad form, reading goes on behind the
+next `;` or `$`.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from nessie.base.source import InternalError, NessieError, Source, Span
+from nessie.frontend import grammar, syntax
+from nessie.frontend.lexer import COMMANDS, Lexer, Token
+from nessie.frontend.parser_tables import ACTIONS, GOTOS, RULES, SIGNATURE
+from nessie.frontend.syntax_errors import syntax_error
+
+END_KINDS = ("SEMI", "DOLLAR")
+
+
+def parse(source: Source) -> syntax.Program:
+    """The whole program; the first bad form raises."""
+    forms = []
+    for form in parse_forms(source):
+        if isinstance(form, NessieError):
+            raise form
+        forms.append(form)
+    return syntax.Program(tuple(forms))
+
+
+def parse_forms(source: Source) -> Iterator[syntax.TopLevel | NessieError]:
+    """Each top-level form in order; for a bad one its error."""
+    lexer = Lexer(source)
+    while True:
+        automaton = Automaton(lexer)
+        try:
+            first = first_token(lexer)
+            if first is None:
+                return
+            yield command(lexer, first) if is_command(lexer, first) else automaton.run(first)
+        except NessieError as error:
+            if automaton.token is None or automaton.token.kind not in END_KINDS:
+                lexer.skip_form()
+            yield error
+
+
+def parse_expression(source: Source) -> syntax.Exp:
+    """One expression; a `;` may follow it, but nothing else."""
+    form = parse_alone(source, [])
+    if not isinstance(form, syntax.Evaluate):
+        raise NessieError("an expression is needed here, not a definition", (whole(source), ""))
+    return form.value
+
+
+def parse_type(source: Source) -> syntax.TypeExp:
+    """One type; `int, float` is the pair."""
+    found: syntax.TypeExp = parse_alone(source, [Token("ONLY_TYPE", "", 0, 0)])
+    return found
+
+
+def parse_alone(source: Source, before: list[Token]) -> Any:
+    lexer = Lexer(source)
+    made = Automaton(lexer, ends_itself=True).run(*before)
+    rest = first_token(lexer)
+    if rest is not None:
+        raise NessieError("there is more text than one expression", (token_span(source, rest), "it goes on here"))
+    return made
+
+
+def first_token(lexer: Lexer) -> Token | None:
+    """The next token that does not just end an empty form."""
+    token = lexer.token()
+    while token is not None and token.kind in END_KINDS:
+        token = lexer.token()
+    return token
+
+
+def is_command(lexer: Lexer, first: Token) -> bool:
+    """Whether a form that begins with this token is a command. Before `=` the word is a variable that is set."""
+    if first.kind != "NAME" or first.value not in COMMANDS:
+        return False
+    after = lexer.source.text[first.end:].lstrip()
+    return not after.startswith(("=", "|=", "&=")) or after.startswith("==")
+
+
+def command(lexer: Lexer, word: Token) -> syntax.Command:
+    text, end = lexer.command(word)
+    return syntax.Command(str(word.value), text, Span(lexer.source, word.start, end))
+
+
+def whole(source: Source) -> Span:
+    return Span(source, 0, len(source.text))
+
+
+def token_span(source: Source, token: Token) -> Span:
+    return Span(source, token.start, token.end)
+
+
+class Automaton:
+    """Reads one form. `token` is the token it reads at present; `seen` are those before it, for error messages."""
+
+    def __init__(self, lexer: Lexer, ends_itself: bool = False) -> None:
+        check_tables()
+        self.lexer, self.ends_itself = lexer, ends_itself
+        self.token: Token | None = None
+        self.seen: list[Token] = []
+
+    def run(self, *first: Token) -> Any:
+        """What the grammar makes of the first tokens and those that the lexer gives."""
+        waiting = list(reversed(first))
+        states, symbols = [0], []
+        while True:
+            action = DEFAULTS[states[-1]]
+            if action is None:
+                if self.token is None:
+                    self.token = waiting.pop() if waiting else self.next_token()
+                action = ACTIONS[states[-1]].get(self.token.kind)
+            if action is None:
+                raise syntax_error(self.lexer.source, self.seen, self.token)
+            if action > 0:
+                assert self.token is not None       # a shift has looked at it
+                states.append(action)
+                symbols.append(Symbol(self.token.value, self.token.start, self.token.end))
+                self.seen.append(self.token)
+                self.token = None
+            else:
+                made, taken, function = RULES[-action]
+                symbol = apply_rule(function, symbols[len(symbols) - taken:], self.lexer.source)
+                if made == "toplevel":
+                    return symbol.value
+                del symbols[len(symbols) - taken:], states[len(states) - taken:]
+                symbols.append(symbol)
+                states.append(GOTOS[states[-1]][made])
+
+    def next_token(self) -> Token:
+        """The lexer's next token; at the end of the text a `;`, for what may end without one."""
+        token = self.lexer.token()
+        if token is not None:
+            return token
+        end = len(self.lexer.source.text)
+        ends_well = self.ends_itself and not (self.seen and self.seen[-1].kind in END_KINDS)
+        return Token("SEMI" if ends_well else "EOF", "", end, end)
+
+
+class Symbol:
+    """What a rule or a token has put on the stack, and which characters it stands for."""
+    __slots__ = ("end", "start", "value")
+
+    def __init__(self, value: Any, start: int, end: int) -> None:
+        self.value, self.start, self.end = value, start, end
+
+
+class Reduction:
+    """The `p` of a rule's function: p[1] ... are what its symbols stand for, p[0] is what it makes of them."""
+    __slots__ = ("made", "source", "symbols")
+
+    def __init__(self, symbols: list[Symbol], source: Source) -> None:
+        self.symbols, self.source, self.made = symbols, source, None
+
+    def __len__(self) -> int:
+        return len(self.symbols) + 1
+
+    def __getitem__(self, at: int) -> Any:
+        return self.symbols[at - 1].value
+
+    def __setitem__(self, at: int, value: Any) -> None:
+        assert at == 0
+        self.made = value
+
+    def span(self, first: int = 1, last: int | None = None) -> Span:
+        """From symbol number `first` to symbol number `last`; all of them when not told."""
+        end = self.symbols[-1 if last is None else last - 1].end
+        return Span(self.source, self.symbols[first - 1].start, end)
+
+    def widened(self, node: Any) -> Any:
+        """The node, its span now that of the whole rule: with the parentheses around it."""
+        return replace(node, span=self.span())
+
+
+def apply_rule(function: str, symbols: list[Symbol], source: Source) -> Symbol:
+    reduction = Reduction(symbols, source)
+    FUNCTIONS[function](reduction)
+    if symbols:
+        return Symbol(reduction.made, symbols[0].start, symbols[-1].end)
+    return Symbol(reduction.made, 0, 0)
+
+
+def only_rule(actions: dict[str, int]) -> int | None:
+    """The rule that the state applies whatever comes next, if it is such a state."""
+    rules = set(actions.values())
+    return next(iter(rules)) if len(rules) == 1 and min(rules) < 0 else None
+
+
+@cache
+def check_tables() -> None:
+    from nessie.frontend.build_tables import signature
+    if grammar.p_name.__doc__ is not None and signature() != SIGNATURE:        # -OO takes the rules' text away
+        raise InternalError("parser_tables.py is older than grammar.py: run python -m nessie.frontend.build_tables")
+
+
+DEFAULTS = [only_rule(actions) for actions in ACTIONS]
+FUNCTIONS = {name: getattr(grammar, name) for _, _, name in RULES if name}

@@ -1,0 +1,95 @@
+"""Expressions that turn out to be patterns, converted when a `=`, `in` or `=>` has told so."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nessie.base.source import NessieError, Span
+from nessie.frontend import syntax
+
+
+def pattern(exp: syntax.Exp) -> syntax.Pattern:
+    """The pattern that this expression spells; a name may occur in it only once."""
+    found = convert(exp, False)
+    seen: dict[str, syntax.NamePattern] = {}
+    for name in names(found):
+        if name.name in seen and name.name != "_":
+            raise NessieError(f"the pattern binds {name.name} twice", (place(name), "here again"),
+                              (place(seen[name.name]), "bound here"), hint="_ stands for what is not needed")
+        seen[name.name] = name
+    return found
+
+
+def parameter_pattern(exp: syntax.Exp) -> syntax.Pattern:
+    """The pattern of a function's parameters: they may have defaults, and of equal names the last one counts."""
+    found = convert(exp, True)
+    last = {name.name: name for name in names(found)}
+    return only_last(found, last) if len(last) < sum(1 for _ in names(found)) else found
+
+
+def convert(exp: syntax.Exp, parameters: bool) -> syntax.Pattern:
+    match exp:
+        case syntax.Name(name, span):
+            return syntax.NamePattern(name, None, span)
+        case syntax.Pair(first, second, span):
+            return syntax.PairPattern(convert(first, parameters), convert(second, parameters), span)
+        case syntax.Apply(syntax.Name(constructor), argument, span) if in_parentheses(argument):
+            return syntax.DataPattern(constructor, convert(argument, parameters), span)
+        case syntax.Default(name, value, span) if parameters:
+            return syntax.NamePattern(name, value, span)
+        case syntax.Bool(value, span) if parameters:
+            return syntax.NamePattern("_", None, span)      # the body sees the constant, as in NESL
+    raise no_pattern(exp)
+
+
+def no_pattern(exp: syntax.Exp) -> NessieError:
+    match exp:
+        case syntax.Bool(value):
+            word = "t" if value else "f"
+            return NessieError(f"{word} is the constant {str(value).lower()} and cannot be bound",
+                               (place(exp), "a name is needed here"))
+        case syntax.Apply(_, argument) if not in_parentheses(argument):
+            hint = "is a ; missing before the name? A datatype's pattern has parentheses: point(x, y)"
+        case syntax.Sequence():
+            hint = "take a sequence apart by indexing: let v = ...; a = v[0] in ..."
+        case syntax.Default():
+            hint = "only a function's parameters have defaults"
+        case syntax.Binary("==", _, _):
+            hint = "== compares; = binds a name"
+        case _:
+            hint = "a pattern is a name, a tuple of patterns, or a datatype's name around one"
+    return NessieError("this cannot be bound to a value", (place(exp), "not a pattern"), hint=hint)
+
+
+def in_parentheses(exp: syntax.Exp) -> bool:
+    span = place(exp)
+    return span.source.text[span.start] == "("
+
+
+def names(found: syntax.Pattern) -> Iterator[syntax.NamePattern]:
+    """The names of the pattern, from left to right."""
+    waiting = [found]
+    while waiting:
+        match waiting.pop():
+            case syntax.NamePattern() as name:
+                yield name
+            case syntax.PairPattern(first, second):
+                waiting += [second, first]
+            case syntax.DataPattern(_, argument):
+                waiting.append(argument)
+
+
+def only_last(found: syntax.Pattern, last: dict[str, syntax.NamePattern]) -> syntax.Pattern:
+    """The pattern with `_` for each name that another of the same name follows."""
+    match found:
+        case syntax.NamePattern(name):
+            return found if last[name] is found else replace(found, name="_")
+        case syntax.PairPattern(first, second):
+            return replace(found, first=only_last(first, last), second=only_last(second, last))
+        case syntax.DataPattern(_, argument):
+            return replace(found, argument=only_last(argument, last))
+
+
+def place(node: syntax.Exp | syntax.Pattern) -> Span:
+    assert node.span is not None        # the parser gives every node one
+    return node.span
