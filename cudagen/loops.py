@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 
 from nessie.base.source import NOWHERE, Origin
 
-
 # Expressions ------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Op:
 
 @dataclass(frozen=True)
 class Load:
-    """`volatile`: others write there meanwhile (the interrupt word, a neighbour's flag), so memory is read each time."""
+    """`volatile`: others write there meanwhile (the interrupt word, a neighbour's flag): memory is read each time."""
     array: str
     index: Exp
     volatile: bool = False

@@ -1,0 +1,160 @@
+"""The words and levels of the text of loops, and its printer (grammar: cudagen.loops_text)."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nessie.base.tokens import show_char, show_name
+from nessie.cudagen.loops import (
+    Atomic,
+    Barrier,
+    Call,
+    Const,
+    Exp,
+    Fence,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Module,
+    Name,
+    Op,
+    Parameter,
+    Return,
+    Set,
+    Shared,
+    Shuffle,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
+from nessie.lambda_cu.ops import OPS
+
+TYPES = ("int", "float", "bool", "char")
+KINDS = ("host", "cuda", "device")
+ATOMICS = ("add", "min", "max", "exchange", "cas")
+SHUFFLES = ("down", "up", "index")
+LEVELS = {"or": 2, "xor": 2, "and": 3, "==": 4, "/=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4,
+          "+": 5, "-": 5, "*": 6, "/": 6, "rem": 6, "mod": 6}
+LOOSEST, SELECT = 0, 1
+KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
+                      "while", "if", "else", "atomic", "call", "fence", "barrier", "return", "volatile", "shuffle",
+                      "inf", "nan", "true", "false"])
+
+
+def show(module: Module) -> str:
+    """The module's text."""
+    return "\n".join("\n".join(function_lines(f)) + "\n" for f in module.functions)
+
+
+def function_lines(function: Function) -> Iterator[str]:
+    parameters = ", ".join(show_parameter(p) for p in function.parameters)
+    results = f" -> {', '.join(function.results)}" if function.results else ""
+    yield f"{function.kind} {word(function.name)}({parameters}){results} {{"
+    yield from body_lines(function.body)
+    yield "}"
+
+
+def show_parameter(parameter: Parameter) -> str:
+    writable, brackets = "writable " if parameter.writable else "", "[]" if parameter.array else ""
+    return f"{writable}{parameter.type}{brackets} {word(parameter.name)}"
+
+
+def body_lines(body: tuple[Stmt, ...]) -> Iterator[str]:
+    for statement in body:
+        for line in statement_lines(statement):
+            yield "  " + line
+
+
+def statement_lines(statement: Stmt) -> Iterator[str]:
+    match statement:
+        case For(index, low, high, body, step):
+            i = word(index)
+            yield f"for ({i} = {show_exp(low)}; {i} < {show_exp(high)}; {i} += {show_exp(step)}) {{"
+            yield from body_lines(body)
+            yield "}"
+        case While(condition, body):
+            yield f"while ({show_exp(condition)}) {{"
+            yield from body_lines(body)
+            yield "}"
+        case If(condition, then, orelse):
+            yield f"if ({show_exp(condition)}) {{"
+            yield from body_lines(then)
+            if orelse:
+                yield "} else {"
+                yield from body_lines(orelse)
+            yield "}"
+        case _:
+            yield show_simple(statement) + ";"
+
+
+def show_simple(statement: Stmt) -> str:
+    """A statement without a body."""
+    match statement:
+        case Let(name, type_, value):
+            return f"{type_} {word(name)} = {show_exp(value)}"
+        case Var(name, type_, initial):
+            return f"var {type_} {word(name)} = {show_exp(initial)}"
+        case Set(name, value):
+            return f"{word(name)} = {show_exp(value)}"
+        case Store(array, index, value):
+            return f"{word(array)}[{show_exp(index)}] = {show_exp(value)}"
+        case Shared(name, type_, size):
+            return f"shared {type_} {word(name)}[{size}]"
+        case Atomic(op, array, index, value, result, compare):
+            old = f"{word(result)} = " if result is not None else ""
+            expected = f"{show_exp(compare)}, " if compare is not None else ""
+            return f"{old}atomic {op}({word(array)}[{show_exp(index)}], {expected}{show_exp(value)})"
+        case Call(names, function, arguments):
+            results = ", ".join(map(word, names)) + " = " if names else ""
+            return f"{results}call {word(function)}({', '.join(map(show_exp, arguments))})"
+        case Return(values):
+            return ("return " + ", ".join(map(show_exp, values))).rstrip()
+        case Fence():
+            return "fence"
+        case Barrier():
+            return "barrier"
+    raise TypeError(statement)
+
+
+def show_exp(exp: Exp, around: int = LOOSEST) -> str:
+    """The expression, in parentheses if it binds looser than what is around it."""
+    match exp:
+        case Const(value, type_):
+            return show_constant(value, type_)
+        case Name(name):
+            return word(name)
+        case Load(array, index, volatile):
+            return f"{'volatile ' if volatile else ''}{word(array)}[{show_exp(index)}]"
+        case Shuffle(name, offset, mode):
+            return f"shuffle {mode}({word(name)}, {show_exp(offset)})"
+        case Op("select", (condition, then, orelse)):
+            text = f"{show_exp(condition, SELECT + 1)} ? {show_exp(then, SELECT + 1)} : {show_exp(orelse, SELECT)}"
+            return parenthesise(text, around > SELECT)
+        case Op(op, (left, right), reassociate) if op in LEVELS:
+            level = LEVELS[op]
+            text = f"{show_exp(left, level)} {op}{'~' if reassociate else ''} {show_exp(right, level + 1)}"
+            return parenthesise(text, around > level)
+        case Op(op, arguments):
+            return f"{op}({', '.join(map(show_exp, arguments))})"
+    raise TypeError(exp)
+
+
+def parenthesise(text: str, needed: bool) -> str:
+    return f"({text})" if needed else text
+
+
+def show_constant(value: int | float | bool | str, type_: str) -> str:
+    match type_:
+        case "float":
+            return repr(float(value))
+        case "bool":
+            return "true" if value else "false"
+        case "char":
+            return show_char(str(value))
+    return str(value)
+
+
+def word(name: str) -> str:
+    return show_name(name, KEYWORDS)
