@@ -1,0 +1,99 @@
+"""Files as values: `@path` arguments in, `-o path` results out. The name's ending tells the format.
+
+    .json   any value                                            files.json_format
+    .txt    text, its lines, or its numbers                      files.text
+    .csv    a sequence of tuples, one component per column       files.text
+    .npy    a vector, or a matrix as rows                        files.numpy_format
+    .npz    a sparse matrix of SciPy, or offsets and content     files.numpy_format
+    .mtx    a Matrix Market matrix as rows of (column, value)    files.matrix_market
+
+The parameter's type decides what a file means; type variables in it, or no type at all, are filled in from what the
+file holds (files.fit). Whatever is wrong in a file is a NessieError with the file, the line and the reason.
+"""
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nessie.base.source import NessieError
+from nessie.base.types import Type, Var, show_type
+from nessie.files.fit import ContentOf, is_vector, no_datatypes
+from nessie.files.json_format import encode_json, read_json
+from nessie.files.matrix_market import read_mtx
+from nessie.files.numpy_format import encode_npy, read_npy, read_npz
+from nessie.files.text import read_csv, read_txt
+
+Reader = Callable[[str, Type, ContentOf], tuple[Any, Type]]
+
+READERS: dict[str, Reader] = {
+    ".json": read_json,
+    ".txt": read_txt,
+    ".csv": read_csv,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mtx": read_mtx,
+}
+
+
+def read_value(path: str, type_: Type | None = None, content: ContentOf = no_datatypes) -> tuple[Any, Type]:
+    """The flat value in the file, and its type: `type_` with its variables filled in."""
+    ending = Path(path).suffix.lower()
+    if ending not in READERS:
+        raise NessieError(f"{path}: files ending in {', '.join(READERS)} can be read, not {ending or 'this'}")
+    try:
+        return READERS[ending](path, Var("a") if type_ is None else type_, content)
+    except OSError as error:
+        raise NessieError(f"{path}: {error.strerror or error}") from None
+    except MemoryError:
+        raise NessieError(f"{path}: out of memory while reading it") from None
+    except RecursionError:
+        raise NessieError(f"{path}: nested too deeply") from None
+
+
+def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes) -> None:
+    """Write a flat value, as .npy or .json. A file of that name is replaced only by a complete one."""
+    match Path(path).suffix.lower():
+        case ".json":
+            data = encode_json(value, type_, content)
+        case ".npy" if is_vector(type_):
+            data = encode_npy(value, type_)
+        case ".npy":
+            raise NessieError(f"{path}: .npy holds a sequence of scalars, not {show_type(type_)}",
+                              hint="a .json file holds any value")
+        case ending:
+            raise NessieError(f"{path}: results are written to .json or .npy, not {ending or 'this'}")
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise NessieError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def write_atomically(path: str, data: bytes) -> None:
+    """Readers see the old file or the whole of the other one. Devices and pipes are simply written to."""
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        Path(target).write_bytes(data)
+        return
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, permissions(target))
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def permissions(target: str) -> int:
+    """Those of the file that is replaced, else what a fresh file gets."""
+    if os.path.exists(target):
+        return os.stat(target).st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,150 @@
+"""Fitting what a file holds to the type that a parameter has.
+
+A file's arrays come with element types of their own. `fit` converts a column to the type wanted: ints become floats
+where floats are wanted, nothing else changes. `fill` gives type variables the types that a file suggests.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nessie.base.source import NessieError, Source, Span
+from nessie.base.types import CLASSES, Base, Data, Pair, Seq, Type, Var, show_type
+from nessie.base.values import DTYPES, Column, Flat, Nested
+
+ContentOf = Callable[[Data], Type]      # the type that a datatype's constructor is applied to
+
+
+def no_datatypes(data: Data) -> Type:
+    raise KeyError(f"the datatype {data.name} is not known here")
+
+
+class Misfit(Exception):
+    """What a file holds is not of the type wanted."""
+
+
+def is_vector(type_: Type) -> bool:
+    return isinstance(type_, Seq) and isinstance(type_.element, Base)
+
+
+def expand(type_: Type, content: ContentOf) -> Type:
+    """The type with every datatype replaced by its content, as flat values have it."""
+    match type_:
+        case Data():
+            return expand(content(type_), content)
+        case Seq(element):
+            return Seq(expand(element, content))
+        case Pair(first, second):
+            return Pair(expand(first, content), expand(second, content))
+    return type_
+
+
+def substitute(type_: Type, found: dict[str, Type]) -> Type:
+    """The type with its variables filled in."""
+    match type_:
+        case Var(name):
+            return found.get(name, type_)
+        case Seq(element):
+            return Seq(substitute(element, found))
+        case Pair(first, second):
+            return Pair(substitute(first, found), substitute(second, found))
+        case Data(name, arguments):
+            return Data(name, tuple(substitute(a, found) for a in arguments))
+    return type_
+
+
+def fill(wanted: Type, held: Type, found: dict[str, Type]) -> None:
+    """Record in `found` what the variables of `wanted` stand for, where the file holds a value of type `held`."""
+    match wanted, held:
+        case Var(name, cls), _:
+            if CLASSES[cls] and not (isinstance(held, Base) and held.name in CLASSES[cls]):
+                raise Misfit(f"holds {show_type(held)} where a {cls} is wanted")
+            found[name] = joined(found.get(name, held), held)
+        case Seq(a), Seq(b):
+            fill(a, b, found)
+        case Pair(a, b), Pair(c, d):
+            fill(a, c, found)
+            fill(b, d, found)
+
+
+def joined(a: Type, b: Type) -> Type:
+    """The type of what holds both: ints among floats are floats."""
+    match a, b:
+        case _ if a == b or isinstance(b, Var):
+            return a
+        case Var(), _:
+            return b
+        case Base(c), Base(d) if {c, d} == {"int", "float"}:
+            return Base("float")
+        case Seq(c), Seq(d):
+            return Seq(joined(c, d))
+    raise Misfit(f"holds both {show_type(a, False)} and {show_type(b, False)}")
+
+
+def fitted(value: Any, held: Type, wanted: Type, content: ContentOf) -> tuple[Any, Type]:
+    """A flat value of type `held` as one of the type wanted; that type with its variables filled in."""
+    found: dict[str, Type] = {}
+    fill(expand(wanted, content), held, found)
+    closed = substitute(wanted, found)
+    flat_type = expand(closed, content)
+    match held, flat_type:
+        case Seq(a), Seq(b):
+            return Flat(value.length, convert(value.column, a, b)), closed
+        case Base(a), Base(b):
+            return convert(np.asarray(value), Base(a), Base(b)).item(), closed
+    raise Misfit(f"holds {show_type(held, False)} where {show_type(wanted, False)} is wanted")
+
+
+def convert(value: Column, held: Type, wanted: Type) -> Column:
+    match held, wanted:
+        case Base("int"), Base("float"):
+            return value.astype(np.float64)
+        case Base(a), Base(b) if a == b:
+            return value
+        case Seq(a), Seq(b):
+            return Nested(value.offsets, convert(value.content, a, b))
+        case Pair(a, b), Pair(c, d):
+            return convert(value[0], a, c), convert(value[1], b, d)
+    raise Misfit(f"holds {show_type(held, False)} where {show_type(wanted, False)} is wanted")
+
+
+def codes(text: str) -> np.ndarray[Any, Any]:
+    """The code points of a text: a column of chars."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<i4").astype(DTYPES["char"])
+
+
+def offsets_of(lengths: Any) -> np.ndarray[Any, Any]:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def decoded(path: str, data: bytes) -> str:
+    """The text of a UTF-8 file."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise NessieError(f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8 text") from None
+
+
+def complain(path: str, text: str, line: int, reason: str) -> NessieError:
+    """The error for something wrong in this line (counted from 1) of a file, with the line unless it is long."""
+    start = 0
+    for _ in range(line - 1):
+        start = text.find("\n", start) + 1
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    message = f"{path}, line {line}: {reason}"
+    if end - start > 200:
+        return NessieError(message)
+    return NessieError(message, (Span(Source(path, text), start, end), ""))
+
+
+def check_room(path: str, words: int) -> None:
+    """Refuse what cannot fit into this machine, before the operating system promises it."""
+    if words * 8 > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        raise NessieError(f"{path}: needs {words * 8:,} bytes, more than this machine has")

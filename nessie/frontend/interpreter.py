@@ -1,0 +1,317 @@
+"""The interpreter: runs typed programs directly on plain values, nested as they are. It defines what NESL means.
+
+  in    typed.Program (library definitions are definitions like others), and arguments as plain values
+  out   the values of its variables, or of a call; what was printed; the work and depth that NESL's cost model charges
+
+Cost: a scalar operator is 1 work and 1 step; a primitive on sequences is as much work as elements it reads or makes
+(frontend.meanings) and 1 step; a call, a conditional and an apply-to-each add 1 of both. The parts of an expression add
+up in work and in depth, but the elements of an apply-to-each count in depth as the deepest of them.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from nessie.base.deep import run_deep
+from nessie.base.source import NessieError, Origin, Unsupported, user_span
+from nessie.base.types import Base, Data, Fun, Identity, Pair, Seq, Type, Var
+from nessie.base.values import Record
+from nessie.frontend import typed
+from nessie.frontend.meanings import MEANINGS, Failure
+from nessie.frontend.meanings_any import DERIVED, identity
+from nessie.frontend.random_keys import Activation, mix, random_below
+
+MEANING = {**MEANINGS, **DERIVED}
+DEPTH = 100_000                         # calls within calls
+Locals = dict[str, Any]
+TypeVariables = dict[str, Type]
+
+
+@dataclass(frozen=True)
+class GlobalValue:
+    """A function, primitive or constructor as a value."""
+    name: str
+    types: tuple[Type, ...]
+
+
+@dataclass(frozen=True)
+class LambdaValue:
+    """An anonymous function with the variables around it."""
+    function: typed.Lambda
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class ClosureValue:
+    """A function with its first argument given."""
+    function: Any
+    first: Any
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the names of a function's body stand for."""
+    locals: Locals
+    types: TypeVariables
+
+    def bind(self, found: Locals) -> Scope:
+        return Scope({**self.locals, **found}, self.types)
+
+
+@dataclass
+class World:
+    """What a session has defined, and what running has cost and printed so far."""
+    functions: dict[str, typed.Function] = field(default_factory=dict)
+    datatypes: dict[str, typed.Datatype] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+    write: Callable[[str], None] = lambda text: None
+    depth_limit: int = DEPTH
+    activation: Activation = field(default_factory=lambda: Activation(0))
+    work: int = 0
+    depth: int = 0
+    calls: list[Origin] = field(default_factory=list)       # where the functions now running were called
+
+    def charge(self, work: int) -> None:
+        self.work += work
+        self.depth += 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """The value of a top-level form or of a call, with what it cost."""
+    pattern: typed.Pattern
+    value: Any
+    work: int
+    depth: int
+
+
+# Running programs -------------------------------------------------------------------------------
+
+def run(program: typed.Program, world: World | None = None) -> list[Result]:
+    """Define the program's definitions in the world, in order; the values of its variables that are shown."""
+    world = World() if world is None else world
+    return run_deep(lambda: [r for d in program.definitions for r in define(world, d)])
+
+
+def call(world: World, name: str, argument: Any, types: tuple[Type, ...] = ()) -> Result:
+    """A function of the world, at types, applied to a plain value (a tuple for several)."""
+    def value() -> Any:
+        return apply(world, GlobalValue(name, types), argument, ())
+    return run_deep(lambda: measured(world, typed.NamePattern("it", Var("a")), value))
+
+
+def define(world: World, definition: typed.Definition) -> list[Result]:
+    match definition:
+        case typed.Function(name):
+            world.functions[name] = definition
+        case typed.Datatype(name):
+            world.datatypes[name] = definition
+        case typed.Variable(pattern, value, shown):
+            result = measured(world, pattern, lambda: evaluate(world, value, Scope({}, {})))
+            bind(pattern, result.value, world.variables)
+            return [result] if shown else []
+    return []
+
+
+def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> Result:
+    """Evaluate one top-level form. It draws the same random numbers as if it were the first."""
+    world.work, world.depth = 0, 0
+    world.activation = Activation(world.activation.key)
+    world.calls.clear()
+    try:
+        return Result(pattern, value(), world.work, world.depth)
+    except RecursionError:
+        raise too_deep(world) from None
+
+
+# Expressions ------------------------------------------------------------------------------------
+
+def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
+    match exp:
+        case typed.Const(value):
+            return value
+        case typed.String(characters):
+            return list(characters)
+        case typed.Name(name):
+            return scope.locals[name] if name in scope.locals else world.variables[name]
+        case typed.Global(name, types):
+            return GlobalValue(name, tuple(close(t, scope.types) for t in types))
+        case typed.Let(pattern, value, body):
+            found: Locals = {}
+            bind(pattern, evaluate(world, value, scope), found)
+            return evaluate(world, body, scope.bind(found))
+        case typed.If(condition, then, orelse):
+            chosen = evaluate(world, condition, scope)
+            world.charge(1)
+            return evaluate(world, then if chosen else orelse, scope)
+        case typed.Apply(typed.Global("_check"), typed.Pair(condition, typed.Pair(message, value)), _, origin):
+            return evaluate_check(world, condition, message, value, scope, origin)
+        case typed.Apply(function, argument, _, origin):
+            applied = evaluate(world, function, scope)
+            return apply(world, applied, evaluate(world, argument, scope), origin)
+        case typed.Pair(first, second):
+            a = evaluate(world, first, scope)
+            return a, evaluate(world, second, scope)
+        case typed.Sequence(elements):
+            world.charge(len(elements))
+            return [evaluate(world, e, scope) for e in elements]
+        case typed.Each():
+            return evaluate_each(world, exp, scope)
+        case typed.Lambda():
+            return LambdaValue(exp, scope)
+        case typed.Closure(function, argument):
+            closed = evaluate(world, function, scope)
+            return ClosureValue(closed, evaluate(world, argument, scope))
+        case typed.Time(body):
+            start = time.perf_counter()
+            return evaluate(world, body, scope), time.perf_counter() - start
+    raise TypeError(exp)
+
+
+def evaluate_check(world: World, condition: typed.Exp, message: typed.Exp, value: typed.Exp, scope: Scope,
+                   origin: Origin) -> Any:
+    holds = evaluate(world, condition, scope)
+    world.charge(1)
+    if not holds:
+        raise error_at(world, "".join(evaluate(world, message, scope)), origin)
+    return evaluate(world, value, scope)
+
+
+def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
+    """One element after another; each begins at the depth that its sources reached."""
+    sources = [evaluate(world, g.source, scope) for g in each.generators]
+    if len(set(map(len, sources))) > 1:
+        raise error_at(world, "Length mismatch in an apply-to-each.", each.origin)
+    world.charge(1 if each.filter is None else 1 + len(sources[0]))
+    outer, step, start, deepest = world.activation, world.activation.step(), world.depth, world.depth
+    results = []
+    for position, elements in enumerate(zip(*sources, strict=True)):
+        found: Locals = {}
+        for generator, element in zip(each.generators, elements, strict=True):
+            bind(generator.pattern, element, found)
+        inner = scope.bind(found)
+        world.activation, world.depth = outer.element(step, position), start
+        if each.filter is None or evaluate(world, each.filter, inner):
+            results.append(evaluate(world, each.body, inner))
+        deepest = max(deepest, world.depth)
+    world.activation, world.depth = outer, deepest
+    return results
+
+
+def bind(pattern: typed.Pattern, value: Any, into: Locals) -> None:
+    """Put the value's parts under the pattern's names."""
+    match pattern:
+        case typed.NamePattern(name):
+            if name != "_":
+                into[name] = value
+        case typed.PairPattern(first, second):
+            bind(first, value[0], into)
+            bind(second, value[1], into)
+        case typed.DataPattern(_, _, argument):
+            bind(argument, value.content, into)
+
+
+# Functions --------------------------------------------------------------------------------------
+
+def apply(world: World, function: Any, argument: Any, origin: Origin) -> Any:
+    """The function's value at the argument."""
+    match function:
+        case LambdaValue(written, scope):
+            found: Locals = {}
+            bind(written.pattern, argument, found)
+            return evaluate_body(world, written.body, scope.bind(found), origin)
+        case ClosureValue(inner, first):
+            return apply(world, inner, (first, argument), origin)
+        case GlobalValue(name, types) if name in world.functions:
+            called = world.functions[name]
+            found = {}
+            bind(called.parameter, argument, found)
+            names = dict(zip((v.name for v in called.variables), types, strict=True))
+            return evaluate_body(world, called.body, Scope(found, names), origin)
+        case GlobalValue(name) if name in world.datatypes:
+            return Record(name, argument)
+        case GlobalValue(name, types):
+            try:
+                return apply_primitive(world, name, types, argument)
+            except Failure as failure:
+                raise error_at(world, str(failure), origin) from None
+    raise TypeError(function)
+
+
+def evaluate_body(world: World, body: typed.Exp, scope: Scope, origin: Origin) -> Any:
+    """Run a function's body; its call is remembered for errors."""
+    world.charge(1)
+    world.calls.append(origin)
+    if len(world.calls) > world.depth_limit:
+        raise too_deep(world)
+    value = evaluate(world, body, scope)
+    world.calls.pop()
+    return value
+
+
+def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: Any) -> Any:
+    match name:
+        case "identity":
+            world.charge(1)
+            return identity(types[0], lambda data: content_type(world, data))
+        case "print_char" | "print_string":
+            world.charge(1)
+            world.write("".join(argument))
+            return True
+        case "error":
+            raise Failure("".join(argument))
+        case "rand":
+            world.charge(1)
+            return random_below(argument, world.activation.step())
+        case "rand_seed":
+            world.activation = Activation(mix(argument % 2**64))
+            return True
+        case _ if name not in MEANING:
+            raise Unsupported(f"the interpreter does not have the function {name}")
+    meaning = MEANING[name]
+    value = meaning.value(types, argument)
+    if work := meaning.work(argument, value):
+        world.charge(work)
+    return value
+
+
+def content_type(world: World, data: Data) -> Type:
+    """What the datatype's constructor is applied to, at the datatype's arguments."""
+    definition = world.datatypes[data.name]
+    return close(definition.content, dict(zip((v.name for v in definition.variables), data.arguments, strict=True)))
+
+
+def close(type_: Type, types: TypeVariables) -> Type:
+    """The type with the type variables replaced."""
+    match type_:
+        case Base():
+            return type_
+        case Var(name):
+            return types.get(name, type_)
+        case Seq(element):
+            return Seq(close(element, types))
+        case Pair(first, second):
+            return Pair(close(first, types), close(second, types))
+        case Data(name, arguments):
+            return Data(name, tuple(close(a, types) for a in arguments))
+        case Fun(argument, result, name):
+            return Fun(close(argument, types), close(result, types), close(name, types))
+        case Identity(name, arguments, captured):
+            return Identity(name, tuple(close(a, types) for a in arguments), tuple(close(c, types) for c in captured))
+    raise TypeError(type_)
+
+
+# Errors -----------------------------------------------------------------------------------------
+
+def error_at(world: World, message: str, origin: Origin) -> NessieError:
+    """The error, shown where the user's own text last stood: there, or in the nearest call from it."""
+    for place in (origin, *reversed(world.calls)):
+        if span := user_span(place):
+            return NessieError(message, (span, ""))
+    return NessieError(message)
+
+
+def too_deep(world: World) -> NessieError:
+    return error_at(world, f"Recursion is too deep: {len(world.calls)} calls within calls.", ())

@@ -1,0 +1,302 @@
+"""What NESL's scalar operators and sequence primitives mean, on plain values (base.values).
+
+A meaning takes the types that the primitive is used at and its argument (tuples nest to the right), and gives the
+value; a check that does not hold raises Failure with NESL's message (nesl language, 5.3). The interpreter runs on
+these; they share no code with the other executors.
+"""
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nessie.base.types import BOOL, CHAR, FLOAT, Type
+
+Types = tuple[Type, ...]
+
+MIN_INT, MAX_INT = -2**63, 2**63 - 1
+GREATEST_CHAR = 0x10FFFF
+
+
+class Failure(Exception):
+    """A run-time error, which the caller knows the place of."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """`work` is what the primitive costs in NESL's model, from its argument and its value."""
+    value: Callable[[Types, Any], Any]
+    work: Callable[[Any, Any], int]
+
+
+def check(holds: bool, message: str) -> None:
+    if not holds:
+        raise Failure(message)
+
+
+# Scalars ----------------------------------------------------------------------------------------
+
+def wrap(x: int) -> int:
+    """x in 64-bit two's complement."""
+    return (x - MIN_INT) % 2**64 + MIN_INT
+
+
+def arithmetic(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The operator on ints, which wraps, and on floats, which overflows to infinity."""
+    return lambda a, b: wrap(op(a, b)) if isinstance(a, int) else op(a, b)
+
+
+def divide(a: Any, b: Any) -> Any:
+    check(b != 0, "Divide by zero.")
+    if isinstance(a, float):
+        return a / b
+    return wrap(-(-a // b) if (a < 0) != (b < 0) else a // b)
+
+
+def remainder(a: int, b: int) -> int:
+    check(b != 0, "Divide by zero in function REM.")
+    return abs(a) % abs(b) * (-1 if a < 0 else 1)
+
+
+def modulus(a: int, b: int) -> int:
+    check(b != 0, "Divide by zero in function MOD.")
+    return a % b
+
+
+def is_nan(x: Any) -> bool:
+    return isinstance(x, float) and math.isnan(x)
+
+
+def greater(a: Any, b: Any) -> Any:
+    return math.nan if is_nan(a) or is_nan(b) else b if b > a else a
+
+
+def lesser(a: Any, b: Any) -> Any:
+    return math.nan if is_nan(a) or is_nan(b) else b if b < a else a
+
+
+def complement(a: Any) -> Any:
+    return not a if isinstance(a, bool) else ~a
+
+
+def shift_left(a: int, n: int) -> int:
+    check(0 <= n <= 63, "The shift count must be between 0 and 63.")
+    return wrap(a << n)
+
+
+def shift_right(a: int, n: int) -> int:
+    check(0 <= n <= 63, "The shift count must be between 0 and 63.")
+    return a >> n
+
+
+def to_int(rounding: Callable[[float], int]) -> Callable[[float], int]:
+    def convert(x: float) -> int:
+        check(math.isfinite(x) and MIN_INT <= rounding(x) <= MAX_INT, "The float is out of the range of int.")
+        return rounding(x)
+    return convert
+
+
+def round_half_away(x: float) -> int:
+    below = math.floor(x)
+    rest = x - below                    # exact: it is 0 where floats have no fraction
+    return below + (rest > 0.5 or (rest == 0.5 and x > 0))
+
+
+def code_char(i: int) -> str:
+    check(0 <= i <= GREATEST_CHAR, "The code of a character must be between 0 and 1114111.")
+    return chr(i)
+
+
+def square_root(x: float) -> float:
+    check(not x < 0, "Sqrt of negative number.")
+    return math.sqrt(x)
+
+
+def logarithm(x: float) -> float:
+    check(not x < 0, "Ln of negative number.")
+    return -math.inf if x == 0 else math.log(x)
+
+
+def real(function: Callable[[float], float], overflow: Callable[[float], float] = lambda x: math.inf,
+         ) -> Callable[[float], float]:
+    """A function of Python's math, with NaN outside its domain and infinity beyond the range."""
+    def total(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return overflow(x)
+    return total
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": arithmetic(operator.add), "-": arithmetic(operator.sub), "*": arithmetic(operator.mul), "/": divide,
+    "rem": remainder, "mod": modulus, "max": greater, "min": lesser,
+    "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": shift_left, "rshift": shift_right,
+}
+
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "negate": lambda a: wrap(-a) if isinstance(a, int) else 0.0 - a,
+    "abs": lambda a: wrap(abs(a)) if isinstance(a, int) else abs(a),
+    "not": complement, "float": float, "btoi": int, "char_code": ord, "code_char": code_char,
+    "trunc": to_int(math.trunc), "floor": to_int(math.floor), "ceil": to_int(math.ceil),
+    "round": to_int(round_half_away), "sqrt": square_root, "ln": logarithm, "_isnan": math.isnan,
+    "exp": real(math.exp), "sin": real(math.sin), "cos": real(math.cos), "tan": real(math.tan),
+    "asin": real(math.asin), "acos": real(math.acos), "atan": real(math.atan),
+    "sinh": real(math.sinh, lambda x: math.copysign(math.inf, x)), "cosh": real(math.cosh), "tanh": real(math.tanh),
+}
+
+
+# Sequences --------------------------------------------------------------------------------------
+
+def element(v: list[Any], i: int) -> Any:
+    check(0 <= i < len(v), "Sequence reference (a[i]) out of bounds.")
+    return v[i]
+
+
+def distribute(a: Any, n: int) -> list[Any]:
+    check(n >= 0, "The number of copies for the function DIST must not be negative.")
+    return [a] * n
+
+
+def integers(start: int, stride: int, end: int) -> list[int]:
+    check(end >= start and stride >= 1, "In [s:e:l], e must be >= to s, and l must be positive.")
+    return list(range(start, end, stride))
+
+
+def gather(v: list[Any], indices: list[int]) -> list[Any]:
+    check(all(0 <= i < len(v) for i in indices), "Index out of bounds for function ->.")
+    return [v[i] for i in indices]
+
+
+def scatter(v: list[Any], pairs: list[tuple[int, Any]]) -> list[Any]:
+    check(all(0 <= i < len(v) for i, _ in pairs), "Index out of bounds for function <-.")
+    result = list(v)
+    for i, value in pairs:
+        result[i] = value
+    return result
+
+
+def cut(v: list[Any], lengths: list[int]) -> list[list[Any]]:
+    check(all(n >= 0 for n in lengths) and sum(lengths) == len(v), "Length mismatch in function PARTITION.")
+    parts, start = [], 0
+    for n in lengths:
+        parts.append(v[start:start + n])
+        start += n
+    return parts
+
+
+def subsequence(v: list[Any], start: int, end: int) -> list[Any]:
+    check(0 <= start <= end <= len(v), "Bounds error for function SUBSEQ.")
+    return v[start:end]
+
+
+def order(v: list[Any], descending: bool) -> list[int]:
+    """Positions by value; equal elements keep their order, NaNs come last."""
+    numbers = [i for i, x in enumerate(v) if not is_nan(x)]
+    numbers.sort(key=lambda i: v[i], reverse=descending)
+    return numbers + [i for i, x in enumerate(v) if is_nan(x)]
+
+
+# Reductions: the operator, and its identity at a type.
+Fold = tuple[Callable[[Any, Any], Any], Callable[[Type], Any]]
+
+
+def least(type_: Type) -> Any:
+    return -math.inf if type_ == FLOAT else chr(0) if type_ == CHAR else MIN_INT
+
+
+def greatest(type_: Type) -> Any:
+    return math.inf if type_ == FLOAT else chr(GREATEST_CHAR) if type_ == CHAR else MAX_INT
+
+
+PLUS: Fold = (BINARY["+"], lambda type_: 0.0 if type_ == FLOAT else 0)
+TIMES: Fold = (BINARY["*"], lambda type_: 1.0 if type_ == FLOAT else 1)
+MAX: Fold = (greater, least)
+MIN: Fold = (lesser, greatest)
+OR: Fold = (operator.or_, lambda type_: False if type_ == BOOL else 0)
+AND: Fold = (operator.and_, lambda type_: True if type_ == BOOL else -1)
+XOR: Fold = (operator.xor, lambda type_: False if type_ == BOOL else 0)
+
+REDUCTIONS = {"sum": PLUS, "product": TIMES, "max_val": MAX, "min_val": MIN, "any": OR, "all": AND, "parity": XOR}
+SCANS = {"plus_scan": PLUS, "mult_scan": TIMES, "max_scan": MAX, "min_scan": MIN, "or_scan": OR, "and_scan": AND,
+         "xor_scan": XOR}
+
+
+def scan(fold: Fold, type_: Type, v: list[Any]) -> list[Any]:
+    """For each element the fold of those before it; and last, the fold of all."""
+    combine, identity = fold
+    results = [identity(type_)]
+    for x in v:
+        results.append(combine(results[-1], x))
+    return results
+
+
+# The work of sequence primitives: the elements of the sequences that they read or make, but at least 1.
+# Elements are counted where they are copied: moving a nested sequence's rows costs the rows, not what they hold.
+
+def of_argument(argument: Any, value: Any) -> int:
+    return max(1, len(argument))
+
+
+def of_value(argument: Any, value: Any) -> int:
+    return max(1, len(value))
+
+
+def one(argument: Any, value: Any) -> int:
+    return 1
+
+
+def of_both(argument: Any, value: Any) -> int:
+    return max(1, len(argument[0]) + len(argument[1]))
+
+
+def of_flatten(argument: Any, value: Any) -> int:
+    return max(1, len(argument) + len(value))
+
+
+SEQUENCE: dict[str, Meaning] = {
+    "length": Meaning(lambda _, v: len(v), one),
+    "elt": Meaning(lambda _, a: element(*a), one),
+    "dist": Meaning(lambda _, a: distribute(*a), of_value),
+    "iseq": Meaning(lambda _, a: integers(a[0], *a[1]), of_value),
+    "get": Meaning(lambda _, a: gather(*a), of_value),
+    "write": Meaning(lambda _, a: scatter(*a), of_both),
+    "append": Meaning(lambda _, a: a[0] + a[1], of_both),
+    "flatten": Meaning(lambda _, v: [x for part in v for x in part], of_flatten),
+    "partition": Meaning(lambda _, a: cut(*a), of_both),
+    "subseq": Meaning(lambda _, a: subsequence(a[0], *a[1]), of_value),
+    "_order": Meaning(lambda _, v: order(v, False), of_argument),
+    "_order_down": Meaning(lambda _, v: order(v, True), of_argument),
+}
+
+
+def unary(f: Callable[[Any], Any]) -> Meaning:
+    return Meaning(lambda _, a: f(a), one)
+
+
+def binary(f: Callable[[Any, Any], Any]) -> Meaning:
+    return Meaning(lambda _, a: f(*a), one)
+
+
+def reduction(fold: Fold) -> Meaning:
+    return Meaning(lambda types, v: scan(fold, types[0], v)[-1], of_argument)
+
+
+def exclusive_scan(fold: Fold) -> Meaning:
+    return Meaning(lambda types, v: scan(fold, types[0], v)[:-1], of_argument)
+
+
+MEANINGS: dict[str, Meaning] = {
+    **{name: binary(f) for name, f in BINARY.items()},
+    **{name: unary(f) for name, f in UNARY.items()},
+    **{name: reduction(fold) for name, fold in REDUCTIONS.items()},
+    **{name: exclusive_scan(fold) for name, fold in SCANS.items()},
+    **SEQUENCE,
+    "first": Meaning(lambda _, p: p[0], lambda argument, value: 0),
+    "rest": Meaning(lambda _, p: p[1], lambda argument, value: 0),
+}

@@ -1,0 +1,141 @@
+"""What the functions of every type mean, on plain values: equality, text, identities, hashing, labels, numbers.
+
+The compiler derives code for each type they are used at; here the values themselves say what they are, and types are
+looked at only where a value is made from nothing.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from nessie.base.types import FLOAT, Base, Data, Pair, Seq, Type
+from nessie.base.values import Record
+from nessie.frontend.meanings import MEANINGS, Meaning, check, one
+
+ContentOf = Callable[[Data], Type]
+WIDTH = 5                               # elements that a limited text shows of a sequence
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Lengths, then elements; NaN equals nothing. Function types are nominal: two values of one are the same."""
+    if isinstance(a, list):
+        return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, tuple):
+        return equal(a[0], b[0]) and equal(a[1], b[1])
+    if isinstance(a, Record):
+        return equal(a.content, b.content)
+    return bool(a == b) if isinstance(a, (int, float, str)) else True
+
+
+def text(value: Any, levels: float = math.inf, width: float = math.inf) -> str:
+    """The value as `@` and `print` give it, `levels` deep and `width` elements wide."""
+    match value:
+        case bool():
+            return "t" if value else "f"
+        case int():
+            return str(value)
+        case float():
+            return float_text(value)
+        case str():
+            return "`" + value
+        case list():
+            return sequence_text(value, levels, width)
+        case tuple():
+            return pair_text(value, levels, width)
+        case Record():
+            return text(value.content, levels, width)
+    return "function"
+
+
+def sequence_text(value: list[Any], levels: float, width: float) -> str:
+    if levels <= 0:
+        return "..."
+    shown = value if len(value) <= width else value[:int(width)]
+    parts = [text(e, levels - 1, width) for e in shown] + (["..."] if len(shown) < len(value) else [])
+    return f"[{', '.join(parts)}]"
+
+
+def pair_text(value: tuple[Any, Any], levels: float, width: float) -> str:
+    """Three components stand side by side; a tail beyond them has parentheses of its own."""
+    first, rest = value
+    parts = [first, *rest] if isinstance(rest, tuple) else [first, rest]
+    return f"({', '.join(text(p, levels, width) for p in parts)})"
+
+
+def float_text(x: float) -> str:
+    """8 significant digits without trailing zeros; fixed notation from 0.01 up to 1e7."""
+    if not math.isfinite(x):
+        return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
+    mantissa, exponent = f"{abs(x):.7e}".split("e")
+    sign, digits, power = "-" if math.copysign(1.0, x) < 0 else "", mantissa.replace(".", ""), int(exponent)
+    if x == 0 or -2 <= power < 7:
+        whole, fraction = ("0", "0" * (-power - 1) + digits) if power < 0 else (digits[:power + 1], digits[power + 1:])
+        return f"{sign}{whole}.{fraction.rstrip('0') or '0'}"
+    return f"{sign}{digits[0]}.{digits[1:].rstrip('0') or '0'}e{'+' if power >= 0 else '-'}{abs(power)}"
+
+
+def identity(type_: Type, content: ContentOf) -> Any:
+    match type_:
+        case Base(name):
+            return {"int": 0, "float": 0.0, "bool": False, "char": chr(0)}[name]
+        case Seq():
+            return []
+        case Pair(first, second):
+            return identity(first, content), identity(second, content)
+        case Data(name):
+            return Record(name, identity(content(type_), content))
+    return None
+
+
+def key(value: Any) -> Any:
+    """A Python value that is equal and hashes equally for equal values."""
+    if isinstance(value, (list, tuple)):
+        return tuple(key(e) for e in value)
+    if isinstance(value, Record):
+        return key(value.content)
+    return object() if isinstance(value, float) and math.isnan(value) else value
+
+
+def labels(v: list[Any]) -> list[int]:
+    """For each element the position of the first that equals it."""
+    first: dict[Any, int] = {}
+    return [first.setdefault(key(x), i) for i, x in enumerate(v)]
+
+
+def hash_value(a: Any, n: int) -> int:
+    check(n > 0, "The second argument for the function HASH must be positive.")
+    result = 0
+    for c in text(a):
+        result = (31 * result + ord(c)) % n
+    return result
+
+
+def number(x: Any, type_: Type) -> Any:
+    """An int or a float as a number of this type; floats are rounded to ints."""
+    return float(x) if type_ == FLOAT else MEANINGS["round"].value((), x) if isinstance(x, float) else x
+
+
+def of_size(argument: Any, value: Any) -> int:
+    """Every element at every level is looked at."""
+    return size(argument)
+
+
+def size(value: Any) -> int:
+    if isinstance(value, (list, tuple)):
+        return 1 + sum(map(size, value))
+    return size(value.content) if isinstance(value, Record) else 1
+
+
+DERIVED: dict[str, Meaning] = {
+    "eql": Meaning(lambda _, a: equal(*a), of_size),
+    "string": Meaning(lambda _, a: list(text(a)), lambda argument, value: size(argument) + len(value)),
+    "_string_limited": Meaning(lambda _, a: list(text(a[0], a[1], WIDTH)), of_size),
+    "hash": Meaning(lambda _, a: hash_value(*a), of_size),
+    "_label": Meaning(lambda _, v: labels(v), of_size),
+    "one": Meaning(lambda t, _: number(1, t[0]), one),
+    "zero": Meaning(lambda t, _: number(0, t[0]), one),
+    "float_num": Meaning(lambda _, a: float(a), one),
+    "int_to_any": Meaning(lambda t, a: number(a[0], t[0]), one),
+    "float_to_any": Meaning(lambda t, a: number(a[0], t[0]), one),
+}

@@ -1,0 +1,118 @@
+"""Values as NESL prints them at top level (nesl language, section 6).
+
+    1   -2.5   1.0e7   T   `a   "a string"   [1, 2, 3]   (1, (2, 3), 4)   point(1.0, 2.0)   fn
+
+Takes plain and flat values (base.values), also mixed. Of a long sequence only the elements shown are looked at.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from nessie.base.types import CHAR, Base, Data, Fun, Pair, Seq, Type, Var
+from nessie.base.values import Column, Flat, Nested, Record
+
+ContentOf = Callable[[Data], Type]      # the type that a datatype's constructor is applied to
+
+
+def no_datatypes(data: Data) -> Type:
+    raise KeyError(f"the datatype {data.name} is not known here")
+
+
+def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = no_datatypes) -> str:
+    """The value as text; of sequences other than strings the first `limit` elements."""
+    match type_:
+        case Base(name):
+            return show_scalar(value, name)
+        case Seq(element) if element == CHAR:
+            return show_string(value)
+        case Seq(element):
+            shown = [show_value(e, element, limit, content) for e in islice(elements(value), limit)]
+            return f"[{', '.join(shown)}{',...' if size(value) > limit else ''}]"
+        case Pair():
+            return f"({', '.join(show_components(value, type_, limit, content))})"
+        case Data(name):
+            inside = value.content if isinstance(value, Record) else value
+            return f"{name}({', '.join(show_components(inside, content(type_), limit, content))})"
+        case Fun():
+            return "fn"
+        case Var():
+            return str(value)
+    raise TypeError(type_)
+
+
+def show_components(value: Any, type_: Type, limit: int, content: ContentOf) -> list[str]:
+    """The components of a tuple, which nests to the right; of anything else, itself."""
+    shown = []
+    while isinstance(type_, Pair):
+        shown.append(show_value(value[0], type_.first, limit, content))
+        value, type_ = value[1], type_.second
+    return [*shown, show_value(value, type_, limit, content)]
+
+
+def show_scalar(value: Any, base: str) -> str:
+    match base:
+        case "int":
+            return str(int(value))
+        case "float":
+            return show_float(float(value))
+        case "bool":
+            return "T" if value else "F"
+        case _:
+            return "`" + (value if isinstance(value, str) else chr(value))
+
+
+def show_float(x: float) -> str:
+    """The shortest text that reads back as x rounded to 15 digits; decimal in [1e-3, 1e7), else with an exponent."""
+    if not math.isfinite(x):
+        return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
+    rounded = float(f"{x:.14e}")
+    if math.isinf(rounded):                 # the largest floats round beyond the range
+        rounded = x
+    if rounded == 0 or 1e-3 <= abs(rounded) < 1e7:
+        return repr(rounded)
+    return np.format_float_scientific(rounded, trim="0", exp_digits=1).replace("e+", "e")
+
+
+def show_string(value: Any) -> str:
+    if isinstance(value, Flat):
+        codes = np.asarray(value.column[:value.length], np.uint32)
+        text = codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    else:
+        text = "".join(value)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def size(sequence: Any) -> int:
+    return sequence.length if isinstance(sequence, Flat) else len(sequence)
+
+
+def elements(sequence: Any) -> Iterator[Any]:
+    """The elements one by one; those of a flat sequence are flat."""
+    if isinstance(sequence, Flat):
+        return (element_at(sequence.column, i) for i in range(sequence.length))
+    return iter(sequence)
+
+
+def element_at(column: Column, i: int) -> Any:
+    """Element i of a column, as a flat value that shares the column's memory."""
+    if isinstance(column, Nested):
+        start, end = int(column.offsets[i]), int(column.offsets[i + 1])
+        return Flat(end - start, part(column.content, start, end))
+    if isinstance(column, tuple):
+        return element_at(column[0], i), element_at(column[1], i)
+    return column[i]
+
+
+def part(column: Column, start: int, end: int) -> Column:
+    """Elements start .. end-1 of a column; its offsets then count from where its payload starts."""
+    if isinstance(column, Nested):
+        return Nested(column.offsets[start:end + 1], column.content)
+    if isinstance(column, tuple):
+        return part(column[0], start, end), part(column[1], start, end)
+    return column[start:end]
