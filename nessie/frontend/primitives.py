@@ -14,6 +14,7 @@ Names that begin with `_` belong to the library: programs neither see them nor c
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -115,11 +116,11 @@ SEQUENCES = (
     sequence("xor_scan", "[a] -> [a]" + LOGICAL, "Exclusive or of the elements before each element.", "scan_xor"),
     sequence("get", "([a], [int]) -> [a]", "The elements at the given positions, also v -> i. Checked: in range."),
     sequence("write", "([a], [(int, a)]) -> [a]",
-             "A copy with values put at positions, also d <- ps; of several at one position the last. Checked: in range."),
+             "A copy with values put at positions, also d <- ps; the last write stays. Checked: in range."),
     sequence("append", "([a], [a]) -> [a]", "One sequence after the other, also a ++ b."),
     sequence("flatten", "[[a]] -> [a]", "The inner sequences one after another."),
     sequence("partition", "([a], [int]) -> [[a]]",
-             "Cuts a sequence into parts of the given lengths. Checked: the lengths are not negative and add up to #v."),
+             "Cuts a sequence into parts of the given lengths. Checked: none negative, their sum is #v."),
     sequence("subseq", "([a], int, int) -> [a]", "Elements s .. e-1. Checked: 0 <= s <= e <= #v."),
     sequence("_order", "[a] -> [int]" + ORDINAL, "Positions of the elements in ascending order; stable, NaN last.",
              "order"),
@@ -133,10 +134,10 @@ SPECIALS = (
     Primitive("_check", "(bool, [char], a) -> a", "check", "check", "The value, if the condition holds."),
     derived("eql", "(a, a) -> bool", "Equal, at any type: element by element."),
     derived("string", "a -> [char]", "A value as text; also @x."),
-    derived("identity", "a -> a", "The zero of the value's type: 0, 0.0, f, the character of code 0, an empty sequence."),
+    derived("identity", "a -> a", "The zero of the type: 0, 0.0, f, the character of code 0, an empty sequence."),
     derived("hash", "(a, int) -> int",
             "A number from 0 to n-1 made from the value; equal values give equal numbers. Checked: n > 0."),
-    derived("_label", "[a] -> [int]", "Numbers from 0 to #v-1: equal values have equal numbers, others different ones."),
+    derived("_label", "[a] -> [int]", "Numbers from 0 to #v-1, the same for equal values and only for them."),
     derived("_string_limited", "(a, int) -> [char]", "As string, but n levels deep and 5 elements wide."),
     derived("one", "a -> a" + NUMBER, "The 1 of the number's type."),
     derived("zero", "a -> a" + NUMBER, "The 0 of the number's type."),
@@ -154,6 +155,17 @@ EFFECTS = (
 )
 
 PRIMITIVES: dict[str, Primitive] = {row.name: row for row in SCALARS + SEQUENCES + SPECIALS + EFFECTS}
+
+CONSTANTS: dict[str, tuple[int | float | str, str]] = {
+    "pi": (math.pi, "float"), "max_int": (2 ** 63 - 1, "int"), "min_int": (-2 ** 63, "int"),
+    "newline": ("\n", "char"), "space": (" ", "char"), "tab": ("\t", "char"),
+}
+
+# The library's functions, rows of this table among them, that a program may define anew for itself.
+REDEFINABLE = frozenset((
+    "sum", "product", "max_val", "min_val", "any", "all", "parity", "count", "index", "enumerate", "max_index",
+    "min_index", "rotate", "subseq", "drop", "take", "put", "cond_put", "bottop", "split", "interleave", "odd_elts",
+    "even_elts"))
 
 # What the operators of the syntax stand for, where it is not a primitive of the operator's own name.
 BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",

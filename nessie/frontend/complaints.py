@@ -1,0 +1,120 @@
+"""What inference says when types do not fit: both types, both places, and what may help."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from nessie.base.source import NessieError, Span
+from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type
+from nessie.frontend import syntax
+from nessie.frontend.types_text import show_scheme
+from nessie.frontend.unify import Clash
+
+Place = tuple[Span | None, str]
+
+def complaint(message: str, *places: Place, hint: str = "") -> NessieError:
+    return NessieError(message, *[(span, label) for span, label in places if span is not None], hint=hint)
+
+
+def of_type(type_: Type) -> str:
+    return f"this is {show_scheme(type_)}"
+
+
+def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
+    near = get_close_matches(name, list(known), 1, 0.7)
+    hint = f"did you mean {near[0]}?" if near else ""
+    return complaint(f"{name} is not defined", (span, ""), hint=hint)
+
+
+def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]], clash: Clash,
+                   called: Span | None) -> NessieError:
+    """A function applied to what it does not take; `parts` are the components of the argument."""
+    actual = [type_ for _, type_ in parts]
+    given = show_scheme(tuple_of(actual))
+    operator = not function[0].isalpha() or function in ("and", "or", "nand", "nor", "xor")
+    labels: list[Place] = [(span, of_type(type_)) for span, type_ in parts]
+    takes = f"{function} takes {show_scheme(expected)}"
+    if clash.kind == "infinite":
+        message = f"{function} is applied to something whose type would contain itself"
+    elif clash.kind == "class" and not operator:
+        message = f"{function} is not for {given}: {takes}"
+    elif operator and len(actual) == 2 and show_scheme(actual[0]) != show_scheme(actual[1]):
+        message = f"the two sides of {function} do not fit: {show_scheme(actual[0])} and {show_scheme(actual[1])}"
+    else:
+        message = f"{takes}, but gets {given}"
+    return complaint(message, *labels, (called, takes), hint=argument_hint(function, actual, clash))
+
+
+def tuple_of(types: Sequence[Type]) -> Type:
+    result = types[-1]
+    for type_ in reversed(types[:-1]):
+        result = Pair(type_, result)
+    return result
+
+
+def argument_hint(function: str, actual: list[Type], clash: Clash) -> str:
+    """What the user may have wanted."""
+    if function in ("==", "/=") and actual[:1] == actual[1:]:
+        return "== and /= compare int, float and char; eql(a,b) compares values of any type"
+    if function == "sum" and actual == [Seq(BOOL)]:
+        return "count(v) counts the true elements of v"
+    if function == "v[i]" and actual and isinstance(actual[0], Fun):
+        return "a function before [ is indexed; to call it, use parentheses: sum([1,2])"
+    return number_hint(clash.left, clash.right) or function_hint(clash.left, clash.right)
+
+
+def number_hint(left: Type, right: Type) -> str:
+    match left, right:
+        case (Base("int"), Base("float")) | (Base("float"), Base("int")):
+            return "float(i) makes a float of an int; trunc, round, floor and ceil make an int of a float"
+    return ""
+
+
+def function_hint(left: Type, right: Type) -> str:
+    """Two function types that look alike differ in which function they are."""
+    if isinstance(left, Identity) and isinstance(right, Identity):
+        return "every function has a type of its own: two different ones cannot take each other's place"
+    return ""
+
+
+def not_a_function(type_: Type, function: syntax.Exp, argument: syntax.Exp) -> NessieError:
+    return complaint(f"this is not a function, but {show_scheme(type_)}", (function.span, of_type(type_)),
+                     (argument.span, "applied to this"))
+
+
+def branches_differ(written: syntax.If, then: Type, orelse: Type, clash: Clash) -> NessieError:
+    hint = number_hint(clash.left, clash.right) or function_hint(clash.left, clash.right)
+    return complaint(f"the branches of if differ in type: {show_scheme(then)} and {show_scheme(orelse)}",
+                     (written.then.span, of_type(then)), (written.orelse.span, of_type(orelse)), hint=hint)
+
+
+def elements_differ(first: syntax.Exp, first_type: Type, other: syntax.Exp, other_type: Type,
+                    clash: Clash) -> NessieError:
+    return complaint(f"the elements of a sequence differ in type: {show_scheme(first_type)} and "
+                     f"{show_scheme(other_type)}", (first.span, of_type(first_type)), (other.span, of_type(other_type)),
+                     hint=number_hint(clash.left, clash.right) or function_hint(clash.left, clash.right))
+
+
+def not_bool(what: str, written: syntax.Exp, type_: Type) -> NessieError:
+    return complaint(f"{what} must be a bool, not {show_scheme(type_)}", (written.span, of_type(type_)))
+
+
+def no_match(pattern: syntax.Pattern, shape: str, type_: Type, value: Span | None) -> NessieError:
+    return complaint(f"the pattern is {shape}, but the value is {show_scheme(type_)}", (pattern.span, ""),
+                     (value, of_type(type_)))
+
+
+def not_a_sequence(source: syntax.Exp, type_: Type) -> NessieError:
+    return complaint(f"an apply-to-each runs over sequences, but this is {show_scheme(type_)}",
+                     (source.span, of_type(type_)))
+
+
+def signature_differs(name: str, part: str, inferred: Type, declared: Type, where: Span | None,
+                      signature: Span | None) -> NessieError:
+    return complaint(f"the {part} of {name} is {show_scheme(inferred)}, but its signature says "
+                     f"{show_scheme(declared)}", (where, of_type(inferred)), (signature, "declared here"))
+
+
+def protected(name: str, span: Span | None) -> NessieError:
+    return complaint(f"{name} is built in, it cannot be redefined", (span, ""),
+                     hint=f"choose another name, such as my_{name}")

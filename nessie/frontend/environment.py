@@ -1,0 +1,158 @@
+"""What names mean at the top level: the library, then what the program has defined so far.
+
+A definition has an internal name, unique in the session. It is the name written, unless that one is taken by the
+library or by an earlier definition of another type, which old callers keep: then it is `f'2`, `f'3`, .. So typed
+programs need no scopes for global names; `shown_name` gives back what the user wrote.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from nessie.base.source import NOWHERE, NessieError, Origin
+from nessie.base.types import Base, Data, Fun, Identity, Pair, Scheme, Type
+from nessie.frontend import syntax, typed
+from nessie.frontend.primitives import CONSTANTS, PRIMITIVES
+from nessie.frontend.types_text import primitive_scheme
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a name means. `kind` is function, primitive, constructor, variable or constant; `name` the internal name;
+    `defaults` the names and values of a function's last parameters that may be left out."""
+    kind: str
+    name: str
+    scheme: Scheme
+    origin: Origin = NOWHERE
+    defaults: tuple[tuple[str, syntax.Exp], ...] = ()
+    arity: int = 1
+
+
+class Definitions:
+    """Typed definitions by internal name, and what the names that users write mean."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.functions: dict[str, typed.Function] = {}
+        self.datatypes: dict[str, typed.Datatype] = {}
+
+    def entry(self, name: str) -> Entry | None:
+        return self.entries.get(name)
+
+    def names(self) -> Iterable[str]:
+        return self.entries
+
+    def function(self, name: str) -> typed.Function | None:
+        return self.functions.get(name)
+
+    def datatype(self, name: str) -> typed.Datatype | None:
+        return self.datatypes.get(name)
+
+    def add(self, definition: typed.Definition) -> None:
+        """Records a definition under its internal name (infer decides which visible name means it)."""
+        match definition:
+            case typed.Function():
+                self.functions[definition.name] = definition
+            case typed.Datatype():
+                self.datatypes[definition.name] = definition
+
+
+@dataclass
+class Environment:
+    """Functions and datatypes are found by internal names, entries by the names that users write."""
+    library: Definitions
+    program: Definitions = field(default_factory=Definitions)
+    taken: set[str] = field(default_factory=set)            # internal names in use
+    lambdas: int = 0                                        # how many anonymous functions there are
+    in_library: bool = False                                # is it the library that is being inferred?
+
+    def copy(self) -> Environment:
+        program = Definitions()
+        program.entries = dict(self.program.entries)
+        program.functions = dict(self.program.functions)
+        program.datatypes = dict(self.program.datatypes)
+        return Environment(self.library, program, set(self.taken), self.lambdas, self.in_library)
+
+    def lookup(self, name: str) -> Entry | None:
+        """What the name means. Names of the library that begin with `_` mean something in the library only."""
+        if found := self.program.entries.get(name):
+            return found
+        return self.builtin(name) if self.in_library or not name.startswith("_") else None
+
+    def builtin(self, name: str) -> Entry | None:
+        """What the name means in the library, whatever the program made of it."""
+        if row := PRIMITIVES.get(name):
+            return Entry("primitive", name, primitive_scheme(name, row.type))
+        if name in CONSTANTS:
+            return Entry("constant", name, Scheme((), Base(CONSTANTS[name][1])))
+        return self.program.entry(name) if self.in_library else self.library.entry(name)
+
+    def global_scheme(self, name: str) -> Scheme | None:
+        """The scheme of a function, primitive or constructor, by internal name."""
+        if row := PRIMITIVES.get(name):
+            return primitive_scheme(name, row.type)
+        for definitions in (self.program, self.library):
+            if function := definitions.function(name):
+                return function_scheme(function)
+            if datatype := definitions.datatype(name):
+                return constructor_scheme(datatype)
+        declared = next((e for e in self.program.entries.values() if e.name == name), None)
+        return declared.scheme if declared else None
+
+    def function(self, name: str) -> typed.Function:
+        """The definition of a function, by internal name."""
+        found = self.program.function(name) or self.library.function(name)
+        if found is None:
+            entry = next((e for e in self.program.entries.values() if e.name == name), None)
+            places = [(span, "declared here") for span in entry.origin[:1]] if entry else []
+            raise NessieError(f"function {shown_name(name)} is declared, but not defined", *places)
+        return found
+
+    def datatype(self, name: str) -> typed.Datatype | None:
+        """The declaration of a datatype, by internal name."""
+        return self.program.datatype(name) or self.library.datatype(name)
+
+    @property
+    def variables(self) -> dict[str, Type]:
+        """The variables of the top level, by internal name."""
+        return {e.name: e.scheme.type for e in self.program.entries.values() if e.kind == "variable"}
+
+    def internal_name(self, name: str) -> str:
+        """An internal name for a definition of this name, not in use yet."""
+        number, internal = 1, name
+        while internal in self.taken or (not self.in_library and self.builtin(internal) is not None):
+            number += 1
+            internal = f"{name}'{number}"
+        self.taken.add(internal)
+        return internal
+
+    def names(self) -> list[str]:
+        """All names that a program can use."""
+        names = {*self.program.names(), *self.library.names(), *PRIMITIVES, *CONSTANTS}
+        return sorted(n for n in names if self.in_library or not n.startswith("_"))
+
+
+def shown_name(name: str) -> str:
+    """The name as the user wrote it."""
+    return name.partition("'")[0]
+
+
+def pattern_type(pattern: typed.Pattern) -> Type:
+    match pattern:
+        case typed.NamePattern(_, type_):
+            return type_
+        case typed.PairPattern(first, second):
+            return Pair(pattern_type(first), pattern_type(second))
+        case typed.DataPattern(constructor, types, _):
+            return Data(constructor, types)
+    raise TypeError(pattern)
+
+
+def function_scheme(function: typed.Function) -> Scheme:
+    identity = Identity(function.name, function.variables)
+    return Scheme(function.variables, Fun(pattern_type(function.parameter), function.result, identity))
+
+
+def constructor_scheme(datatype: typed.Datatype) -> Scheme:
+    identity = Identity(datatype.name, datatype.variables)
+    return Scheme(datatype.variables, Fun(datatype.content, Data(datatype.name, datatype.variables), identity))

@@ -1,0 +1,245 @@
+"""Pass: find the types of a program.
+
+  in    syntax, and the environment of everything before it
+  out   typed, and the environment after it
+  how   Hindley-Milner: unification of types whose variables have classes (frontend.unify); a definition is general
+        in what stays open in its type. Functions are nominal: a function's type says which function it is.
+        A signature is unified with what is inferred, so it can make a function less general, never more.
+"""
+from __future__ import annotations
+
+from nessie.base.source import NessieError, Origin, Span
+from nessie.base.types import Fun, Identity, Pair, Scheme, Type, Var
+from nessie.frontend import complaints, signatures, syntax, typed
+from nessie.frontend.environment import Entry, Environment, constructor_scheme, function_scheme
+from nessie.frontend.inference import SELF, Inference, pattern
+from nessie.frontend.primitives import REDEFINABLE
+from nessie.frontend.settle import Settle
+from nessie.frontend.types_text import free_variables, letters, show, show_scheme, substitute
+from nessie.frontend.unify import Clash
+
+
+def infer(program: syntax.Program, environment: Environment) -> tuple[typed.Program, Environment]:
+    """The typed program. The environment given stays as it is."""
+    environment = environment.copy()
+    definitions: list[typed.Definition] = []
+    for form in program.forms:
+        definition = infer_form(form, environment)
+        if definition is not None:
+            environment.program.add(definition)
+            definitions.append(definition)
+    return typed.Program(tuple(definitions)), environment
+
+
+def infer_form(form: syntax.TopLevel, environment: Environment) -> typed.Definition | None:
+    """The typed form, None for declarations and commands; the environment gets the names it binds."""
+    match form:
+        case syntax.FunctionDef(body=None):
+            declare(form, environment)
+        case syntax.FunctionDef():
+            return function(form, environment)
+        case syntax.DatatypeDef():
+            return datatype(form, environment)
+        case syntax.Assign(bound, value) | syntax.FileVariable(bound, value):
+            return variable(bound, value, form.span, environment)
+        case syntax.Background(name, value):
+            return variable(syntax.NamePattern(name, None, form.span), value, form.span, environment)
+        case syntax.Evaluate(value):
+            return variable(syntax.NamePattern("it", None, form.span), value, form.span, environment)
+    return None
+
+
+def at(span: Span | None) -> Origin:
+    return (span,) if span else ()
+
+
+def refuse_protected(name: str, span: Span | None, environment: Environment) -> None:
+    """Most of the library's names cannot be defined anew."""
+    if not environment.in_library and not name.startswith("_") and name not in REDEFINABLE \
+            and environment.builtin(name) is not None:
+        raise complaints.protected(name, span)
+
+# Functions ------------------------------------------------------------------------------------------
+
+
+def function(form: syntax.FunctionDef, environment: Environment) -> typed.Function:
+    refuse_protected(form.name, form.span, environment)
+    state = Inference(environment, form.name)
+    parameter: Type = state.fresh()
+    result: Type = state.fresh()
+    own = Fun(parameter, result, Identity(SELF))
+    defaults = default_arguments(form.parameter)
+    arity = len(parameters(form.parameter))
+    state.itself = form.name, Entry("function", SELF, Scheme((), own), at(form.span), defaults, arity)
+    if form.signature:
+        declared = signature_type(state, form.signature)
+        state.unifier.unify(result, declared.result)
+    names: dict[str, Type] = {}
+    matched = pattern(state, form.parameter, parameter, names, None)
+    if form.signature:
+        agree(state, form, "argument", parameter, declared.argument, form.parameter.span)
+    assert form.body is not None
+    with state.binding(names):
+        body, body_type = state.exp(form.body)
+    agree(state, form, "result", body_type, result, form.body.span)
+    settle = Settle(state.unifier, [parameter, result], reserved(environment), state.lambdas)
+    scheme = Scheme(settle.variables, Fun(settle.type(parameter), settle.type(result), Identity(SELF)))
+    settle.itself = name_for(form.name, "function", scheme, environment, form)
+    settle.memo.clear()
+    definition = typed.Function(settle.itself, settle.variables, settle.pattern(matched), settle.type(result),
+                                settle.exp(body), form.doc, at(form.span))
+    environment.program.entries[form.name] = Entry("function", definition.name, function_scheme(definition),
+                                                   at(form.span), defaults, arity)
+    return definition
+
+
+def agree(state: Inference, form: syntax.FunctionDef, part: str, inferred: Type, declared: Type,
+          where: Span | None) -> None:
+    try:
+        state.unifier.unify(inferred, declared)
+    except Clash as clash:
+        if form.signature is None or clash.kind == "infinite":
+            raise complaints.complaint(f"the type of {form.name} would contain itself", (where, "")) from None
+        raise complaints.signature_differs(form.name, part, state.resolve(inferred), state.resolve(declared), where,
+                                           form.signature.span) from None
+
+
+def parameters(written: syntax.Pattern) -> list[syntax.Pattern]:
+    """The components of a function's parameter."""
+    items = []
+    while isinstance(written, syntax.PairPattern):
+        items.append(written.first)
+        written = written.second
+    return [*items, written]
+
+
+def default_arguments(written: syntax.Pattern) -> tuple[tuple[str, syntax.Exp], ...]:
+    """The trailing parameters that have defaults."""
+    found: list[tuple[str, syntax.Exp]] = []
+    for item in parameters(written):
+        if isinstance(item, syntax.NamePattern) and item.default is not None:
+            found.append((item.name, item.default))
+        elif found:
+            raise complaints.complaint("parameters with defaults come last", (item.span, "this one has none"))
+    return tuple(found)
+
+
+def signature_type(state: Inference, signature: syntax.Signature) -> Fun:
+    """The type that a signature declares, its variables open."""
+    classes = signatures.context_classes(signature.contexts)
+    variables: dict[str, Type] = {name: state.unifier.fresh(cls) for name, cls in classes.items()}
+    type_ = signatures.to_type(signature.type, variables, state.environment, state.fresh)
+    if not isinstance(type_, Fun):
+        raise complaints.complaint("the signature of a function is a function type", (signature.span, ""),
+                                   hint="(int, float) -> bool, for example")
+    return type_
+
+
+def declare(form: syntax.FunctionDef, environment: Environment) -> None:
+    """function name(x) : type; the body comes later."""
+    refuse_protected(form.name, form.span, environment)
+    assert form.signature is not None
+    state = Inference(environment, form.name)
+    type_ = signature_type(state, form.signature)
+    settle = Settle(state.unifier, [type_.argument, type_.result], reserved(environment), state.lambdas)
+    scheme = Scheme(settle.variables, Fun(settle.type(type_.argument), settle.type(type_.result), Identity(SELF)))
+    name = environment.internal_name(form.name)
+    assert isinstance(scheme.type, Fun)
+    full = Scheme(scheme.variables, Fun(scheme.type.argument, scheme.type.result, Identity(name, scheme.variables)))
+    environment.program.entries[form.name] = Entry("function", name, full, at(form.span),
+                                                   default_arguments(form.parameter), len(parameters(form.parameter)))
+
+
+def name_for(name: str, kind: str, scheme: Scheme, environment: Environment,
+             form: syntax.FunctionDef | None = None) -> str:
+    """The internal name: that of the definition it replaces, if it has the same type, else one of its own."""
+    before = environment.program.entries.get(name)
+    if before is not None and before.kind == kind:
+        if canonical(before.scheme) == canonical(scheme):
+            return before.name
+        if kind == "function" and form is not None and environment.program.function(before.name) is None:
+            raise complaints.complaint(
+                f"{name} was declared with another type", (form.span, complaints.of_type(scheme.type)),
+                *[(span, f"declared as {show_scheme(before.scheme.type)}") for span in before.origin[:1]])
+    return environment.internal_name(name)
+
+
+def canonical(scheme: Scheme) -> str:
+    """Equal for schemes that differ in the names of their variables, or in which function they are of."""
+    type_ = scheme.type
+    if isinstance(type_, Fun):
+        type_ = Pair(type_.argument, type_.result)
+    variables = list(dict.fromkeys(free_variables(type_)))
+    names = {v.name: Var(n, v.cls) for v, n in zip(variables, letters(), strict=False)}
+    return show(substitute(type_, dict(names))) + str([v.cls for v in variables])
+
+
+def reserved(environment: Environment) -> set[str]:
+    """Names that type variables may not have: those of datatypes."""
+    return {name for name in environment.program.datatypes if len(name) <= 2}
+
+# Datatypes and variables ----------------------------------------------------------------------------
+
+
+def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Datatype:
+    refuse_protected(form.name, form.span, environment)
+    classes = signatures.context_classes(form.contexts)
+    written: dict[str, Type] = {name: Var(name, cls) for name, cls in classes.items()}
+    before = environment.program.entries.pop(form.name, None)
+    try:
+        content = signatures.to_type(form.type, written, environment, None)
+    except NessieError as error:
+        if error.message == f"there is no type {form.name}":
+            raise NessieError(f"the datatype {form.name} contains itself", *error.places,
+                              hint="a tree is kept in sequences, its edges as indices") from None
+        raise
+    finally:
+        if before is not None:
+            environment.program.entries[form.name] = before
+    variables = tuple(dict.fromkeys(free_variables(content)))
+    name = name_for(form.name, "constructor", Scheme(variables, Pair(content, content)), environment)
+    definition = typed.Datatype(name, variables, content, at(form.span))
+    environment.program.entries[form.name] = Entry("constructor", name, constructor_scheme(definition), at(form.span))
+    return definition
+
+
+def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, environment: Environment) -> typed.Variable:
+    shown = shown_pattern(bound)
+    for name in shown:
+        refuse_protected(name, span, environment)
+    state = Inference(environment, shown[0] if shown else "it")
+    exp, type_ = state.exp(value)
+    names: dict[str, Type] = {}
+    matched = pattern(state, bound, type_, names, value.span)
+    settle = Settle(state.unifier, [type_, *names.values()], reserved(environment), state.lambdas)
+    internal: dict[str, str] = {}
+    settled = settle.exp(exp)
+    for name, named in names.items():
+        general = settle.type(named)
+        scheme = Scheme(tuple(dict.fromkeys(free_variables(general))), general)   
+        internal[name] = name_for(name, "variable", scheme, environment)
+        environment.program.entries[name] = Entry("variable", internal[name], scheme, at(span))
+    return typed.Variable(renamed(settle.pattern(matched), internal), settled, True, at(span))
+
+
+def shown_pattern(written: syntax.Pattern) -> list[str]:
+    """The names that a pattern binds."""
+    match written:
+        case syntax.NamePattern(name):
+            return [name] if name != "_" else []
+        case syntax.PairPattern(first, second):
+            return shown_pattern(first) + shown_pattern(second)
+        case syntax.DataPattern(_, argument):
+            return shown_pattern(argument)
+    raise TypeError(written)
+
+
+def renamed(matched: typed.Pattern, names: dict[str, str]) -> typed.Pattern:
+    match matched:
+        case typed.NamePattern(name, type_):
+            return typed.NamePattern(names.get(name, name), type_)
+        case typed.PairPattern(first, second):
+            return typed.PairPattern(renamed(first, names), renamed(second, names))
+        case typed.DataPattern(constructor, types, argument):
+            return typed.DataPattern(constructor, types, renamed(argument, names))
+    raise TypeError(matched)

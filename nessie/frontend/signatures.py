@@ -1,0 +1,72 @@
+"""Types as programs write them, made types."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+
+from nessie.base.source import NessieError, Span
+from nessie.base.types import CLASSES, Data, Fun, Pair, Seq, Type
+from nessie.frontend import syntax
+from nessie.frontend.environment import Environment
+from nessie.frontend.types_text import BASES
+
+
+def places(span: Span | None, label: str) -> tuple[tuple[Span, str], ...]:
+    return ((span, label),) if span else ()
+
+
+def context_classes(contexts: tuple[syntax.Context, ...]) -> dict[str, str]:
+    """The classes of the variables that a context declares."""
+    classes: dict[str, str] = {}
+    for context in contexts:
+        if context.cls not in CLASSES:
+            raise NessieError(f"{context.cls} is not a type class", *places(context.span, ""),
+                              hint=f"the classes are {', '.join(CLASSES)}")
+        classes[context.variable] = context.cls
+    return classes
+
+
+def to_type(written: syntax.TypeExp, variables: dict[str, Type], environment: Environment,
+            identity: Callable[[], Type] | None) -> Type:
+    """The type written; `variables` says what its variables stand for, `identity` makes the identity of a function
+    type (None: function types have no place here)."""
+    match written:
+        case syntax.TypeSeq(element):
+            return Seq(to_type(element, variables, environment, identity))
+        case syntax.TypePair(first, second):
+            return Pair(to_type(first, variables, environment, identity),
+                        to_type(second, variables, environment, identity))
+        case syntax.TypeFun(argument, result):
+            if identity is None:
+                raise NessieError("a function type cannot stand here", *places(written.span, ""))
+            return Fun(to_type(argument, variables, environment, identity),
+                       to_type(result, variables, environment, identity), identity())
+        case syntax.TypeName():
+            return named_type(written, variables, environment, identity)
+    raise TypeError(written)
+
+
+def named_type(written: syntax.TypeName, variables: dict[str, Type], environment: Environment,
+               identity: Callable[[], Type] | None) -> Type:
+    name, arguments = written.name, written.arguments
+    known = variables.get(name) or BASES.get(name)
+    if known is not None:
+        if arguments:
+            raise NessieError(f"the type {name} takes no arguments", *places(written.span, ""))
+        return known
+    entry = environment.lookup(name)
+    if entry is None or entry.kind != "constructor":
+        raise unknown_type(written, environment)
+    if len(arguments) != len(entry.scheme.variables):
+        raise NessieError(f"the datatype {name} takes {len(entry.scheme.variables)} types, not {len(arguments)}",
+                          *places(written.span, ""), *[(span, "declared here") for span in entry.origin[:1]])
+    return Data(entry.name, tuple(to_type(a, variables, environment, identity) for a in arguments))
+
+
+def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieError:
+    if len(written.name) == 1:
+        hint = f"a type variable needs a class: {written.name} in any, after ::"
+    else:
+        near = get_close_matches(written.name, [*BASES, *environment.names()], 1)
+        hint = f"did you mean {near[0]}?" if near else ""
+    return NessieError(f"there is no type {written.name}", *places(written.span, ""), hint=hint)

@@ -1,0 +1,212 @@
+"""Types as text and back.
+
+For users, as NESL prints them (show_scheme):    (a, a) -> a :: (a in number)
+In typed programs, with identities:              (int -> int by negate[int]), point, table(int, [char]), a
+
+The text of an identity is NAME[types]{types of what it captured}; empty brackets are left out. Where a function is
+among the types that an identity is at, it stands by its own identity: apply[int, by negate[int]].
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from nessie.base.tokens import Tokens, show_name
+from nessie.base.types import Base, Data, Fun, Identity, Pair, Scheme, Seq, Type, Var, show_type
+
+BASES = {name: Base(name) for name in ("int", "float", "bool", "char")}
+
+VERSION = re.compile(r"'\d+")           # of a datatype that was declared anew (environment.internal_name)
+
+# Free variables and substitution --------------------------------------------------------------------
+
+
+def free_variables(*types: Type) -> Iterator[Var]:
+    """The variables of the types, in order of appearance, identities after what they belong to; with repeats."""
+    for type_ in types:
+        match type_:
+            case Var():
+                yield type_
+            case Seq(element):
+                yield from free_variables(element)
+            case Pair(first, second):
+                yield from free_variables(first, second)
+            case Fun(argument, result, identity):
+                yield from free_variables(argument, result, identity)
+            case Identity(_, types_, captured):
+                yield from free_variables(*types_, *captured)
+            case Data(_, arguments):
+                yield from free_variables(*arguments)
+
+
+def substitute(type_: Type, by: dict[str, Type]) -> Type:
+    """The type with its variables replaced, by name; those that are not in `by` stay."""
+    match type_:
+        case Var(name):
+            return by.get(name, type_)
+        case Base():
+            return type_
+        case Seq(element):
+            return Seq(substitute(element, by))
+        case Pair(first, second):
+            return Pair(substitute(first, by), substitute(second, by))
+        case Fun(argument, result, identity):
+            return Fun(substitute(argument, by), substitute(result, by), substitute(identity, by))
+        case Identity(name, types, captured):
+            return Identity(name, tuple(substitute(t, by) for t in types),
+                            tuple(substitute(t, by) for t in captured))
+        case Data(name, arguments):
+            return Data(name, tuple(substitute(t, by) for t in arguments))
+    raise TypeError(type_)
+
+
+def instantiate(scheme: Scheme, types: Iterable[Type]) -> Type:
+    """The scheme's type at these types."""
+    return substitute(scheme.type, {v.name: t for v, t in zip(scheme.variables, types, strict=True)})
+
+# For users ------------------------------------------------------------------------------------------
+
+
+def letters() -> Iterator[str]:
+    """a b c .. z a1 b1 .."""
+    yield from (chr(c) for c in range(ord("a"), ord("z") + 1))
+    yield from (f"{chr(ord('a') + n % 26)}{n // 26}" for n in range(26, 1 << 30))
+
+
+def visible_variables(type_: Type) -> list[Var]:
+    """The variables that show_type shows, each once."""
+    match type_:
+        case Fun(argument, result, _):
+            found = visible_variables(argument) + visible_variables(result)
+        case Pair(first, second):
+            found = visible_variables(first) + visible_variables(second)
+        case Seq(element):
+            found = visible_variables(element)
+        case Data(_, arguments):
+            found = [v for a in arguments for v in visible_variables(a)]
+        case Var():
+            found = [type_]
+        case _:
+            found = []
+    return list(dict.fromkeys(found))
+
+
+def show_scheme(type_: Type) -> str:
+    """The type as NESL prints it, its variables named a b c .. in order, each with its class."""
+    variables = visible_variables(type_)
+    names = {v.name: Var(n, v.cls) for v, n in zip(variables, letters(), strict=False)}
+    text = VERSION.sub("", show_type(substitute(type_, dict(names))))
+    contexts = "; ".join(f"{v.name} in {v.cls}" for v in names.values())
+    return f"{text} :: ({contexts})" if contexts else text
+
+# In typed programs ----------------------------------------------------------------------------------
+
+
+def show(type_: Type) -> str:
+    """The type with its identities; parse_type reads it back."""
+    match type_:
+        case Base(name) | Var(name):
+            return name
+        case Seq(element):
+            return f"[{show(element)}]"
+        case Pair():
+            items = []
+            while isinstance(type_, Pair):
+                items.append(show(type_.first))
+                type_ = type_.second
+            return f"({', '.join([*items, show(type_)])})"
+        case Fun(argument, result, identity):
+            return f"({show(argument)} -> {show(result)} by {show(identity)})"
+        case Identity(name, types, captured):
+            return show_name(name) + listed("[]", types) + listed("{}", captured)
+        case Data(name, arguments):
+            return show_name(name) + listed("()", arguments)
+    raise TypeError(type_)
+
+
+def show_part(type_: Type) -> str:
+    return ("by " if isinstance(type_, Identity) else "") + show(type_)
+
+
+def listed(brackets: str, types: tuple[Type, ...]) -> str:
+    return f"{brackets[0]}{', '.join(map(show_part, types))}{brackets[1]}" if types else ""
+
+
+Variables = dict[str, Var]
+
+
+def parse_type(tokens: Tokens, variables: Variables) -> Type:
+    """The names in `variables` are type variables, int float bool char the base types, others datatypes."""
+    if tokens.accept("["):
+        element = parse_type(tokens, variables)
+        tokens.expect("]")
+        return Seq(element)
+    if tokens.accept("("):
+        first = parse_type(tokens, variables)
+        if tokens.accept("->"):
+            result = parse_type(tokens, variables)
+            tokens.expect("by")
+            identity = parse_identity(tokens, variables)
+            tokens.expect(")")
+            return Fun(first, result, identity)
+        tokens.expect(",")
+        return tuple_type((first, *parse_types(tokens, variables, ")")))
+    name = tokens.name("a type")
+    if name in BASES:
+        return BASES[name]
+    if name in variables:
+        return variables[name]
+    return Data(name, parse_types(tokens, variables, ")") if tokens.accept("(") else ())
+
+
+def parse_types(tokens: Tokens, variables: Variables, end: str) -> tuple[Type, ...]:
+    return tokens.listed(lambda: parse_type(tokens, variables), end)
+
+
+def parse_identity(tokens: Tokens, variables: Variables) -> Type:
+    name = tokens.name()
+    if name in variables:
+        return variables[name]
+    types = tokens.listed(lambda: parse_part(tokens, variables), "]") if tokens.accept("[") else ()
+    captured = tokens.listed(lambda: parse_part(tokens, variables), "}") if tokens.accept("{") else ()
+    return Identity(name, types, captured)
+
+
+def parse_part(tokens: Tokens, variables: Variables) -> Type:
+    """A type, or `by` and an identity: what a variable of an identity stands for."""
+    return parse_identity(tokens, variables) if tokens.accept("by") else parse_type(tokens, variables)
+
+
+def tuple_type(types: tuple[Type, ...]) -> Type:
+    """Nested to the right."""
+    result = types[-1]
+    for type_ in reversed(types[:-1]):
+        result = Pair(type_, result)
+    return result
+
+
+def parse_variables(tokens: Tokens) -> tuple[Var, ...]:
+    """[a in number, b], or nothing."""
+    def variable() -> Var:
+        name = tokens.name()
+        return Var(name, tokens.name("a class") if tokens.accept("in") else "any")
+    return tokens.listed(variable, "]") if tokens.accept("[") else ()
+
+
+def show_variables(variables: tuple[Var, ...]) -> str:
+    inside = ", ".join(v.name if v.cls == "any" else f"{v.name} in {v.cls}" for v in variables)
+    return f" [{inside}]" if variables else ""
+
+
+@cache
+def primitive_scheme(name: str, text: str) -> Scheme:
+    """The scheme of a function of this name, from its type as NESL writes it: (a, a) -> a :: (a in number)."""
+    type_, _, context = text.partition("::")
+    classes = dict(re.findall(r"(\w+) in (\w+)", context))
+    variables = {n: Var(n, classes.get(n, "any")) for n in re.findall(r"\b[a-z]\b", type_)}
+    tokens = Tokens(type_)
+    argument = parse_type(tokens, variables)
+    tokens.expect("->")
+    result = parse_type(tokens, variables)
+    return Scheme(tuple(variables.values()), Fun(argument, result, Identity(name, tuple(variables.values()))))

@@ -1,0 +1,143 @@
+"""Unification of types with classes.
+
+Types under inference are ordinary types whose variables are named `?1`, `?2`, ..; what is known of a variable stands in
+the unifier. Bindings form chains that `find` shortens (union-find), so no substitution is ever applied before the one
+`resolve` at the end.
+"""
+from __future__ import annotations
+
+from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var
+
+
+class Clash(Exception):
+    """Two types differ; or a type is not in a class; or a type would contain itself."""
+
+    def __init__(self, kind: str, left: Type, right: Type) -> None:
+        super().__init__(kind)
+        self.kind, self.left, self.right = kind, left, right
+
+
+def meet(one: str, other: str) -> str | None:
+    """The smaller of two classes, if one contains the other."""
+    if one == other or other == "any":
+        return one
+    if one == "any":
+        return other
+    first, second = set(CLASSES[one]), set(CLASSES[other])
+    return one if first <= second else other if second <= first else None
+
+
+class Unifier:
+    def __init__(self) -> None:
+        self.bindings: dict[str, Type] = {}
+        self.classes: dict[str, str] = {}
+
+    def fresh(self, cls: str = "any") -> Var:
+        variable = Var(f"?{len(self.classes) + 1}", cls)
+        self.classes[variable.name] = cls
+        return variable
+
+    def find(self, type_: Type) -> Type:
+        """What is known of the type's outermost shape."""
+        if not isinstance(type_, Var) or type_.name not in self.bindings:
+            return type_
+        chain = []
+        while isinstance(type_, Var) and type_.name in self.bindings:
+            chain.append(type_.name)
+            type_ = self.bindings[type_.name]
+        for name in chain:
+            self.bindings[name] = type_
+        return type_
+
+    def cls(self, variable: Var) -> str:
+        return self.classes.get(variable.name, variable.cls)
+
+    def unify(self, left: Type, right: Type) -> None:
+        """Makes the types equal, or raises Clash."""
+        while True:
+            left, right = self.find(left), self.find(right)
+            if left is right:
+                return
+            match left, right:
+                case Var(), _:
+                    return self.bind(left, right)
+                case _, Var():
+                    return self.bind(right, left)
+                case Base(a), Base(b) if a == b:
+                    return None
+                case Seq(a), Seq(b):
+                    left, right = a, b
+                case Pair(a, left_second), Pair(b, right_second):
+                    self.unify(a, b)
+                    left, right = left_second, right_second
+                case Fun(), Fun():
+                    self.unify(left.argument, right.argument)
+                    self.unify(left.result, right.result)
+                    left, right = left.identity, right.identity
+                case Data(a, items), Data(b, others) if a == b and len(items) == len(others):
+                    return self.unify_all(items, others)
+                case Identity(a), Identity(b) if a == b and len(left.types) == len(right.types):
+                    return self.unify_all(left.types + left.captured, right.types + right.captured)
+                case _:
+                    raise Clash("mismatch", left, right)
+
+    def unify_all(self, lefts: tuple[Type, ...], rights: tuple[Type, ...]) -> None:
+        for left, right in zip(lefts, rights, strict=True):
+            self.unify(left, right)
+
+    def bind(self, variable: Var, type_: Type) -> None:
+        cls = self.cls(variable)
+        match type_:
+            case Var(name):
+                if name == variable.name:
+                    return
+                smaller = meet(cls, self.cls(type_))
+                if smaller is None:
+                    raise Clash("class", variable, type_)
+                self.classes[name] = smaller
+            case Base(name) if cls == "any" or name in CLASSES[cls]:
+                pass
+            case _ if cls != "any":
+                raise Clash("class", variable, type_)
+            case _ if self.occurs(variable.name, type_):
+                raise Clash("infinite", variable, type_)
+        self.bindings[variable.name] = type_
+
+    def occurs(self, name: str, type_: Type) -> bool:
+        """Is the variable part of the type?"""
+        pending = [type_]
+        while pending:
+            type_ = self.find(pending.pop())
+            match type_:
+                case Var(other):
+                    if other == name:
+                        return True
+                case Seq(element):
+                    pending.append(element)
+                case Pair(first, second):
+                    pending += (first, second)
+                case Fun(argument, result, identity):
+                    pending += (argument, result, identity)
+                case Identity(_, types, captured):
+                    pending += types + captured
+                case Data(_, arguments):
+                    pending += arguments
+        return False
+
+    def resolve(self, type_: Type) -> Type:
+        """The type as far as it is known; unknown variables carry their class."""
+        type_ = self.find(type_)
+        match type_:
+            case Var(name):
+                return Var(name, self.cls(type_))
+            case Seq(element):
+                return Seq(self.resolve(element))
+            case Pair(first, second):
+                return Pair(self.resolve(first), self.resolve(second))
+            case Fun(argument, result, identity):
+                return Fun(self.resolve(argument), self.resolve(result), self.resolve(identity))
+            case Identity(name, types, captured):
+                return Identity(name, tuple(map(self.resolve, types)), tuple(map(self.resolve, captured)))
+            case Data(name, arguments):
+                return Data(name, tuple(map(self.resolve, arguments)))
+        return type_
