@@ -1,0 +1,56 @@
+"""Contraction: nodes that some optimal schedule keeps together, found before the search.
+
+A block of MAPs, all of whose results are streamed by one other block only, in the same space, joins that block if
+what it reads weighs little beside what it makes. Moving the block to its reader saves a write and a read of its
+results. It costs at most a read of each input there, with the second sweep of a look-back kernel, and a write of the
+inputs that no one else had to write. No path is added between kernels: all paths out of the block led to its reader.
+"""
+from __future__ import annotations
+
+from nessie.schedule.pdg import OWN
+from nessie.schedule.problem import Clusters, Problem
+
+
+def contract(problem: Problem) -> Clusters:
+    """Blocks of nodes that are scheduled as one."""
+    blocks = {k: [k] for k in range(len(problem.index.nodes))}
+    of = {k: k for k in blocks}
+    changed = True
+    while changed:
+        changed = False
+        for name in list(blocks):
+            target = reader_to_join(problem, blocks, of, name)
+            if target is not None:
+                blocks[target] = sorted(blocks[target] + blocks.pop(name))
+                of.update(dict.fromkeys(blocks[target], target))
+                changed = True
+    return sorted(blocks.values())
+
+
+def reader_to_join(problem: Problem, blocks: dict[int, list[int]], of: dict[int, int], name: int) -> int | None:
+    """The block that this one should be computed in, if it is sure to be."""
+    index, traffic, block = problem.index, problem.traffic, blocks[name]
+    if any(index.nodes[k].op != "MAP" for k in block) or any(index.nodes[k].space != index.nodes[block[0]].space
+                                                             for k in block):
+        return None
+    made = {result for k in block for result in index.nodes[k].results}
+    outside = [(r, use) for k in block for r in index.successors[k] if of[r] != name
+               for use in index.nodes[r].uses if use.name in made]
+    targets = {of[r] for k in block for r in index.successors[k]} - {name}
+    if made & traffic.forced or len(targets) != 1 or not all(
+            use.mode == OWN and index.nodes[r].space == index.nodes[block[0]].space for r, use in outside):
+        return None
+    target = targets.pop()
+    if not all(problem.fusible.ok(u, v) for u in block for v in blocks[target]) \
+            or not problem.fits(block + blocks[target]):
+        return None
+    saved = sum(traffic.bytes[result] for result in {use.name for _, use in outside})
+    inputs = {array for k in block for array in traffic.streamed[k]} - made
+    needed = sum(traffic.bytes[array] * read_price(problem, array) for array in sorted(inputs))
+    return target if needed <= 2 * saved else None
+
+
+def read_price(problem: Problem, array: str) -> float:
+    """How many bytes a byte of an input can cost where it was not read before."""
+    written = array in problem.index.maker and array not in problem.traffic.forced
+    return 1 + problem.profile.rescan + written

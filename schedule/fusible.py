@@ -1,0 +1,193 @@
+"""Which two nodes may share a kernel, by which rule, or why not; and which filters must then be in it too.
+
+A set of nodes is a kernel exactly if every pair in it is allowed and every pair's hosts are in the set (the
+certificate says the same by simulating the walk; tests compare the two on all small sets). Pairs are what the integer
+program needs, reasons are what users need:
+
+    gather           the value is read at other indices than the walk has reached
+    size             a size or descriptor must be known before the launch
+    kernel-end       the value exists only when the kernel has ended
+    segment-late     only a MAP over the segments is known where a segment begins
+    segment-end      a segment's reduction is known where the segment ends, its elements have passed
+    scatter-order    a PERMUTE writes in another order than the walk's
+    two-look-backs   a tile would wait twice for all earlier tiles
+    position         a survivor's position in its segment is not counted by the walk
+    once-reads-array scalar code reads arrays that are complete
+    space            the index spaces are not walked together
+    path             a path from one to the other leads through a pair that is not allowed
+    library, host    a library kernel; a statement of the host
+"""
+from __future__ import annotations
+
+from nessie.schedule.pdg import (
+    FILTERS,
+    GATHER,
+    HOST,
+    LOOK_BACK,
+    MEMBER,
+    ON_SEGMENTS,
+    ONCE,
+    ORDER,
+    OWN,
+    SCALAR,
+    SEG,
+    SIZE,
+    Elements,
+    Index,
+    Node,
+    Space,
+    Survivors,
+    Unit,
+    space_size,
+)
+
+
+class Fusible:
+    """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.chains = [self._chain(node.space) for node in index.nodes]
+        self.reason: dict[tuple[int, int], str] = {}
+        self.bad = [0] * len(index.nodes)
+        self._hosts: dict[tuple[int, int], tuple[int, ...] | None] = {}
+        late = [self._needs_look_back(u) for u in range(len(index.nodes))]
+        for v in range(len(index.nodes)):
+            for u in range(v):
+                if reason := self._pair(u, v, late[u]):
+                    self._forbid(u, v, reason)
+        self._close_paths()
+
+    def ok(self, u: int, v: int) -> bool:
+        return not self.bad[u] >> v & 1
+
+    def _forbid(self, u: int, v: int, reason: str) -> None:
+        self.reason[u, v] = reason
+        self.bad[u] |= 1 << v
+        self.bad[v] |= 1 << u
+
+    def _close_paths(self) -> None:
+        """A pair is impossible if a path between them takes a step to or from one that is."""
+        index = self.index
+        for u in reversed(range(len(index.nodes))):
+            for v in range(u + 1, len(index.nodes)):
+                if self.ok(u, v) and index.reaches(u, v) and (
+                        any(w != v and not self.ok(w, v) and index.reaches(w, v) for w in index.successors[u])
+                        or any(w != u and not self.ok(w, u) and index.reaches(u, w) for w in index.predecessors[v])):
+                    self._forbid(u, v, "path")
+
+    def _chain(self, space: Space) -> list[tuple[Space, int | None]]:
+        """The space and those it is a part of, each with the filter that hosts it."""
+        chain: list[tuple[Space, int | None]] = []
+        while isinstance(space, Survivors):
+            chain.append((space, self.index.filter_of(space)))
+            space = self.index.parent(space)
+        return [*chain, (space, None)]
+
+    def hosts(self, u: int, v: int) -> tuple[int, ...] | None:
+        """The filters that must be in a kernel of u and v; None if nothing walks both spaces."""
+        u, v = min(u, v), max(u, v)
+        if (u, v) not in self._hosts:
+            self._hosts[u, v] = self._find_hosts(u, v)
+        return self._hosts[u, v]
+
+    def _find_hosts(self, u: int, v: int) -> tuple[int, ...] | None:
+        if Unit() in (self.index.nodes[u].space, self.index.nodes[v].space):
+            return ()
+        for i, (space, _) in enumerate(self.chains[u]):
+            for j, (other, _) in enumerate(self.chains[v]):
+                if walked_alike(space, other):
+                    below = [host for _, host in self.chains[u][:i] + self.chains[v][:j] if host is not None]
+                    return tuple(dict.fromkeys(below))
+        above = self._over_segments_of(u, v)
+        return self._over_segments_of(v, u) if above is None else above
+
+    def _over_segments_of(self, u: int, v: int) -> tuple[int, ...] | None:
+        """What hosts v where u is a prologue or epilogue of the segments whose elements v walks."""
+        a = self.index.nodes[u]
+        if a.op in ON_SEGMENTS and not isinstance(a.space, Elements):
+            for i, (space, _) in enumerate(self.chains[v]):
+                if space_size(a.space) == self.index.segments(space):
+                    return tuple(host for _, host in self.chains[v][:i] if host is not None)
+        return None
+
+    def _needs_look_back(self, u: int) -> int:
+        """The mask of nodes that depend on what u knows only after the look-back."""
+        index, node = self.index, self.index.nodes[u]
+        if node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE"):
+            return index.descendants[u]
+        mask = 0
+        if node.op in FILTERS:
+            for v, other in enumerate(index.nodes):
+                ranked = other.rank and isinstance(other.space, Survivors) and other.space.filter == node.name
+                placed = node.op == "PARTITION" and any(use.name == node.results[-1] for use in other.uses)
+                if ranked or placed:
+                    mask |= index.descendants[v] | 1 << v
+        return mask
+
+    def _pair(self, u: int, v: int, late: int) -> str | None:
+        """Why u and a later v may not share a kernel, as far as the two alone can tell."""
+        a, b = self.index.nodes[u], self.index.nodes[v]
+        if HOST in (a.op, b.op):
+            return "host"
+        if ORDER in (a.op, b.op):
+            return "library"
+        for use in b.uses:
+            if self.index.maker.get(use.name) == u and (reason := use_reason(a, b, use.mode, use.name)):
+                return reason
+        if self.index.segments(b.space) is None and any(
+                use.mode == SEG and self.index.maker.get(use.name) == u for use in b.uses):
+            return "gather"             # as many segments as elements: they are not walked as segments
+        if self.hosts(u, v) is None:
+            return "space"
+        return self._path_reason(a, b, late >> v & 1) if self.index.reaches(u, v) else None
+
+    def _path_reason(self, a: Node, b: Node, late: int) -> str | None:
+        """Why a node that depends on the other, perhaps through others, comes too early."""
+        if a.op == "PERMUTE" or (a.op in ("REDUCE", ONCE) and b.op != ONCE):
+            return "kernel-end"
+        if a.op == "SEG_REDUCE" and b.op != ONCE and space_size(b.space) != self.index.segments(a.space):
+            return "segment-end"
+        return "two-look-backs" if late and b.op in LOOK_BACK else None
+
+
+def walked_alike(space: Space, other: Space) -> bool:
+    """Has the index the same meaning in both, in one walk?"""
+    if space == other:
+        return True
+    one_segmented = isinstance(space, Elements) != isinstance(other, Elements)
+    return one_segmented and space_size(space) == space_size(other)
+
+
+def use_reason(producer: Node, consumer: Node, mode: str, name: str) -> str | None:
+    """Why a use between the two cannot be met inside one kernel."""
+    if consumer.op == ONCE:
+        return None if mode == SCALAR else "once-reads-array"
+    if mode in (GATHER, SIZE):
+        return mode
+    if mode == SCALAR:
+        return "kernel-end"
+    if mode == MEMBER:
+        return "position" if consumer.place else None
+    if producer.op == "PERMUTE":
+        return "scatter-order"
+    if producer.op == "SEG_FILTER" and name == producer.results[-1]:
+        return "kernel-end"
+    return "segment-late" if mode == SEG and producer.op != "MAP" else None
+
+
+def rule(index: Index, u: int, v: int) -> str:
+    """The rule by which an allowed pair, u before v, shares a kernel."""
+    a, b = index.nodes[u], index.nodes[v]
+    modes = {use.mode for use in b.uses if index.maker.get(use.name) == u}
+    if not modes:
+        return "HORIZONTAL"
+    if b.op == ONCE:
+        return f"{a.op}-ONCE"
+    if SEG in modes:
+        return "SEG-PROLOGUE"
+    if a.op == "SEG_REDUCE":
+        return "SEG-EPILOGUE"
+    if MEMBER in modes or (OWN in modes and a.op == "SCAN"):
+        return f"{a.op}-{b.op}"
+    return "MAP-X"

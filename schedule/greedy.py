@@ -1,0 +1,94 @@
+"""Greedy schedule: merge the clusters that save most, as long as every kernel stays legal and an order exists.
+
+Pairs that share data come first, by the bytes they share, ties in program order; then clusters without common data
+are packed together, for the launches. It always ends with a legal schedule, and is what an exact one must not exceed.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from nessie.schedule.problem import Clusters, Problem
+
+GROUP = 40                      # of an array's readers, only so many neighbours are paired
+
+
+def greedy(problem: Problem, start: Sequence[Sequence[int]] | None = None) -> Clusters:
+    """Clusters, beginning from `start` (every node on its own by default)."""
+    merging = Merging(problem, start or problem.apart())
+    shared = sharing_pairs(problem)
+    for u, v in sorted(shared, key=lambda pair: (-shared[pair], pair)):
+        merging.try_merge(u, v)
+    for u, v in combinations(range(len(problem.index.nodes)), 2):
+        if problem.fusible.ok(u, v):
+            merging.try_merge(u, v)
+    return sorted(merging.members.values())
+
+
+def sharing_pairs(problem: Problem) -> dict[tuple[int, int], float]:
+    """The allowed pairs that use a common array or stand in a filter's relation, with the bytes at stake."""
+    index, pairs = problem.index, dict[tuple[int, int], float]()
+    for name, readers in index.readers.items():
+        maker = index.maker.get(name)
+        group = sorted({*readers, *(() if maker is None else (maker,))})
+        for i, u in enumerate(group):
+            for v in group[i + 1:i + GROUP]:
+                if problem.fusible.ok(u, v):
+                    weight = problem.traffic.bytes[name] * (2 if u == maker else 1)
+                    pairs[u, v] = pairs.get((u, v), 0.0) + weight
+    for maker, waiting in problem.traffic.waiting.items():
+        for k in waiting:
+            if problem.fusible.ok(maker, k):
+                pairs.setdefault((maker, k), 0.0)
+    return pairs
+
+
+class Merging:
+    """Clusters that grow. `of` says in which cluster a node is; a cluster is named by its first node."""
+
+    def __init__(self, problem: Problem, start: Sequence[Sequence[int]]) -> None:
+        self.problem = problem
+        self.members = {min(cluster): sorted(cluster) for cluster in start}
+        self.of = {k: name for name, cluster in self.members.items() for k in cluster}
+        bad = problem.fusible.bad
+        self.mask = {name: sum(1 << k for k in cluster) for name, cluster in self.members.items()}
+        self.bad = dict.fromkeys(self.members, 0)
+        for name, cluster in self.members.items():
+            for k in cluster:
+                self.bad[name] |= bad[k]
+        self.failed: set[tuple[int, int]] = set()           # pairs of masks that would wait for each other
+
+    def try_merge(self, u: int, v: int) -> bool:
+        """Put the clusters of u and v together if that is legal."""
+        c, d = sorted((self.of[u], self.of[v]))
+        if c == d or self.bad[c] & self.mask[d] or (self.mask[c], self.mask[d]) in self.failed:
+            return False
+        both = self.members[c] + self.members[d]
+        here = set(both)
+        hosted = all(here.issuperset(self.problem.fusible.hosts(x, y) or ())
+                     for x in self.members[c] for y in self.members[d])
+        if not hosted or not self.problem.fits(both):
+            return False
+        if self.path_around(c, d) or self.path_around(d, c):
+            self.failed.add((self.mask[c], self.mask[d]))
+            return False
+        self.members[c] = sorted(both)
+        self.mask[c] |= self.mask.pop(d)
+        self.bad[c] |= self.bad.pop(d)
+        for k in self.members.pop(d):
+            self.of[k] = c
+        return True
+
+    def path_around(self, c: int, d: int) -> bool:
+        """Does a path lead from c to d through other clusters? Merged, they would wait for themselves."""
+        successors, of = self.problem.index.successors, self.of
+        seen = {c}
+        stack = [x for k in self.members[c] for x in successors[k] if of[x] not in (c, d)]
+        while stack:
+            cluster = of[stack.pop()]
+            if cluster == d:
+                return True
+            if cluster not in seen:
+                seen.add(cluster)
+                stack.extend(x for k in self.members[cluster] for x in successors[k])
+        return False

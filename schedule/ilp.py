@@ -1,0 +1,295 @@
+"""The integer program of a schedule: representatives. Formulas only; schedule.solve solves them.
+
+Blocks v (after contraction), in a fixed order, scalar ones last. A kernel is named by its first block r.
+
+    y[v,r] in {0,1}     v runs in the kernel named r       for r <= v, ok(r,v), hosts(r,v) possible in r
+    minimise   sum_r launch * y[r,r]  +  sum_a,r B(a) * n[a,r]  +  sum_a B(a) * w[a]  +  sum_f sync * s[f]
+               + sum_a,r rescan * B(a) * q[a,r]  +  what is written in every schedule
+
+    (1)  sum_r y[v,r] = 1                        every block runs once
+    (2)  sum_{v in Q} y[v,r] <= y[r,r]           Q covers, by cliques, the pairs that are not ok; {v} for all others
+    (3)  y[v,r] <= y[h,r]                        h in hosts(r,v)
+    (4)  y[u,r] + y[v,r] <= y[r,r] + y[h,r]      h in hosts(u,v) that (3) does not ask for: r may walk the segments,
+                                                 and so say nothing about its members' hosts
+    (5)  sum_v arrays(v) * y[v,r] <= arrays * y[r,r]
+    (6)  d[a,k,r] >= y[k,r] - y[p,r]             block k streams a, p makes it (y[p,r] = 0 for inputs)
+         n[a,r] >= d[a,k,r]                      a launch reads a once
+         w[a]   >= sum_r d[a,k,r]                written once, if any k is elsewhere
+    (7)  s[f]   >= sum_r (y[v,r] - y[f,r])+      some v on f's survivors is not in f's kernel
+    (8)  l[r]   >= y[v,r]                        v needs a look-back
+         q[a,r] >= n[a,r] + l[r] - 1             its kernel sweeps a twice
+    (9)  for a cycle of kernels C1 -> .. -> Ck -> C1, entered at e_i and left at x_i, found in a solution:
+         sum_i (1 - together[e_i,x_i]) + sum_i joined[x_i,e_i+1] >= 1
+         together[u,v] >= y[u,r] + y[v,r] - 1    for all r
+         joined[u,v]   <= 1 - |y[u,r] - y[v,r]|  for all r
+
+Only y is integral: with y fixed, all others take their least (joined: greatest) value by themselves.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from nessie.schedule.pdg import HOST, LOOK_BACK, Unit
+from nessie.schedule.problem import Clusters, Problem
+
+Terms = dict[str, float]
+
+
+@dataclass
+class Row:
+    """low <= sum of terms <= high"""
+    terms: Terms
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass
+class Model:
+    """minimise `objective` + `constant` over binary and [0,1] variables, subject to `rows`."""
+    binary: list[str] = field(default_factory=list)
+    real: list[str] = field(default_factory=list)
+    objective: Terms = field(default_factory=dict)
+    constant: float = 0.0
+    rows: list[Row] = field(default_factory=list)
+
+    def add(self, low: float | None = None, high: float | None = None, **terms: float) -> None:
+        self.rows.append(Row(terms, low, high))
+
+
+class Formulation:
+    """The model of a problem over blocks; the blocks in `frozen` stay kernels of their own."""
+
+    def __init__(self, problem: Problem, blocks: Clusters, frozen: frozenset[int] = frozenset()) -> None:
+        self.problem, self.index = problem, problem.index
+        nodes = problem.index.nodes
+        self.blocks = sorted(blocks, key=lambda block: (all(nodes[k].space == Unit() for k in block), block))
+        self.frozen = frozenset(b for b, block in enumerate(self.blocks) if min(block) in frozen)
+        self.block_of = {k: b for b, block in enumerate(self.blocks) for k in block}
+        self.bad = [self._bad(b) for b in range(len(self.blocks))]
+        self._hosts: dict[tuple[int, int], frozenset[int]] = {}
+        self.model = Model()
+        self.cuts: set[str] = set()                                     # the variables that (9) needed so far
+        self.kernels: list[list[int]] = [[] for _ in self.blocks]        # per block, the r it may run in
+        self.members: list[list[int]] = [[] for _ in self.blocks]        # per r, the blocks that may run there
+        self._candidates()
+        self._legality()
+        self._traffic()
+        self._synchronisations()
+
+    # Legality -----------------------------------------------------------------------------------
+
+    def _bad(self, b: int) -> int:
+        """The mask of blocks that may not be with block b."""
+        mask = 0
+        for k in self.blocks[b]:
+            mask |= self.problem.fusible.bad[k]
+        found = 0
+        while mask:
+            lowest = mask & -mask
+            found |= 1 << self.block_of[lowest.bit_length() - 1]
+            mask ^= lowest
+        return found & ~(1 << b)
+
+    def hosts(self, u: int, v: int) -> frozenset[int]:
+        """The other blocks that must be where blocks u and v are."""
+        u, v = min(u, v), max(u, v)
+        if (u, v) not in self._hosts:
+            self._hosts[u, v] = frozenset(
+                self.block_of[h] for x in self.blocks[u] for y in self.blocks[v]
+                for h in self.problem.fusible.hosts(x, y) or ()) - {u, v}
+        return self._hosts[u, v]
+
+    def _candidates(self) -> None:
+        for r in range(len(self.blocks)):
+            for v in range(r, len(self.blocks)):
+                alone = r in self.frozen or v in self.frozen or self.bad[r] >> v & 1
+                if v == r or (not alone and all(h > r and not self.bad[r] >> h & 1 for h in self.hosts(r, v))):
+                    self.kernels[v].append(r)
+                    self.members[r].append(v)
+                    self.model.binary.append(y(v, r))
+
+    def may(self, v: int, r: int) -> bool:
+        return r in self.kernels[v]
+
+    def _legality(self) -> None:
+        model = self.model
+        for v in range(len(self.blocks)):
+            model.add(low=1, high=1, **{y(v, r): 1 for r in self.kernels[v]})
+        for r, members in enumerate(self.members):
+            others = [v for v in members if v != r]
+            covered: set[int] = set()
+            for clique in cliques(others, self.bad):
+                covered.update(clique)
+                model.add(high=0, **{y(r, r): -1}, **{y(v, r): 1 for v in clique})
+            for v in others:
+                if v not in covered:
+                    model.add(high=0, **{y(v, r): 1, y(r, r): -1})
+                for h in sorted(self.hosts(r, v)):
+                    self._at_most(y(v, r), h, r)
+            self._hosts_of_members(r, others)
+            self._size_limit(r, others)
+
+    def _at_most(self, variable: str, h: int, r: int) -> None:
+        self.model.add(high=0, **{variable: 1}, **({y(h, r): -1} if self.may(h, r) else {}))
+
+    def _hosts_of_members(self, r: int, others: list[int]) -> None:
+        for u, v in combinations(others, 2):
+            if not self.bad[u] >> v & 1:
+                for h in sorted(self.hosts(u, v) - self.hosts(r, u) - self.hosts(r, v) - {r}):
+                    host = {y(h, r): -1.0} if self.may(h, r) else {}
+                    self.model.add(high=0, **{y(u, r): 1, y(v, r): 1, y(r, r): -1}, **host)
+
+    def _size_limit(self, r: int, others: list[int]) -> None:
+        weight = {v: sum(self.problem.arrays[k] for k in self.blocks[v]) for v in (r, *others)}
+        limit = self.problem.profile.arrays
+        if others and sum(weight.values()) > limit:
+            self.model.add(high=0, **{y(r, r): min(0, weight[r] - limit)}, **{y(v, r): weight[v] for v in others})
+
+    # Cost ---------------------------------------------------------------------------------------
+
+    def _variable(self, name: str, weight: float = 0.0) -> str:
+        self.model.real.append(name)
+        if weight:
+            self.model.objective[name] = weight
+        return name
+
+    def _traffic(self) -> None:
+        traffic, profile = self.problem.traffic, self.problem.profile
+        host = {b for b, block in enumerate(self.blocks) if self.index.nodes[block[0]].op == HOST}
+        self.model.objective.update({y(r, r): profile.launch for r in range(len(self.blocks)) if r not in host})
+        self.model.constant += sum(traffic.bytes[name] for name in sorted(traffic.forced))
+        self.model.constant += profile.sync * len(traffic.waited)
+        sweeps = self._look_backs() if profile.rescan else {}
+        for name in self.index.readers:
+            if traffic.bytes[name]:
+                self._array(name, sweeps)
+
+    def _look_backs(self) -> dict[int, str]:
+        """Per kernel the variable that says it has a look-back."""
+        looking = [any(self.index.nodes[k].op in LOOK_BACK for k in block) for block in self.blocks]
+        sweeps: dict[int, str] = {}
+        for r, members in enumerate(self.members):
+            if any(looking[v] for v in members):
+                sweeps[r] = y(r, r) if looking[r] else self._variable(f"l_{r}")
+                if not looking[r]:
+                    for v in members:
+                        if looking[v]:
+                            self.model.add(low=0, **{sweeps[r]: 1, y(v, r): -1})
+        return sweeps
+
+    def _array(self, name: str, sweeps: dict[int, str]) -> None:
+        """(6) and (8) for one array. Variables are numbered by the array's place among those that are read."""
+        traffic, model = self.problem.traffic, self.model
+        a = len(model.real)
+        maker = self.block_of[self.index.maker[name]] if name in self.index.maker else None
+        readers = sorted({self.block_of[k] for k in self.index.readers[name] if name in traffic.streamed[k]} - {maker})
+        written = None
+        if maker is not None and name not in traffic.forced and readers:
+            written = self._variable(f"w_{a}", traffic.bytes[name])
+        read: dict[int, str] = {}
+        for k in readers:
+            outside: list[str] = []
+            for r in self.kernels[k]:
+                if r not in read:
+                    read[r] = self._variable(f"n_{a}_{r}", traffic.bytes[name])
+                if maker is not None and self.may(maker, r):
+                    cut = self._variable(f"d_{a}_{k}_{r}")
+                    model.add(low=0, **{cut: 1, y(k, r): -1, y(maker, r): 1})
+                else:
+                    cut = y(k, r)
+                model.add(low=0, **{read[r]: 1, cut: -1})
+                outside.append(cut)
+            if written is not None:
+                model.add(low=0, **{written: 1}, **dict.fromkeys(outside, -1.0))
+        for r, variable in read.items():
+            if r in sweeps:
+                again = self._variable(f"q_{a}_{r}", self.problem.profile.rescan * traffic.bytes[name])
+                model.add(low=-1, **{again: 1, variable: -1, sweeps[r]: -1})
+
+    def _synchronisations(self) -> None:
+        sync = self.problem.profile.sync
+        for number, waiting in sorted(self.problem.traffic.waiting.items()):
+            f = self.block_of[number]
+            blocks = sorted({self.block_of[k] for k in waiting} - {f})
+            if not sync or not blocks or number in self.problem.traffic.waited:
+                continue
+            waits = self._variable(f"s_{number}", sync)
+            for v in blocks:
+                terms: Terms = {}
+                for r in self.kernels[v]:
+                    if self.may(f, r):
+                        apart = self._variable(f"e_{number}_{v}_{r}")
+                        self.model.add(low=0, **{apart: 1, y(v, r): -1, y(f, r): 1})
+                        terms[apart] = -1
+                    else:
+                        terms[y(v, r)] = -1
+                self.model.add(low=0, **{waits: 1}, **terms)
+
+    # Solutions ----------------------------------------------------------------------------------
+
+    def decode(self, values: dict[str, float]) -> Clusters:
+        """The clusters that a solution names."""
+        clusters: dict[int, list[int]] = {}
+        for v, block in enumerate(self.blocks):
+            r = max(self.kernels[v], key=lambda r: values.get(y(v, r), 0.0))
+            clusters.setdefault(r, []).extend(block)
+        return sorted(sorted(members) for members in clusters.values())
+
+    def cut(self, cycle: list[tuple[int, int, int]]) -> None:
+        """(9): forbid a cycle, given as (entry, exit, entry of the next kernel) per kernel."""
+        terms: Terms = {}
+        low = 1.0
+        for entry, leave, following in cycle:
+            e, x, n = (self.block_of[k] for k in (entry, leave, following))
+            if e != x:
+                low -= 1
+                together = self._together(min(e, x), max(e, x))
+                terms[together] = terms.get(together, 0.0) - 1
+            if x != n and not self.bad[x] >> n & 1:
+                joined = self._joined(min(x, n), max(x, n))
+                terms[joined] = terms.get(joined, 0.0) + 1
+        self.model.add(low=low, **terms)
+
+    def _together(self, u: int, v: int) -> str:
+        name = f"together_{u}_{v}"
+        if name not in self.cuts:
+            self.cuts.add(self._variable(name))
+            for r in self.kernels[u]:
+                if self.may(v, r):
+                    self.model.add(low=-1, **{name: 1, y(u, r): -1, y(v, r): -1})
+        return name
+
+    def _joined(self, u: int, v: int) -> str:
+        name = f"joined_{u}_{v}"
+        if name not in self.cuts:
+            self.cuts.add(self._variable(name))
+            for r in sorted({*self.kernels[u], *self.kernels[v]}):
+                one, other = (y(u, r), self.may(u, r)), (y(v, r), self.may(v, r))
+                for (plus, may_plus), (minus, may_minus) in ((one, other), (other, one)):
+                    if may_plus:
+                        self.model.add(high=1, **{name: 1, plus: 1}, **({minus: -1} if may_minus else {}))
+        return name
+
+
+def y(v: int, r: int) -> str:
+    return f"y_{v}_{r}"
+
+
+def cliques(nodes: list[int], conflicts: list[int]) -> Iterator[list[int]]:
+    """Cliques that cover every conflict among the nodes; conflicts[v] is the mask of v's."""
+    everyone = sum(1 << v for v in nodes)
+    left = {v: conflicts[v] & everyone for v in nodes}
+    for v in nodes:
+        while left[v]:
+            clique = [v]
+            candidates = left[v]
+            while candidates:
+                u = (candidates & -candidates).bit_length() - 1
+                clique.append(u)
+                candidates = (candidates if len(clique) > 2 else conflicts[v] & everyone) & conflicts[u]
+            mask = sum(1 << u for u in clique)
+            for u in clique:
+                left[u] &= ~mask
+            yield clique

@@ -1,0 +1,209 @@
+"""The program-dependence graph of one control region, as plain data, and its index.
+
+A node is one array combinator (later one binding of a kernel), or a statement that the host computes. An edge is a
+name that one node makes and another uses, with the mode of the use:
+
+    own      array read at exactly the node's own index: streamed through registers
+    seg      array over segments, read at exactly the own segment's number
+    gather   array read at any other index
+    scalar   scalar that a thunk uses
+    size     needed before the launch: a size, a descriptor's offsets
+    member   the survivors that the node walks are this filter's (its count, its offsets)
+
+As text (written and read back by schedule.graph_text):
+
+    graph norm2 0 {
+      size n = 1000000.0
+      array xs : [float; n]
+      scalar sum1 : float
+      node sum1 = REDUCE flat(n) (own xs) -> (sum1)
+      node gts = FILTER flat(n) (own xs) -> (k, gts)
+      node sum2 = REDUCE survivors(gts, k) (member k, own gts) -> (sum2)
+      order (sum1, gts)
+      outputs (sum2)
+    }
+
+Invariants (schedule.check): node names and made names are unique; a name is used after the node that makes it;
+everything used or made has a type; survivors name a filter that stands before; order edges point forwards.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from nessie.base.source import NOWHERE, Origin
+from nessie.lambda_cu import ir
+
+Size = ir.Size
+
+OWN, SEG, GATHER, SCALAR, SIZE, MEMBER = "own", "seg", "gather", "scalar", "size", "member"
+MODES = (OWN, SEG, GATHER, SCALAR, SIZE, MEMBER)
+STREAMED = (OWN, SEG, SIZE, MEMBER)           # a launch reads the whole array once, in order
+
+HOST, ORDER, ONCE = "HOST", "ORDER", "ONCE"
+FILTERS = ("FILTER", "SEG_FILTER", "PARTITION")
+LOOK_BACK = ("SCAN", "SEG_SCAN", "SEG_REDUCE", *FILTERS)       # their tiles wait for earlier tiles
+ON_SEGMENTS = ("MAP", "REDUCE", "PERMUTE")    # what may walk the segments beside the elements
+OPS = ("MAP", "REDUCE", "SCAN", "PERMUTE", "SEG_REDUCE", "SEG_SCAN", *FILTERS, ONCE, ORDER, HOST)
+
+
+@dataclass(frozen=True)
+class Flat:
+    size: Size
+
+
+@dataclass(frozen=True)
+class Elements:
+    """All elements of a descriptor; `descriptor` tells it from others of the same total."""
+    descriptor: str
+    segments: Size
+    total: Size
+
+
+@dataclass(frozen=True)
+class Survivors:
+    """What a filter leaves; `count` says which side of a PARTITION it is."""
+    filter: str
+    count: Size
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A single point: scalar code."""
+
+
+Space = Flat | Elements | Survivors | Unit
+
+
+@dataclass(frozen=True)
+class Use:
+    mode: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """`results` has one name for each result, `_` where nobody needs it. `rank`: a thunk computes with the walk's
+    index itself, not only with what is read there; `place`: with the position in the segment. `fails`: it may record
+    an error."""
+    name: str
+    op: str
+    space: Space
+    uses: tuple[Use, ...]
+    results: tuple[str, ...]
+    rank: bool = False
+    place: bool = False
+    fails: bool = False
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """`sizes`: estimates of what arrays and spaces measure; `outputs`: made here, used outside the region."""
+    name: str
+    region: int
+    sizes: tuple[tuple[Size, float], ...]
+    types: tuple[ir.Param, ...]
+    nodes: tuple[Node, ...]
+    order: tuple[tuple[str, str], ...]
+    outputs: tuple[str, ...]
+
+
+def space_size(space: Space) -> Size:
+    """How many indices the space has."""
+    match space:
+        case Flat(size):
+            return size
+        case Elements(_, _, total):
+            return total
+        case Survivors(_, count):
+            return count
+    return 1
+
+
+WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8}
+
+
+class Index:
+    """What algorithms ask of a graph: positions, producers, consumers, reachability as bit masks."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.nodes = graph, graph.nodes
+        self.position = {node.name: k for k, node in enumerate(graph.nodes)}
+        self.maker = {name: k for k, node in enumerate(graph.nodes) for name in node.results if name != "_"}
+        self.types = {param.name: param.type for param in graph.types}
+        self.estimate = dict(graph.sizes)
+        self.successors: list[set[int]] = [set() for _ in graph.nodes]
+        self.predecessors: list[set[int]] = [set() for _ in graph.nodes]
+        for k, node in enumerate(graph.nodes):
+            for use in node.uses:
+                if use.name in self.maker:
+                    self._edge(self.maker[use.name], k)
+        for before, after in graph.order:
+            self._edge(self.position[before], self.position[after])
+        self.descendants = self._closure()
+        self.streamed = {k: tuple(dict.fromkeys(use.name for use in node.uses if use.mode in STREAMED
+                                                and isinstance(self.types.get(use.name), ir.Array)))
+                         for k, node in enumerate(graph.nodes)}
+        self.readers: dict[str, list[int]] = {}
+        for k, names in self.streamed.items():
+            for name in names:
+                self.readers.setdefault(name, []).append(k)
+
+    def _edge(self, u: int, v: int) -> None:
+        self.successors[u].add(v)
+        self.predecessors[v].add(u)
+
+    def _closure(self) -> list[int]:
+        """Per node the mask of all nodes that depend on it."""
+        masks = [0] * len(self.nodes)
+        for k in reversed(range(len(self.nodes))):
+            for successor in self.successors[k]:
+                masks[k] |= masks[successor] | 1 << successor
+        return masks
+
+    def reaches(self, u: int, v: int) -> bool:
+        return bool(self.descendants[u] >> v & 1)
+
+    def filter_of(self, space: Survivors) -> int:
+        return self.position[space.filter]
+
+    def parent(self, space: Survivors) -> Space:
+        return self.nodes[self.filter_of(space)].space
+
+    def segments(self, space: Space) -> Size | None:
+        """How many segments the space has; None where it has none that one can walk. A segment of each element
+        (as many segments as elements) is walked as elements."""
+        while isinstance(space, Survivors) and self.nodes[self.filter_of(space)].op == "SEG_FILTER":
+            space = self.parent(space)
+        if isinstance(space, Elements) and space.segments != space.total:
+            return space.segments
+        return None
+
+    def elements(self, size: Size) -> float:
+        """The estimate of a size."""
+        return float(size) if isinstance(size, int) else self.estimate[size]
+
+    def bytes(self, name: str) -> float:
+        """What the array weighs; a scalar weighs nothing."""
+        type_ = self.types.get(name)
+        return WIDTHS[type_.base] * self.elements(type_.size) if isinstance(type_, ir.Array) else 0.0
+
+
+def digraph(graph: Graph) -> Any:
+    """The graph as a networkx.DiGraph: nodes by name; edges with the names and modes of their uses."""
+    import networkx
+
+    index, result = Index(graph), networkx.DiGraph()
+    for node in graph.nodes:
+        result.add_node(node.name, op=node.op, space=node.space)
+    for node in graph.nodes:
+        for use in node.uses:
+            if use.name in index.maker:
+                producer = graph.nodes[index.maker[use.name]].name
+                uses = result.edges[producer, node.name]["uses"] if result.has_edge(producer, node.name) else []
+                result.add_edge(producer, node.name, uses=[*uses, (use.mode, use.name)], bytes=index.bytes(use.name))
+    for before, after in graph.order:
+        if not result.has_edge(before, after):
+            result.add_edge(before, after, uses=[("order", "")], bytes=0.0)
+    return result

@@ -1,0 +1,143 @@
+"""The driver: from a problem to the best schedule that the limits allow, never worse than greedy.
+
+    greedy, from single nodes and from contracted blocks       a first answer, and what stays if all else fails
+    few variables: the integer program                         optimal, or within what its bound says
+    too many: windows of neighbouring kernels, one by one      then the integer program if it is not hopeless
+
+Cycles between kernels are cut when a solution has one, and the program is solved again.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nessie.schedule.certificate import execution_order
+from nessie.schedule.contract import contract
+from nessie.schedule.greedy import greedy
+from nessie.schedule.ilp import Formulation
+from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.solver import NODES, SECONDS, solve_model
+
+VARIABLES = 1500                # binary variables of a program that is solved whole
+ROUNDS = 60                     # of cycle cuts
+
+OPTIMAL, GREEDY = "optimal", "greedy"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """`status`: 'optimal', 'within p %' or 'greedy'. Clusters stand in an order of execution."""
+    clusters: Clusters
+    cost: float
+    status: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    nodes: int = NODES
+    variables: int = VARIABLES
+    seconds: float = SECONDS
+
+
+def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None, contracted: bool = True) -> Solution:
+    """The cheapest clusters found."""
+    limits = limits or Limits()
+    blocks = contract(problem) if contracted else problem.apart()
+    best = min((greedy(problem), greedy(problem, blocks)), key=lambda clusters: problem.cost(clusters).total)
+    total = problem.cost(best).total
+    if not any_pair(problem):
+        return solution(problem, best, OPTIMAL)
+    if variables(problem, blocks) > limits.variables:
+        from nessie.schedule.windows import improve
+
+        better = improve(problem, blocks, best, lambda part, frozen: exact(problem, part, solver, limits, frozen)[0])
+        return solution(problem, better, GREEDY)
+    found, bound = exact(problem, blocks, solver, limits)
+    if found is not None and problem.cost(found).total < total:
+        best, total = found, problem.cost(found).total
+    return solution(problem, best, status_of(total, bound))
+
+
+def status_of(total: float, bound: float | None) -> str:
+    """What may be said of a schedule of this cost when none is cheaper than the bound."""
+    if bound is None or bound <= 0:
+        return GREEDY
+    gap = (total - bound) / bound
+    return OPTIMAL if gap < 1e-7 else f"within {max(gap * 100, 0.1):.1f} %"
+
+
+def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
+    order = execution_order(problem.index, clusters)
+    if order is None:
+        raise ValueError("clusters that wait for each other")
+    return Solution([clusters[number] for number in order], problem.cost(clusters).total, status)
+
+
+def any_pair(problem: Problem) -> bool:
+    return any(problem.fusible.ok(u, v) for v in range(len(problem.index.nodes)) for u in range(v))
+
+
+def variables(problem: Problem, blocks: Clusters) -> int:
+    """How many binary variables the integer program would have, about."""
+    masks = [sum(1 << k for k in block) for block in blocks]
+    bad = [0] * len(blocks)
+    for b, block in enumerate(blocks):
+        for k in block:
+            bad[b] |= problem.fusible.bad[k]
+    return len(blocks) + sum(not bad[u] & masks[v] for v in range(len(blocks)) for u in range(v))
+
+
+def exact(problem: Problem, blocks: Clusters, solver: str, limits: Limits,
+          frozen: frozenset[int] = frozenset()) -> tuple[Clusters | None, float | None]:
+    """The best clusters of these blocks and a bound that none beats. None where the limits came first."""
+    formulation = Formulation(problem, blocks, frozen)
+    bound: float | None = None
+    for _ in range(ROUNDS):
+        answer = solve_model(formulation.model, solver, limits.nodes, limits.seconds)
+        if answer is None:
+            return None, bound
+        bound = answer.bound
+        clusters = formulation.decode(answer.values)
+        cycles = find_cycles(problem, clusters)
+        if not cycles:
+            return clusters, bound
+        for cycle in cycles:
+            formulation.cut(cycle)
+    return None, bound
+
+
+def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> list[list[tuple[int, int, int]]]:
+    """Short cycles of kernels that wait for each other: per kernel the node by which the cycle comes in, the one by
+    which it leaves, and the one it goes to."""
+    import networkx
+
+    index = problem.index
+    cluster_of = {k: c for c, members in enumerate(clusters) for k in members}
+    edges: dict[tuple[int, int], tuple[int, int]] = {}
+    for u, successors in enumerate(index.successors):
+        for v in sorted(successors):
+            if cluster_of[u] != cluster_of[v]:
+                edges.setdefault((cluster_of[u], cluster_of[v]), (u, v))
+    quotient = networkx.DiGraph(sorted(edges))
+    cycles: dict[frozenset[int], list[int]] = {}
+    for component in sorted(map(sorted, networkx.strongly_connected_components(quotient))):
+        if len(component) > 1:
+            part = quotient.subgraph(component)
+            for start in component:
+                cycle = shortest_cycle(part, start)
+                cycles.setdefault(frozenset(cycle), cycle)
+    result = []
+    for cycle in cycles.values():
+        steps = [edges[cycle[i], cycle[(i + 1) % len(cycle)]] for i in range(len(cycle))]
+        result.append([(steps[i - 1][1], leave, following) for i, (leave, following) in enumerate(steps)])
+    return result
+
+
+def shortest_cycle(graph: object, start: int) -> list[int]:
+    """The nodes of a shortest cycle through a node of a strongly connected graph."""
+    import networkx
+
+    paths = networkx.single_source_shortest_path(graph, start)
+    back = min((node for node in paths if graph.has_edge(node, start)),        # type: ignore[attr-defined]
+               key=lambda node: (len(paths[node]), node))
+    return list(paths[back])

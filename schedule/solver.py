@@ -1,0 +1,77 @@
+"""Solving a model through PuLP: HiGHS where it is installed, else the CBC that comes with PuLP.
+
+Limits are numbers of branch-and-bound nodes, so that results do not depend on the machine; a clock is the backstop.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nessie.schedule.ilp import Model
+
+NODES = 2000                    # of the branch-and-bound tree
+SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`bound`: no solution is better; `proved`: this one is not worse."""
+    values: dict[str, float]
+    bound: float
+    proved: bool
+
+
+def solve_model(model: Model, solver: str = "highs", nodes: int = NODES, seconds: float = SECONDS) -> Answer | None:
+    """The best solution found, or None if there is none within the limits or no solver that works."""
+    try:
+        import pulp
+
+        scale = max(map(abs, model.objective.values()), default=1.0) or 1.0
+        program = build(model, scale)
+        engine = make_engine(solver, nodes, seconds)
+        program.solve(engine)
+        if program.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
+            return None
+        values = {variable.name: variable.value() or 0.0 for variable in program.variables()}
+        if not any(value > 0.5 for value in values.values()):
+            return None
+        value = sum(weight * values.get(name, 0.0) for name, weight in model.objective.items())
+        proved = program.sol_status == pulp.LpSolutionOptimal
+        return Answer(values, (value if proved else dual_bound(program) * scale) + model.constant, proved)
+    except Exception:             # a solver that is missing or breaks must not break the compiler: greedy stands in
+        return None
+
+
+def build(model: Model, scale: float) -> Any:
+    """The model as a pulp.LpProblem; variables and rows in the model's order, the objective divided by `scale`."""
+    import pulp
+
+    program = pulp.LpProblem("schedule", pulp.LpMinimize)
+    variables = {name: pulp.LpVariable(name, 0, 1, cat="Binary") for name in model.binary}
+    variables.update((name, pulp.LpVariable(name, 0, 1)) for name in model.real)
+    program.setObjective(pulp.LpAffineExpression(
+        (variables[name], weight / scale) for name, weight in model.objective.items()))
+    for row in model.rows:
+        terms = [(variables[name], weight) for name, weight in row.terms.items()]
+        if row.low is not None and row.low == row.high:
+            program.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), pulp.LpConstraintEQ, rhs=row.low))
+        elif row.low is not None:
+            program.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), pulp.LpConstraintGE, rhs=row.low))
+        elif row.high is not None:
+            program.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), pulp.LpConstraintLE, rhs=row.high))
+    return program
+
+
+def make_engine(solver: str, nodes: int, seconds: float) -> Any:
+    import pulp
+
+    highs = pulp.HiGHS(msg=False, gapRel=0.0, timeLimit=seconds, mip_max_nodes=nodes, random_seed=0)
+    if solver == "highs" and highs.available():
+        return highs
+    return pulp.PULP_CBC_CMD(msg=False, gapRel=0.0, timeLimit=seconds, maxNodes=nodes, threads=1)
+
+
+def dual_bound(program: Any) -> float:
+    """What the solver has proved that no solution beats; nothing, if it does not say."""
+    engine = getattr(program, "solverModel", None)
+    return float(engine.getInfo().mip_dual_bound) if engine is not None else 0.0

@@ -1,0 +1,194 @@
+"""The search for a schedule against brute force: random small graphs, every partition of their nodes.
+
+Brute force knows the certificate's simulation and the cost, nothing of verdicts, hosts, contraction or programs.
+"""
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from nessie.lambda_cu import ir
+from nessie.schedule import certificate, pdg
+from nessie.schedule.cost import CPU, H200, Profile, cost
+from nessie.schedule.greedy import greedy
+from nessie.schedule.pdg import Elements, Flat, Graph, Node, Survivors, Unit, Use
+from nessie.schedule.problem import Problem
+from nessie.schedule.solve import Limits, solve
+
+PROFILES = (CPU, H200, Profile("bytes", 1.0, 0.0, 0.0), Profile("small", 1e5, 1e5, 0.5))
+DESCRIPTORS = (Elements("d", "n", "t"), Elements("e", "n", "t"), Elements("u", "n", "n"))
+
+
+class Growing:
+    """A random graph that grows node by node, as NESL programs are made."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.sizes: dict[pdg.Size, float] = {"n": rng.choice([1e4, 1e6]), "m": 1e5, "t": 0.0}
+        self.sizes["t"] = self.sizes["n"] * rng.choice([3, 10])
+        self.types: dict[str, ir.Type] = {}
+        self.nodes: list[Node] = []
+        self.spaces: list[pdg.Space] = [Flat("n"), *rng.sample([Flat("m"), Flat("t"), *DESCRIPTORS], 2)]
+        for space in self.spaces:
+            self.types[f"in{len(self.types)}"] = ir.Array(rng.choice(["float", "bool"]), pdg.space_size(space))
+
+    def arrays(self, size: pdg.Size | None) -> list[str]:
+        return [name for name, type_ in self.types.items() if isinstance(type_, ir.Array) and type_.size == size]
+
+    def scalars(self) -> list[str]:
+        return [name for name, type_ in self.types.items() if type_ == "float"]
+
+    def segments(self, space: pdg.Space) -> pdg.Size | None:
+        match space:
+            case Elements(_, segments, _):
+                return segments
+            case Survivors(name):
+                host = next(node for node in self.nodes if node.name == name)
+                return self.segments(host.space) if host.op == "SEG_FILTER" else None
+        return None
+
+    def grow(self) -> None:
+        rng, name = self.rng, f"v{len(self.nodes)}"
+        space = rng.choice(self.spaces[-4:])
+        segments = self.segments(space)
+        ops = ["MAP"] * 6 + ["REDUCE", "SCAN", "FILTER", "PERMUTE", "PARTITION"]
+        op = rng.choice(ops + ["SEG_REDUCE", "SEG_SCAN", "SEG_FILTER", "SEG_REDUCE"] * (segments is not None))
+        if rng.random() < 0.08 and self.scalars():
+            self.add(Node(name, "ONCE", Unit(), (Use("scalar", rng.choice(self.scalars())),), (name,)), {name: "float"})
+            return
+        uses = [Use("own", a) for a in self.sample(self.arrays(pdg.space_size(space)), 2)]
+        if isinstance(space, Survivors):
+            uses.append(Use("member", str(space.count)))
+        elif isinstance(pdg.space_size(space), str) and pdg.space_size(space) in self.types:
+            uses.append(Use("size", str(pdg.space_size(space))))
+        if rng.random() < 0.25:
+            uses += [Use("scalar", a) for a in self.sample(self.scalars(), 1)]
+        if segments is not None and rng.random() < 0.5:
+            uses += [Use("seg", a) for a in self.sample(self.arrays(segments), 1)]
+        if rng.random() < 0.08:
+            uses.append(Use("gather", rng.choice([a for a, t in self.types.items() if isinstance(t, ir.Array)])))
+        inside = isinstance(space, Survivors)
+        node = Node(name, op, space, tuple(dict.fromkeys(uses)), (), inside and rng.random() < 0.2,
+                    inside and segments is not None and rng.random() < 0.2)
+        self.add(*self.with_results(node))
+
+    def sample(self, names: list[str], most: int) -> list[str]:
+        return self.rng.sample(names, min(len(names), self.rng.randint(1, most)))
+
+    def with_results(self, node: Node) -> tuple[Node, dict[str, ir.Type]]:
+        name, size, base = node.name, pdg.space_size(node.space), self.rng.choice(["float", "float", "bool"])
+        segments = self.segments(node.space)
+        made: dict[str, ir.Type]
+        match node.op:
+            case "REDUCE":
+                made = {name: "float"}
+            case "SEG_REDUCE":
+                assert segments is not None
+                made = {name: ir.Array(base, segments)}
+            case "FILTER" | "SEG_FILTER":
+                made = {f"{name}k": "int", name: ir.Array(base, f"{name}k")}
+                if node.op == "SEG_FILTER":
+                    assert segments is not None
+                    made[f"{name}o"] = ir.Array("int", segments, 1)
+            case "PARTITION":
+                made = {f"{name}k": "int", f"{name}l": "int", name: ir.Array(base, f"{name}k"),
+                        f"{name}f": ir.Array(base, f"{name}l"), f"{name}p": ir.Array("int", size)}
+            case _:
+                made = {name: ir.Array(base, size)}
+        return replace(node, results=tuple(made)), made
+
+    def add(self, node: Node, made: dict[str, ir.Type]) -> None:
+        self.nodes.append(node)
+        self.types.update(made)
+        for count in (name for name, type_ in made.items() if type_ == "int"):
+            self.sizes[count] = self.sizes.get(pdg.space_size(node.space), 1.0) * self.rng.choice([0.1, 0.5])
+            self.spaces.append(Survivors(node.name, count))
+            if self.rng.random() < 0.2:
+                self.spaces.append(Elements(f"u{count}", "m", count))
+
+    def graph(self) -> Graph:
+        used = {use.name for node in self.nodes for use in node.uses}
+        outputs = tuple(name for node in self.nodes for name in node.results
+                        if (name not in used and name == node.name) or self.rng.random() < 0.1)
+        return Graph("random", 0, tuple(self.sizes.items()),
+                     tuple(ir.Param(name, type_) for name, type_ in self.types.items()), tuple(self.nodes), (), outputs)
+
+
+def random_graph(seed: int, most: int) -> Graph:
+    rng = random.Random(seed)
+    growing = Growing(rng)
+    for _ in range(rng.randint(2, most)):
+        growing.grow()
+    return growing.graph()
+
+
+def partitions(count: int) -> Iterator[list[list[int]]]:
+    def place(k: int, parts: list[list[int]]) -> Iterator[list[list[int]]]:
+        if k == count:
+            yield [list(part) for part in parts]
+            return
+        for part in parts:
+            part.append(k)
+            yield from place(k + 1, parts)
+            part.pop()
+        parts.append([k])
+        yield from place(k + 1, parts)
+        parts.pop()
+
+    yield from place(0, [])
+
+
+def brute(problem: Problem) -> float:
+    """The least cost of a schedule; on the way, the pairs must say the same as the walk."""
+    index, best = problem.index, float("inf")
+    walks: dict[tuple[int, ...], bool] = {}
+    for clusters in partitions(len(index.nodes)):
+        if certificate.execution_order(index, clusters) is None:
+            continue
+        for members in map(tuple, clusters):
+            if members not in walks:
+                walks[members] = certificate.one_pass(index, members)
+                assert walks[members] == problem.legal(members), \
+                    (members, walks[members], problem.fusible.reason, index.graph)
+        if all(walks[tuple(members)] for members in clusters):
+            best = min(best, cost(index, problem.profile, clusters).total)
+    return best
+
+
+def search(seeds: range, most: int, solver: str = "highs") -> None:
+    for seed in seeds:
+        graph, profile = random_graph(seed, most), PROFILES[seed % len(PROFILES)]
+        problem = Problem(graph, profile)
+        least = brute(problem)
+        for contracted in (True, False):
+            found = solve(problem, solver, contracted=contracted)
+            names = [[graph.nodes[k].name for k in members] for members in found.clusters]
+            assert certificate.complaints(graph, names) == [], (seed, graph)
+            assert found.status == "optimal", (seed, found)
+            assert abs(found.cost - least) <= 1e-6 * max(1.0, least), (seed, profile, contracted, found, least, graph)
+        assert problem.cost(greedy(problem)).total >= least * (1 - 1e-9)
+
+
+def test_the_program_finds_what_brute_force_finds() -> None:
+    search(range(150), 6)
+
+
+def test_the_other_solver_finds_the_same() -> None:
+    search(range(1000, 1010), 5, "cbc")
+
+
+@pytest.mark.slow
+def test_the_program_finds_what_brute_force_finds_on_thousands() -> None:
+    search(range(2000, 4000), 6)
+    search(range(5000, 5500), 7)
+
+
+def test_no_solver_gives_greedy() -> None:
+    graph = random_graph(7, 6)
+    problem = Problem(graph, CPU)
+    found = solve(problem, limits=Limits(nodes=0, seconds=0.0))
+    assert found.status in ("greedy", "optimal")
+    assert found.cost <= problem.cost(greedy(problem)).total
