@@ -1,0 +1,93 @@
+"""LLVM text to machine code, in process: build(text) gives object code, load(object, names) callable addresses.
+
+Object code is plain bytes for this machine's CPU: it may be kept on disk and loaded by a later process, which takes
+well under a millisecond. `fingerprint()` says for which LLVM and CPU it was made: make it part of the key under which
+the code is kept.
+
+Loaded code stays until the process ends, since other threads may be running in it; a program is loaded once, so this
+costs a page or two for each. llvmlite is imported at the first use (it takes 50 to 150 ms).
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from nessie.base.source import InternalError
+
+_LOCK = threading.Lock()
+_loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
+
+
+def build(text: str) -> bytes:
+    """Optimised object code of a module of LLVM IR text."""
+    binding, machine = tools()
+    with _LOCK:
+        try:
+            module = binding.parse_assembly(text)
+            module.verify()
+        except RuntimeError as error:
+            raise InternalError(f"LLVM refuses its text: {error}") from error
+        optimise(module)
+        code: bytes = machine.emit_object(module)
+        return code
+
+
+def assembly(text: str) -> str:
+    """What build makes, as assembly text to read."""
+    binding, machine = tools()
+    with _LOCK:
+        module = binding.parse_assembly(text)
+        optimise(module)
+        return str(machine.emit_assembly(module))
+
+
+def load(code: bytes, names: Iterable[str]) -> dict[str, int]:
+    """Maps the object code into the process; the addresses of these functions in it."""
+    binding, _ = tools()
+    wanted = list(names)
+    with _LOCK:
+        builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for name in wanted:
+            builder.export_symbol(name)
+        library = builder.link(just_in_time(), f"library {len(_loaded)}")
+        _loaded.append(library)
+        return {name: int(library[name]) for name in wanted}
+
+
+def fingerprint() -> str:
+    """The LLVM and the CPU that object code is made for."""
+    binding, machine = tools()
+    version = ".".join(map(str, binding.llvm_version_info))
+    features = binding.get_host_cpu_features().flatten()
+    return f"{version} {machine.triple} {binding.get_host_cpu_name()} {features}"
+
+
+def optimise(module: Any) -> None:
+    """LLVM's own pipeline for speed, with vectorised loops."""
+    binding, machine = tools()
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    tuning = binding.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = tuning.slp_vectorization = True
+    passes = binding.create_pass_builder(machine, tuning)
+    passes.getModulePassManager().run(module, passes)
+
+
+@lru_cache(maxsize=1)
+def tools() -> tuple[Any, Any]:
+    """llvmlite's binding and a target machine for this CPU."""
+    from llvmlite import binding
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    features = binding.get_host_cpu_features().flatten()
+    target = binding.Target.from_default_triple()
+    return binding, target.create_target_machine(cpu=binding.get_host_cpu_name(), features=features, opt=3)
+
+
+@lru_cache(maxsize=1)
+def just_in_time() -> Any:
+    """The linker that loads object code."""
+    binding, machine = tools()
+    return binding.create_lljit_compiler(machine)

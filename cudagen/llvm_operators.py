@@ -1,0 +1,214 @@
+"""The scalar operators as LLVM instructions: one entry for each row of lambda_cu.ops.
+
+An entry takes the emitter and the operands and gives the register that holds the result. Nothing here traps or is
+poison on any input: divisors are made safe, shift counts masked, conversions to int saturate (NaN gives 0).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from nessie.lambda_cu.ops import result_type
+
+TYPES = {"int": "i64", "float": "double", "bool": "i1", "char": "i32"}
+
+
+class Value(NamedTuple):
+    """An operand as LLVM writes it, and its type."""
+    text: str
+    type: str
+
+
+class Emitter(Protocol):
+    """Where instructions go."""
+    def emit(self, instruction: str) -> str:
+        """Appends the instruction; gives the register that its result is in."""
+
+    def intrinsic(self, name: str, result: str, *arguments: str) -> str:
+        """Appends a call of a declared function on typed arguments."""
+
+
+Operator = Callable[[Emitter, tuple[Value, ...]], str]
+
+
+def apply(emitter: Emitter, op: str, arguments: tuple[Value, ...], reassociate: bool) -> Value:
+    """The operator's result on the operands."""
+    if op == "select":
+        condition, then, orelse = arguments
+        type_ = TYPES[then.type]
+        text = emitter.emit(f"select i1 {condition.text}, {type_} {then.text}, {type_} {orelse.text}")
+        return Value(text, then.type)
+    type_of_result = result_type(op, tuple(a.type for a in arguments))
+    if type_of_result is None:
+        raise TypeError((op, arguments))
+    if reassociate:
+        a, b = arguments
+        return Value(emitter.emit(f"{REASSOCIATED[op]} reassoc double {a.text}, {b.text}"), "float")
+    return Value(OPERATORS[op](emitter, arguments), type_of_result)
+
+
+REASSOCIATED = {"+": "fadd", "*": "fmul"}
+
+
+def by_type(**instructions: str) -> Operator:
+    """An instruction on operands of one type."""
+    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+        type_ = arguments[0].type
+        return emitter.emit(f"{instructions[type_]} {TYPES[type_]} {', '.join(a.text for a in arguments)}")
+    return operator
+
+
+def compare(condition: str, of_floats: str) -> Operator:
+    """A comparison; chars are compared as ints, and bools only for equality."""
+    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+        a, b = arguments
+        instruction = f"fcmp {of_floats}" if a.type == "float" else f"icmp {condition}"
+        return emitter.emit(f"{instruction} {TYPES[a.type]} {a.text}, {b.text}")
+    return operator
+
+
+def extreme(name: str) -> Operator:
+    """llvm.maximum and llvm.minimum are NaN if either operand is."""
+    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+        a, b = arguments
+        type_ = TYPES[a.type]
+        function = f"llvm.{name}imum.f64" if a.type == "float" else f"llvm.s{name}.{type_}"
+        return emitter.intrinsic(function, type_, f"{type_} {a.text}", f"{type_} {b.text}")
+    return operator
+
+
+def divide(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    a, b = arguments
+    if a.type == "float":
+        return emitter.emit(f"fdiv double {a.text}, {b.text}")
+    if harmless(b):
+        return emitter.emit(f"sdiv i64 {a.text}, {b.text}")
+    quotient = emitter.emit(f"sdiv i64 {a.text}, {safe_divisor(emitter, b)}")
+    negated = emitter.emit(f"sub i64 0, {a.text}")
+    minus_one = emitter.emit(f"icmp eq i64 {b.text}, -1")
+    return emitter.emit(f"select i1 {minus_one}, i64 {negated}, i64 {quotient}")
+
+
+def remainder(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    a, b = arguments
+    divisor = b.text if harmless(b) else safe_divisor(emitter, b)
+    return emitter.emit(f"srem i64 {a.text}, {divisor}")
+
+
+def modulo(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    """The remainder, moved up or down by the divisor where their signs differ."""
+    _, b = arguments
+    rest = remainder(emitter, arguments)
+    nonzero = emitter.emit(f"icmp ne i64 {rest}, 0")
+    signs = emitter.emit(f"xor i64 {rest}, {b.text}")
+    differ = emitter.emit(f"icmp slt i64 {signs}, 0")
+    move = emitter.emit(f"and i1 {nonzero}, {differ}")
+    moved = emitter.emit(f"add i64 {rest}, {b.text}")
+    return emitter.emit(f"select i1 {move}, i64 {moved}, i64 {rest}")
+
+
+def harmless(divisor: Value) -> bool:
+    """A constant that no division by it traps."""
+    return divisor.text not in ("0", "-1") and divisor.text.lstrip("-").isdigit()
+
+
+def safe_divisor(emitter: Emitter, divisor: Value) -> str:
+    """The divisor, or 1 for 0 and -1."""
+    above = emitter.emit(f"add i64 {divisor.text}, 1")
+    unsafe = emitter.emit(f"icmp ult i64 {above}, 2")
+    return emitter.emit(f"select i1 {unsafe}, i64 1, i64 {divisor.text}")
+
+
+def negate(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    (a,) = arguments
+    return emitter.emit(f"fsub double 0.0, {a.text}" if a.type == "float" else f"sub i64 0, {a.text}")
+
+
+def absolute(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    (a,) = arguments
+    if a.type == "float":
+        return emitter.intrinsic("llvm.fabs.f64", "double", f"double {a.text}")
+    return emitter.intrinsic("llvm.abs.i64", "i64", f"i64 {a.text}", "i1 false")
+
+
+def complement(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    (a,) = arguments
+    return emitter.emit(f"xor {TYPES[a.type]} {a.text}, {'true' if a.type == 'bool' else '-1'}")
+
+
+def shift(instruction: str) -> Operator:
+    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+        a, b = arguments
+        count = emitter.emit(f"and i64 {b.text}, 63")
+        return emitter.emit(f"{instruction} i64 {a.text}, {count}")
+    return operator
+
+
+def to_int(rounding: str) -> Operator:
+    """Rounds, then converts; the conversion itself truncates."""
+    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+        (a,) = arguments
+        whole = emitter.intrinsic(f"llvm.{rounding}.f64", "double", f"double {a.text}") if rounding else a.text
+        return emitter.intrinsic("llvm.fptosi.sat.i64.f64", "i64", f"double {whole}")
+    return operator
+
+
+def convert(instruction: str, source: str, target: str) -> Operator:
+    return lambda emitter, arguments: emitter.emit(f"{instruction} {source} {arguments[0].text} to {target}")
+
+
+def function(name: str) -> Operator:
+    """A function of a float."""
+    return lambda emitter, arguments: emitter.intrinsic(f"llvm.{name}.f64", "double", f"double {arguments[0].text}")
+
+
+def is_nan(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    (a,) = arguments
+    return emitter.emit(f"fcmp uno double {a.text}, {a.text}")
+
+
+OPERATORS: dict[str, Operator] = {
+    "+": by_type(int="add", float="fadd"),
+    "-": by_type(int="sub", float="fsub"),
+    "*": by_type(int="mul", float="fmul"),
+    "/": divide,
+    "rem": remainder,
+    "mod": modulo,
+    "neg": negate,
+    "abs": absolute,
+    "max": extreme("max"),
+    "min": extreme("min"),
+    "==": compare("eq", "oeq"),
+    "/=": compare("ne", "une"),
+    "<": compare("slt", "olt"),
+    "<=": compare("sle", "ole"),
+    ">": compare("sgt", "ogt"),
+    ">=": compare("sge", "oge"),
+    "and": by_type(int="and", bool="and"),
+    "or": by_type(int="or", bool="or"),
+    "xor": by_type(int="xor", bool="xor"),
+    "not": complement,
+    "lshift": shift("shl"),
+    "rshift": shift("ashr"),
+    "float": convert("sitofp", "i64", "double"),
+    "trunc": to_int(""),
+    "floor": to_int("floor"),
+    "ceil": to_int("ceil"),
+    "round": to_int("round"),
+    "btoi": convert("zext", "i1", "i64"),
+    "char_code": convert("sext", "i32", "i64"),
+    "code_char": convert("trunc", "i64", "i32"),
+    "sqrt": function("sqrt"),
+    "ln": function("log"),
+    "exp": function("exp"),
+    "sin": function("sin"),
+    "cos": function("cos"),
+    "tan": function("tan"),
+    "asin": function("asin"),
+    "acos": function("acos"),
+    "atan": function("atan"),
+    "sinh": function("sinh"),
+    "cosh": function("cosh"),
+    "tanh": function("tanh"),
+    "isnan": is_nan,
+}
