@@ -17,6 +17,7 @@ from nessie.base.types import CHAR, Base, Data, Fun, Pair, Seq, Type, Var
 from nessie.base.values import Column, Flat, Nested, Record
 
 ContentOf = Callable[[Data], Type]      # the type that a datatype's constructor is applied to
+VERSION = "'"                           # what tells apart the names of datatypes declared anew
 
 
 def no_datatypes(data: Data) -> Type:
@@ -37,7 +38,8 @@ def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = n
             return f"({', '.join(show_components(value, type_, limit, content))})"
         case Data(name):
             inside = value.content if isinstance(value, Record) else value
-            return f"{name}({', '.join(show_components(inside, content(type_), limit, content))})"
+            fields = ", ".join(show_components(inside, content(type_), limit, content))
+            return f"{name.partition(VERSION)[0]}({fields})"
         case Fun():
             return "fn"
         case Var():

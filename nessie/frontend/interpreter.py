@@ -16,12 +16,14 @@ from typing import Any
 
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Origin, Unsupported, user_span
-from nessie.base.types import Base, Data, Fun, Identity, Pair, Seq, Type, Var
+from nessie.base.types import Data, Type, Var
 from nessie.base.values import Record
 from nessie.frontend import typed
+from nessie.frontend.environment import Definitions
 from nessie.frontend.meanings import MEANINGS, Failure
 from nessie.frontend.meanings_any import DERIVED, identity
 from nessie.frontend.random_keys import Activation, mix, random_below
+from nessie.frontend.types_text import substitute
 
 MEANING = {**MEANINGS, **DERIVED}
 DEPTH = 100_000                         # calls within calls
@@ -62,7 +64,8 @@ class Scope:
 
 @dataclass
 class World:
-    """What a session has defined, and what running has cost and printed so far."""
+    """What a session has defined beyond the library, and what running has cost and printed so far."""
+    library: Definitions = field(default_factory=Definitions)
     functions: dict[str, typed.Function] = field(default_factory=dict)
     datatypes: dict[str, typed.Datatype] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
@@ -72,6 +75,12 @@ class World:
     work: int = 0
     depth: int = 0
     calls: list[Origin] = field(default_factory=list)       # where the functions now running were called
+
+    def function(self, name: str) -> typed.Function | None:
+        return self.functions.get(name) or self.library.function(name)
+
+    def datatype(self, name: str) -> typed.Datatype | None:
+        return self.datatypes.get(name) or self.library.datatype(name)
 
     def charge(self, work: int) -> None:
         self.work += work
@@ -137,7 +146,7 @@ def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
         case typed.Name(name):
             return scope.locals[name] if name in scope.locals else world.variables[name]
         case typed.Global(name, types):
-            return GlobalValue(name, tuple(close(t, scope.types) for t in types))
+            return GlobalValue(name, tuple(substitute(t, scope.types) for t in types))
         case typed.Let(pattern, value, body):
             found: Locals = {}
             bind(pattern, evaluate(world, value, scope), found)
@@ -224,20 +233,23 @@ def apply(world: World, function: Any, argument: Any, origin: Origin) -> Any:
             return evaluate_body(world, written.body, scope.bind(found), origin)
         case ClosureValue(inner, first):
             return apply(world, inner, (first, argument), origin)
-        case GlobalValue(name, types) if name in world.functions:
-            called = world.functions[name]
-            found = {}
-            bind(called.parameter, argument, found)
-            names = dict(zip((v.name for v in called.variables), types, strict=True))
-            return evaluate_body(world, called.body, Scope(found, names), origin)
-        case GlobalValue(name) if name in world.datatypes:
-            return Record(name, argument)
         case GlobalValue(name, types):
-            try:
-                return apply_primitive(world, name, types, argument)
-            except Failure as failure:
-                raise error_at(world, str(failure), origin) from None
+            return apply_global(world, name, types, argument, origin)
     raise TypeError(function)
+
+
+def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any, origin: Origin) -> Any:
+    if called := world.function(name):
+        found: Locals = {}
+        bind(called.parameter, argument, found)
+        names = dict(zip((v.name for v in called.variables), types, strict=True))
+        return evaluate_body(world, called.body, Scope(found, names), origin)
+    if world.datatype(name):
+        return Record(name, argument)
+    try:
+        return apply_primitive(world, name, types, argument)
+    except Failure as failure:
+        raise error_at(world, str(failure), origin) from None
 
 
 def evaluate_body(world: World, body: typed.Exp, scope: Scope, origin: Origin) -> Any:
@@ -279,28 +291,10 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
 
 def content_type(world: World, data: Data) -> Type:
     """What the datatype's constructor is applied to, at the datatype's arguments."""
-    definition = world.datatypes[data.name]
-    return close(definition.content, dict(zip((v.name for v in definition.variables), data.arguments, strict=True)))
-
-
-def close(type_: Type, types: TypeVariables) -> Type:
-    """The type with the type variables replaced."""
-    match type_:
-        case Base():
-            return type_
-        case Var(name):
-            return types.get(name, type_)
-        case Seq(element):
-            return Seq(close(element, types))
-        case Pair(first, second):
-            return Pair(close(first, types), close(second, types))
-        case Data(name, arguments):
-            return Data(name, tuple(close(a, types) for a in arguments))
-        case Fun(argument, result, name):
-            return Fun(close(argument, types), close(result, types), close(name, types))
-        case Identity(name, arguments, captured):
-            return Identity(name, tuple(close(a, types) for a in arguments), tuple(close(c, types) for c in captured))
-    raise TypeError(type_)
+    definition = world.datatype(data.name)
+    assert definition is not None, data.name
+    names = (v.name for v in definition.variables)
+    return substitute(definition.content, dict(zip(names, data.arguments, strict=True)))
 
 
 # Errors -----------------------------------------------------------------------------------------

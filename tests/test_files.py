@@ -1,0 +1,346 @@
+"""Files as values: every format read and written, every way to be malformed told with its line."""
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nessie.files
+from nessie.base.source import NessieError
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Pair, Seq, Type, Var
+from nessie.base.values import flatten_value, plain_value
+from nessie.files import read_value, write_value
+
+ROWS = Seq(Seq(Pair(INT, FLOAT)))
+
+
+def written(folder: Path, name: str, data: str | bytes) -> str:
+    path = folder / name
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return str(path)
+
+
+def read(path: str, type_: Type | None = None) -> tuple[Any, Type]:
+    value, found = read_value(path, type_)
+    return plain_value(value, found), found
+
+
+def complaint(path: str, type_: Type | None = None) -> str:
+    with pytest.raises(NessieError) as caught:
+        read_value(path, type_)
+    assert path in caught.value.message
+    return caught.value.message.removeprefix(path)
+
+
+# JSON -------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("text", "type_", "value", "found"), [
+    ("3", None, 3, INT), ("[1, 2.5]", None, [1.0, 2.5], Seq(FLOAT)),
+    ("[[1], [2e0]]", None, [[1.0], [2.0]], Seq(Seq(FLOAT))),
+    ("[]", None, [], Seq(INT)), ("[[], [true]]", None, [[], [True]], Seq(Seq(BOOL))),
+    ('"ab"', None, ["a", "b"], STRING),
+    ("[1, 2]", Seq(FLOAT), [1.0, 2.0], Seq(FLOAT)), ("[1, 2, 3]", Pair(INT, Pair(FLOAT, INT)), (1, (2.0, 3)), None),
+    ("[[1, 2], 3]", Pair(Pair(INT, INT), INT), ((1, 2), 3), None),
+    ('[["a", 1]]', Seq(Pair(STRING, INT)), [(["a"], 1)], None),
+    ("[NaN, Infinity, -Infinity]", None, [math.nan, math.inf, -math.inf], Seq(FLOAT)), ('"x"', CHAR, "x", CHAR),
+    ('["x", "y"]', STRING, ["x", "y"], STRING), ("[]", Seq(Pair(INT, STRING)), [], None),
+    ("[[1, 2.5], [2, 3]]", Seq(Pair(INT, Var("a", "number"))), [(1, 2.5), (2, 3.0)], Seq(Pair(INT, FLOAT))),
+    ("\ufeff[1]", None, [1], Seq(INT)),
+])
+def test_json(tmp_path: Path, text: str, type_: Type | None, value: Any, found: Type | None) -> None:
+    got, got_type = read(written(tmp_path, "x.json", text), type_)
+    assert got_type == (found or type_)
+    assert repr(got) == repr(value)
+
+
+@pytest.mark.parametrize(("text", "type_", "reason"), [
+    ("[1,\n2", None, ", line 2: not JSON"),
+    ("[1,\n2,\n\"x\"]", Seq(INT), ", line 3: at [2]: a string where int is wanted"),
+    ("[[1],\n [2.5]]", Seq(Seq(INT)), ", line 2: at [1][0]: a float where int is wanted"),
+    ("[[1, 2],\n[3]]", Seq(Pair(INT, INT)), ", line 2: at [1]: an array of 1 where (int, int) is wanted"),
+    ("[1, \"a\"]", None, ", line 1: at [1]: the array holds both int and [char]"),
+    ("[\nnull]", None, ", line 2: at [0]: null, which is no NESL value"),
+    ("{\"a\": 1}", None, ", line 1: an object, which is no NESL value"),
+    ("[9223372036854775808]", Seq(INT), ", line 1: at [0]: the number is beyond 64 bits"),
+    ("true", INT, ", line 1: true where int is wanted"),
+    ("\"xy\"", CHAR, ", line 1: a string where char is wanted"),
+    ("[true]", Seq(Var("a", "number")), ", line 1: "),
+])
+def test_malformed_json(tmp_path: Path, text: str, type_: Type | None, reason: str) -> None:
+    assert complaint(written(tmp_path, "x.json", text), type_).startswith(reason)
+
+
+def test_json_datatypes_are_arrays_of_their_fields(tmp_path: Path) -> None:
+    contents: dict[str, Type] = {"point": Pair(FLOAT, FLOAT), "box": INT}
+    type_ = Seq(Pair(INT, Pair(Data("point"), Data("box"))))
+    path = written(tmp_path, "x.json", "[[1, [2, 3.5], [4]]]")
+    value, found = read_value(path, type_, lambda data: contents[data.name])
+    assert found == type_
+    write_value(path, value, type_, lambda data: contents[data.name])
+    assert Path(path).read_text() == "[[1, [2.0, 3.5], [4]]]\n"
+
+
+def scalars(type_: Type) -> st.SearchStrategy[Any]:
+    return {INT: st.integers(-2**63, 2**63 - 1), FLOAT: st.floats(allow_nan=False), BOOL: st.booleans(),
+            CHAR: st.characters(exclude_categories=["Cs"])}[type_]
+
+
+TYPES = st.recursive(st.sampled_from([INT, FLOAT, BOOL, CHAR]),
+                     lambda t: st.one_of(st.builds(Seq, t), st.builds(Pair, t, t)), max_leaves=4)
+
+
+def values(type_: Type) -> st.SearchStrategy[Any]:
+    match type_:
+        case Seq(element):
+            return st.lists(values(element), max_size=4)
+        case Pair(first, second):
+            return st.tuples(values(first), values(second))
+    return scalars(type_)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    type_ = data.draw(TYPES)
+    value = data.draw(values(type_))
+    path = str(tmp_path_factory.mktemp("json") / "x.json")
+    write_value(path, flatten_value(value, type_), type_)
+    again, found = read_value(path, type_)
+    assert found == type_
+    assert plain_value(again, type_) == value
+
+
+# Text and tables --------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("text", "type_", "value", "found"), [
+    ("a\nb\n", STRING, list("a\nb\n"), None), ("", STRING, [], None),
+    ("ab\n\nc", Seq(STRING), [list("ab"), [], ["c"]], None), ("x\r\ny\r\n", Seq(STRING), [["x"], ["y"]], None),
+    ("", Seq(STRING), [], None), ("\n", Seq(STRING), [[]], None),
+    ("1 -2\n 3", Seq(INT), [1, -2, 3], None), ("1 2.5e1 inf", Seq(FLOAT), [1.0, 25.0, math.inf], None),
+    ("7\n", INT, 7, None),
+    ("1 2", None, [1, 2], Seq(INT)), ("1 2.", None, [1.0, 2.0], Seq(FLOAT)), ("1 b", None, list("1 b"), STRING),
+    ("1 2", Seq(Var("a", "number")), [1, 2], Seq(INT)), ("", Seq(INT), [], None),
+])
+def test_txt(tmp_path: Path, text: str, type_: Type | None, value: Any, found: Type | None) -> None:
+    got, got_type = read(written(tmp_path, "x.txt", text), type_)
+    assert (got, got_type) == (value, found or type_)
+
+
+@pytest.mark.parametrize(("text", "type_", "reason"), [
+    ("1\n2 x\n", Seq(INT), ', line 2: "x" is not an int'), ("1\n2.5", Seq(INT), ', line 2: "2.5" is not an int'),
+    ("1_0", Seq(INT), ', line 1: "1_0" is not an int'), ("9" * 20, Seq(INT), ", line 1: "),
+    ("1 2", INT, ", line 1: one number is due, the file has 2"),
+    (b"ok\n\xff", STRING, ", line 2: byte 0xff is not UTF-8"),
+    ("a b", Seq(Var("a", "number")), ", line 1: holds char where a number is wanted"),
+    ("1", Pair(INT, INT), ", line 1: a text cannot be of type (int, int)"),
+])
+def test_malformed_txt(tmp_path: Path, text: str | bytes, type_: Type | None, reason: str) -> None:
+    assert complaint(written(tmp_path, "x.txt", text), type_).startswith(reason)
+
+
+def test_csv(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.csv", 'name,age,weight\n"Doe, J",41,70.5\r\nRoe,7,30\n')
+    rows = [(list("Doe, J"), (41, 70.5)), (list("Roe"), (7, 30.0))]
+    assert read(path) == (rows, Seq(Pair(STRING, Pair(INT, FLOAT))))
+    wanted = Seq(Pair(STRING, Pair(FLOAT, Var("a", "number"))))
+    assert read(path, wanted) == (rows, Seq(Pair(STRING, Pair(FLOAT, FLOAT))))
+    assert read(written(tmp_path, "one.csv", "ok\nt\nFalse\n"), Seq(BOOL)) == ([True, False], Seq(BOOL))
+    assert read(written(tmp_path, "none.csv", "a,b\n"), Seq(Pair(INT, CHAR))) == ([], Seq(Pair(INT, CHAR)))
+
+
+@pytest.mark.parametrize(("text", "type_", "reason"), [
+    ("", None, ", line 1: a header with the names of the columns is due"),
+    ("1,2\n3,4\n", None, ", line 1: a header with the names of the columns is due, these are numbers"),
+    ("a,b\n1,2\n3\n", None, ", line 3: 2 cells are due, here are 1"),
+    ("a,b\n1,2,3\n", None, ", line 2: 2 cells are due, here are 3"),
+    ("a,b\n1,2\n3,x\n", Seq(Pair(INT, INT)), ', line 3: "x" in the column b is not of type int'),
+    ("a,b\n1,2\n", Seq(INT), ", line 1: 1 columns are due for int, here are 2"),
+    ("a\n1\n", INT, ", line 1: a table is a sequence of tuples"),
+    ("a\n1\n", Seq(Seq(INT)), ", line 1: the column a cannot hold"),
+    ('a\n"1\n', None, ", line "),
+])
+def test_malformed_csv(tmp_path: Path, text: str, type_: Type | None, reason: str) -> None:
+    assert complaint(written(tmp_path, "x.csv", text), type_).startswith(reason)
+
+
+# NumPy ------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("array", "type_", "value", "found"), [
+    (np.array([1, 2], np.int16), None, [1, 2], Seq(INT)), (np.array([1, 2], ">i4"), Seq(FLOAT), [1.0, 2.0], Seq(FLOAT)),
+    (np.array([[1.5, 2], [3, 4]], np.float32), None, [[1.5, 2.0], [3.0, 4.0]], Seq(Seq(FLOAT))),
+    (np.asfortranarray([[1, 2], [3, 4]]), None, [[1, 2], [3, 4]], Seq(Seq(INT))),
+    (np.zeros((2, 0)), None, [[], []], Seq(Seq(FLOAT))),
+    (np.arange(8).reshape(2, 2, 2), None, [[[0, 1], [2, 3]], [[4, 5], [6, 7]]], Seq(Seq(Seq(INT)))),
+    (np.array(7), None, 7, INT), (np.array([True]), None, [True], Seq(BOOL)),
+    (np.array(["a", "b"]), None, ["a", "b"], STRING),
+])
+def test_npy(tmp_path: Path, array: np.ndarray[Any, Any], type_: Type | None, value: Any, found: Type) -> None:
+    np.save(tmp_path / "x.npy", array)
+    assert read(str(tmp_path / "x.npy"), type_) == (value, found)
+
+
+@pytest.mark.parametrize(("array", "type_", "reason"), [
+    (np.array([1.5]), Seq(INT), ": holds float where int is wanted"),
+    (np.array([1]), Seq(Seq(INT)), ": holds int where [int]"),
+    (np.array([1j]), None, ": the array has elements of type complex128"),
+    (np.array(["ab"]), None, ": the array has elements"),
+    (np.array([2**63], np.uint64), None, ": the array has integers beyond 64 bits"),
+])
+def test_unfit_npy(tmp_path: Path, array: np.ndarray[Any, Any], type_: Type | None, reason: str) -> None:
+    np.save(tmp_path / "x.npy", array)
+    assert complaint(str(tmp_path / "x.npy"), type_).startswith(reason)
+
+
+def test_broken_numpy_files(tmp_path: Path) -> None:
+    assert complaint(written(tmp_path, "x.npy", "no array")).startswith(": not a NumPy array")
+    assert complaint(written(tmp_path, "y.npy", "")).startswith(": not a NumPy array")
+    np.save(tmp_path / "z.npy", np.array([{}], object), allow_pickle=True)
+    assert complaint(str(tmp_path / "z.npy")).startswith(": not a NumPy array")
+    assert complaint(written(tmp_path, "x.npz", "PK")).startswith(": not an archive")
+    np.savez(tmp_path / "y.npz", a=np.zeros(1))
+    assert complaint(str(tmp_path / "y.npz")).startswith(": holds a; a sparse matrix")
+
+
+CSR = {"format": np.array(b"csr"), "shape": np.array([2, 3]), "indptr": np.array([0, 2, 3], np.int32),
+       "indices": np.array([0, 2, 1], np.int32), "data": np.array([1.5, 2.0, 3.0])}
+
+
+def test_npz(tmp_path: Path) -> None:
+    np.savez(tmp_path / "csr.npz", **CSR)
+    assert read(str(tmp_path / "csr.npz")) == ([[(0, 1.5), (2, 2.0)], [(1, 3.0)]], ROWS)
+    np.savez(tmp_path / "nested.npz", offsets=np.array([0, 0, 2]), content=np.array([1, 2]))
+    assert read(str(tmp_path / "nested.npz"), Seq(Seq(FLOAT))) == ([[], [1.0, 2.0]], Seq(Seq(FLOAT)))
+
+
+@pytest.mark.parametrize(("name", "array", "reason"), [
+    ("format", np.array(b"csc"), ": a sparse matrix of the format csc; convert it by .tocsr()"),
+    ("indices", np.array([0, 3, 1]), ": column index 3 (entry 1) is out of range 0 to 2"),
+    ("indices", np.array([0, 1]), ": the matrix has 2 dimensions, 2 column indices and 3 values"),
+    ("indices", np.array([0.0, 1, 2]), ": indices has elements of type float, integers are due"),
+    ("indptr", np.array([0, 4, 3]), ": indptr falls at entry 2"),
+    ("indptr", np.array([0, 3]), ": indptr has 2 entries, 3 are due"),
+    ("indptr", np.array([0, 1, 2]), ": indptr must go from 0 to 3"),
+    ("data", np.zeros((3, 1)), ": data has 2 dimensions"),
+    ("data", None, ": the array data is missing"),
+])
+def test_malformed_npz(tmp_path: Path, name: str, array: np.ndarray[Any, Any] | None, reason: str) -> None:
+    arrays = {k: v for k, v in {**CSR, name: array}.items() if v is not None}
+    np.savez(tmp_path / "x.npz", **arrays)
+    assert complaint(str(tmp_path / "x.npz")).startswith(reason)
+
+
+def test_scipy_saves_what_is_read(tmp_path: Path) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_matrix(np.array([[0.0, 2.5], [1.0, 0.0]])))
+    assert read(str(tmp_path / "x.npz")) == ([[(1, 2.5)], [(0, 1.0)]], ROWS)
+
+
+# Matrix Market ----------------------------------------------------------------------------------
+
+HEADER = "%%MatrixMarket matrix coordinate"
+
+
+@pytest.mark.parametrize(("text", "type_", "value"), [
+    (f"{HEADER} real general\n% note\n\n2 3 3\n2 1 1.5\n1 3 -2e1\n1 1 4\n", ROWS, [[(0, 4.0), (2, -20.0)], [(0, 1.5)]]),
+    (f"{HEADER} integer symmetric\n2 2 2\n1 1 5\n2 1 7", ROWS, [[(0, 5.0), (1, 7.0)], [(0, 7.0)]]),
+    (f"{HEADER} real skew-symmetric\n2 2 1\n2 1 3.0\n", ROWS, [[(1, -3.0)], [(0, 3.0)]]),
+    (f"{HEADER} pattern general\n1 2 1\n1 2\n", ROWS, [[(1, 1.0)]]),
+    (f"{HEADER} pattern general\n1 2 1\n1 2\n", None, [[(1, 1)]]),
+    (f"{HEADER.upper()} REAL GENERAL\r\n2 2 0\r\n", ROWS, [[], []]),
+    ("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", ROWS, [[(0, 1.0), (1, 3.0)], [(0, 2.0), (1, 4.0)]]),
+    ("%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n", None, [[(0, 1), (1, 2)], [(0, 2), (1, 3)]]),
+    ("%%MatrixMarket matrix array real skew-symmetric\n2 2\n5\n", ROWS, [[(0, 0.0), (1, -5.0)], [(0, 5.0), (1, 0.0)]]),
+])
+def test_mtx(tmp_path: Path, text: str, type_: Type | None, value: Any) -> None:
+    assert read(written(tmp_path, "x.mtx", text), type_)[0] == value
+
+
+@pytest.mark.parametrize(("text", "reason"), [
+    ("", ", line 1: not a Matrix Market header"), ("1 1 1\n", ", line 1: not a Matrix Market header"),
+    (f"{HEADER} complex general\n1 1 0\n", ", line 1: the header says complex, which is none of real"),
+    (f"{HEADER} real hermitian\n1 1 0\n", ", line 1: the header says hermitian"),
+    ("%%MatrixMarket matrix array pattern general\n1 1\n", ", line 1: a pattern has no values"),
+    (f"{HEADER} real general\n% only\n", ", line 2: the file ends before the sizes"),
+    (f"{HEADER} real general\n2 2\n", ", line 2: 3 sizes are due here"),
+    (f"{HEADER} real general\n2 -2 1\n", ", line 2: 3 sizes are due here"),
+    (f"{HEADER} real symmetric\n2 3 1\n1 1 1\n", ", line 2: a symmetric matrix is square"),
+    (f"{HEADER} real general\n2 2 2\n1 1 1.0\n", ", line 2: too few entries: 2 are due, the file has 1"),
+    (f"{HEADER} real general\n2 2 1\n1 1 1.0\n\n2 2 1.0\n", ", line 5: too many entries: line 2 says 1"),
+    (f"{HEADER} real general\n2 2 2\n1 1 1.0\n3 1 1.0\n", ", line 4: row 3 is out of range 1 to 2"),
+    (f"{HEADER} real general\n2 2 1\n1 0 1.0\n", ", line 3: column 0 is out of range 1 to 2"),
+    (f"{HEADER} real general\n2 2 2\n1 1 1.0\n2 1 x\n", ', line 4: "x" is not a number'),
+    (f"{HEADER} real general\n2 2 1\n1.5 1 1.0\n", ', line 3: "1.5" is not an integer'),
+    (f"{HEADER} integer general\n2 2 1\n1 1 1.5\n", ', line 3: "1.5" is not an integer'),
+    (f"{HEADER} real general\n2 2 2\n1 1\n1 2 3 4\n", ", line 3: 3 numbers are due in a line, here are 2"),
+    (f"{HEADER} real skew-symmetric\n2 2 1\n1 1 1.0\n",
+     ", line 3: a skew-symmetric matrix has no entries on its diagonal"),
+    (f"{HEADER} real general\n2 2 1\n1 1\u20031.0\n", ", line 3: text where numbers belong"),
+    (f"{HEADER} real general\n1000000000000000 1 0\n", ": needs 8,000,000,000,000,008 bytes"),
+])
+def test_malformed_mtx(tmp_path: Path, text: str, reason: str) -> None:
+    assert complaint(written(tmp_path, "x.mtx", text), ROWS).startswith(reason)
+
+
+def test_mtx_of_another_type(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.mtx", f"{HEADER} real general\n1 1 1\n1 1 2.5\n")
+    assert complaint(path, Seq(Seq(Pair(INT, INT)))).startswith(", line 1: a real matrix holds float where int is")
+    assert complaint(path, Seq(INT)).startswith(", line 1: a real matrix holds [(int, float)] where int is wanted")
+
+
+# Any file ---------------------------------------------------------------------------------------
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    assert complaint(str(tmp_path / "none.json")) == ": No such file or directory"
+    assert "can be read, not .xyz" in complaint(written(tmp_path, "a.xyz", ""))
+    (tmp_path / "folder.txt").mkdir()
+    assert complaint(str(tmp_path / "folder.txt")) == ": Is a directory"
+
+
+@pytest.mark.parametrize(("type_", "value"), [
+    (Seq(INT), [1, -2]), (Seq(FLOAT), [1.5, math.inf]), (Seq(BOOL), [True]), (STRING, list("aé\0")), (Seq(FLOAT), []),
+])
+def test_npy_round_trip(tmp_path: Path, type_: Type, value: list[Any]) -> None:
+    path = str(tmp_path / "x.npy")
+    write_value(path, flatten_value(value, type_), type_)
+    assert read(path) == (value, type_)
+
+
+def test_only_vectors_go_to_npy(tmp_path: Path) -> None:
+    for path, type_ in ((tmp_path / "x.npy", Seq(Seq(INT))), (tmp_path / "x.csv", Seq(INT))):
+        with pytest.raises(NessieError, match=r"x\.(npy|csv): "):
+            write_value(str(path), flatten_value([], type_), type_)
+        assert not path.exists()
+
+
+def test_writing_replaces_the_whole_file_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.json"
+    path.write_text("old")
+    path.chmod(0o640)
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nessie.files.os, "fsync", full)
+        with pytest.raises(NessieError, match=r"x\.json: cannot be written: No space left on device"):
+            write_value(str(path), 5, INT)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    write_value(str(path), 5, INT)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("5\n", 0o640)
+
+
+def test_writing_into_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(NessieError, match="cannot be written: No such file or directory"):
+        write_value(str(tmp_path / "none" / "x.json"), 5, INT)
+
+
+def test_a_linked_file_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to(tmp_path / "x.json")
+    write_value(str(tmp_path / "link.json"), 5, INT)
+    assert (tmp_path / "link.json").is_symlink() and (tmp_path / "x.json").read_text() == "5\n"
