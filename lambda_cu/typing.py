@@ -178,6 +178,16 @@ def check_scalar_size(size: ir.Size, scope: Scope) -> None:
         require(scalar_named(size, scope) == "int", f"the size {size} is not an int")
 
 
+def check_type(type_: ir.Type, scope: Scope) -> None:
+    """A scalar, or an array of scalars whose size is in scope."""
+    if isinstance(type_, ir.Array):
+        require(type_.base in SCALARS, f"{type_.base} is no scalar type")
+        require(type_.plus in (0, 1), "an array has its size or one element more")
+        check_size(type_.size, scope)
+    else:
+        require(type_ in SCALARS, f"{type_} is no scalar type")
+
+
 # SOACs ------------------------------------------------------------------------------------------
 
 

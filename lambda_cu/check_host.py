@@ -1,0 +1,209 @@
+"""The host level's part of lambda_cu.check: blocks, runs, calls, and the entry."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nessie.base.names import Names
+from nessie.base.source import IllFormed
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import parameters
+from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.typing import (
+    Scope,
+    check_constant,
+    check_type,
+    functions_of,
+    require,
+    scalar_type,
+    show_type,
+    shown,
+)
+
+KernelTypes = Mapping[str, tuple[ir.Type, ...]]
+
+
+@dataclass
+class Host:
+    """What a function's statements are checked against. `bound` are all names bound so far, in scope or not."""
+    scope: Scope
+    bound: set[str]
+    kernels: Mapping[str, ir.Kernel]
+    kernel_types: KernelTypes
+    functions: Mapping[str, ir.Function]
+    sites: set[str]
+
+
+def check_function(function: ir.Function, program: ir.Program, kernel_types: KernelTypes) -> None:
+    host = Host(Scope({}, functions_of(program)), set(), {kernel.name: kernel for kernel in program.kernels},
+                kernel_types, {f.name: f for f in program.functions}, {site.name for site in program.sites})
+    for param in function.params:
+        bind(param, host)
+    check_results(function.results, host)
+    check_block(function.body, function.results, host)
+
+
+def check_results(results: tuple[ir.Param, ...], host: Host) -> None:
+    """The results' types name parameters or earlier results."""
+    scope = host.scope.with_names({})
+    for result in results:
+        check_type(result.type, scope)
+        if result.name != "_":
+            scope.names[result.name] = result.type
+
+
+def check_block(block: ir.Block, results: tuple[ir.Param, ...], host: Host) -> None:
+    """The statements, in order; then the block's results, which have the types of `results`."""
+    outer = dict(host.scope.names)
+    for statement in block.statements:
+        check_statement(statement, host)
+    agree("the block gives", results, block.results, host)
+    host.scope.names.clear()
+    host.scope.names.update(outer)
+
+
+def check_statement(statement: ir.Statement, host: Host) -> None:
+    match statement:
+        case ir.Run(results, kernel, arguments):
+            check_run(results, kernel, arguments, host)
+        case ir.Call(results, function, arguments):
+            check_call(results, function, arguments, host)
+        case ir.HostLet(result, value):
+            check_host_expression(value, host)
+            type_ = scalar_type(value, host.scope)
+            require(type_ == result.type, f"{result.name} : {show_type(result.type)} is bound to a value of {type_}")
+            bind(result, host)
+        case ir.Data(result, values):
+            check_data(result, values)
+            bind(result, host)
+        case ir.Branch(results, condition, then, orelse):
+            require(atom_type(condition, host) == "bool", "the condition of a branch is not a bool")
+            check_block(then, results, host)
+            check_block(orelse, results, host)
+            bind_all(results, host)
+        case _:
+            raise IllFormed(f"{type(statement).__name__} is no statement")
+
+
+def check_host_expression(exp: ir.Exp, host: Host) -> None:
+    for part in subexpressions(exp):
+        match part:
+            case ir.Fail(site, _):
+                require(site in host.sites, f"the program has no site {site}")
+            case ir.Let(names, _, _):
+                for name in names:
+                    require(name not in host.bound, f"let binds {name}, which is bound already")
+            case ir.Tuple((_,)):
+                raise IllFormed("a tuple has one item")
+
+
+def check_data(result: ir.Param, values: Sequence[int | float | bool | str]) -> None:
+    type_ = result.type
+    if not isinstance(type_, ir.Array):
+        raise IllFormed(f"data {result.name} is not an array")
+    require(type_.size == len(values) and not type_.plus,
+            f"data {result.name} : {show_type(type_)} has {len(values)} elements")
+    for value in values:
+        check_constant(ir.Const(value, type_.base))
+
+
+def check_run(results: tuple[ir.Param, ...], name: str, arguments: tuple[ir.Atom, ...], host: Host) -> None:
+    kernel = host.kernels.get(name)
+    if kernel is None:
+        raise IllFormed(f"the program has no kernel {name}")
+    sizes = agree(f"run {name} gets", kernel.params, arguments, host)
+    given = tuple(map(ir.Param, kernel.returns, host.kernel_types[name]))
+    check_given(f"run {name}", results, given, sizes)
+    bind_all(results, host)
+
+
+def check_call(results: tuple[ir.Param, ...], name: str, arguments: tuple[ir.Atom, ...], host: Host) -> None:
+    function = host.functions.get(name)
+    if function is None:
+        raise IllFormed(f"the program has no function {name}")
+    sizes = agree(f"call {name} gets", function.params, arguments, host)
+    check_given(f"call {name}", results, function.results, sizes)
+    bind_all(results, host)
+
+
+def agree(what: str, params: tuple[ir.Param, ...], arguments: tuple[ir.Atom, ...], host: Host) -> dict[str, ir.Size]:
+    """The arguments have the parameters' number and types; gives what the parameters are as sizes."""
+    require(len(params) == len(arguments), f"{what} {len(arguments)} values, but {len(params)} are needed")
+    sizes = {param.name: as_size(argument) for param, argument in zip(params, arguments, strict=True)
+             if param.type == "int"}
+    for param, argument in zip(params, arguments, strict=True):
+        wanted, found = with_size(param.type, sizes), atom_type(argument, host)
+        require(wanted == found, f"{what} {show_type(found)} for {param.name}, but {show_type(wanted)} is needed")
+    return sizes
+
+
+def check_given(what: str, results: tuple[ir.Param, ...], given: tuple[ir.Param, ...],
+                sizes: dict[str, ir.Size]) -> None:
+    """The names that are bound have the types of what is given, whose sizes are arguments or earlier results."""
+    require(len(results) == len(given), f"{what} gives {len(given)} results, but {len(results)} names are bound")
+    for result, value in zip(results, given, strict=True):
+        if isinstance(value.type, ir.Array) and result.name != "_":
+            require(isinstance(value.type.size, int) or value.type.size in sizes,
+                    f"{what} gives {show_type(value.type)}, but not its size {value.type.size} before it")
+        type_ = with_size(value.type, sizes)
+        require(result.name == "_" or result.type == type_,
+                f"{what} gives {shown((type_,))}, but {result.name} is {show_type(result.type)}")
+        if value.type == "int":
+            sizes[value.name] = result.name
+
+
+def with_size(type_: ir.Type, sizes: Mapping[str, ir.Size]) -> ir.Type:
+    if isinstance(type_, ir.Array) and isinstance(type_.size, str):
+        return ir.Array(type_.base, sizes.get(type_.size, type_.size), type_.plus)
+    return type_
+
+
+def as_size(atom: ir.Atom) -> ir.Size:
+    return atom.name if isinstance(atom, ir.Var) else int(atom.value)
+
+
+def atom_type(atom: ir.Atom, host: Host) -> ir.Type:
+    if isinstance(atom, ir.Const):
+        check_constant(atom)
+        return atom.type
+    require(atom.name != "_", "_ is read")
+    require(atom.name in host.scope.names, f"{atom.name} is not in scope")
+    return host.scope.names[atom.name]
+
+
+def bind_all(results: tuple[ir.Param, ...], host: Host) -> None:
+    for result in results:
+        bind(result, host)
+
+
+def bind(param: ir.Param, host: Host) -> None:
+    """Bring the name into scope; `_` binds nothing."""
+    if param.name == "_":
+        return
+    check_type(param.type, host.scope)
+    require(param.name not in host.bound, f"{param.name} is bound twice")
+    host.bound.add(param.name)
+    host.scope.names[param.name] = param.type
+
+
+def check_entry(program: ir.Program) -> None:
+    """The entry's parameters and results are, in number and type, those of its layouts."""
+    entry = program.entry
+    function = next((f for f in program.functions if f.name == entry.function), None)
+    if function is None:
+        raise IllFormed(f"the program has no function {entry.function}")
+    names = Names()
+    wanted = tuple(param for layout in entry.arguments for param in parameters(layout, names))
+    compare("parameters", wanted, function.params)
+    compare("results", parameters(entry.result, names), function.results)
+
+
+def compare(what: str, wanted: tuple[ir.Param, ...], found: tuple[ir.Param, ...]) -> None:
+    """Equal types, up to the names of sizes. A size of the function may also be a constant or another's name."""
+    require(len(wanted) == len(found), f"the layouts have {len(wanted)} {what}, the function {len(found)}")
+    for one, other in zip(wanted, found, strict=True):
+        good = one.type == other.type or (
+            isinstance(one.type, ir.Array) and isinstance(other.type, ir.Array)
+            and (one.type.base, one.type.plus) == (other.type.base, other.type.plus))
+        require(good, f"the layouts have {what} like {show_type(one.type)} where the function has "
+                      f"{other.name} : {show_type(other.type)}")

@@ -1,0 +1,213 @@
+"""How NESL values lie in the names of lambda_cu: layouts to parameters, flat values to names and back.
+
+The names of a layout (lambda_cu.ir: SeqLayout) hold scalars and NumPy arrays. Dense values are never copied; views
+are compacted when they become values, rows in order, each as often as it is seen.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nessie.base.names import Names
+from nessie.base.types import Base, Pair, Seq, Type
+from nessie.base.values import DTYPES, Column, Flat, Nested
+from nessie.lambda_cu import ir
+
+Array = NDArray[Any]
+
+ZEROS: dict[str, Any] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
+
+
+def layout_of(type_: Type) -> ir.Layout:
+    """The dense layout of a type's values."""
+    match type_:
+        case Base(name):
+            return ir.ScalarLayout(name)
+        case Pair(first, second):
+            return ir.PairLayout(layout_of(first), layout_of(second))
+        case Seq(element):
+            return ir.SeqLayout(layout_of(element))
+    raise TypeError(f"values of {type_} have no layout")
+
+
+def parameters(layout: ir.Layout, names: Names, wish: str = "x", count: ir.Size | None = None) -> tuple[ir.Param, ...]:
+    """Parameters for one value (or for `count` values) of the layout, with fresh names like `wish`."""
+    match layout:
+        case ir.ScalarLayout(base):
+            return (ir.Param(names.fresh(wish), base if count is None else ir.Array(base, count)),)
+        case ir.PairLayout(first, second):
+            return parameters(first, names, wish, count) + parameters(second, names, wish, count)
+        case ir.SeqLayout(element, form):
+            bounds = bound_parameters(form, names, wish, count)
+            size = ir.Param(names.fresh(f"{wish}_size"), "int")
+            return (*bounds, size, *parameters(element, names, wish, size.name))
+    raise TypeError(layout)
+
+
+def bound_parameters(form: str, names: Names, wish: str, count: ir.Size | None) -> tuple[ir.Param, ...]:
+    """What tells where a sequence, or each of `count`, lies in its payload."""
+    if form == "view":
+        word: ir.Type = "int" if count is None else ir.Array("int", count)
+        return ir.Param(names.fresh(f"{wish}_start"), word), ir.Param(names.fresh(f"{wish}_length"), word)
+    return () if count is None else (ir.Param(names.fresh(f"{wish}_offsets"), ir.Array("int", count, 1)),)
+
+
+def width(layout: ir.Layout, many: bool = False) -> int:
+    """How many names one value, or many, have."""
+    match layout:
+        case ir.PairLayout(first, second):
+            return width(first, many) + width(second, many)
+        case ir.SeqLayout(element, form):
+            return (2 if form == "view" else int(many)) + 1 + width(element, True)
+    return 1
+
+
+# Values to names --------------------------------------------------------------------------------
+
+
+def to_names(value: Any, layout: ir.Layout) -> list[Any]:
+    """What the names of one value hold: scalars (a char as str) and arrays."""
+    match layout:
+        case ir.ScalarLayout("char"):
+            return [value if isinstance(value, str) else chr(value)]
+        case ir.ScalarLayout():
+            return [value]
+        case ir.PairLayout(first, second):
+            return to_names(value[0], first) + to_names(value[1], second)
+        case ir.SeqLayout(element, form):
+            bounds = [0, value.length] if form == "view" else []
+            return [*bounds, value.length, *column_names(value.column, element, value.length)]
+    raise TypeError(layout)
+
+
+def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
+    """What the names of `count` values hold."""
+    match layout:
+        case ir.ScalarLayout(base):
+            return [np.asarray(column[:count], DTYPES[base])]
+        case ir.PairLayout(first, second):
+            return column_names(column[0], first, count) + column_names(column[1], second, count)
+        case ir.SeqLayout(element, form):
+            offsets = np.asarray(column.offsets[:count + 1], np.int64)
+            size = int(offsets[-1])
+            bounds = [offsets[:-1], np.diff(offsets)] if form == "view" else [offsets]
+            return [*bounds, size, *column_names(column.content, element, size)]
+    raise TypeError(layout)
+
+
+# Names to values --------------------------------------------------------------------------------
+
+
+def from_names(held: Sequence[Any], layout: ir.Layout) -> Any:
+    """The flat value whose names hold this."""
+    return value_from(iter(held), layout)
+
+
+def value_from(held: Iterator[Any], layout: ir.Layout) -> Any:
+    match layout:
+        case ir.ScalarLayout(base):
+            return scalar(next(held), base)
+        case ir.PairLayout(first, second):
+            return value_from(held, first), value_from(held, second)
+        case ir.SeqLayout(element, "view"):
+            start, length, size = int(next(held)), int(next(held)), int(next(held))
+            payload = column_from(held, element, size)
+            return Flat(length, select(payload, np.array([start]), np.array([length])))
+        case ir.SeqLayout(element, _):
+            size = int(next(held))
+            return Flat(size, column_from(held, element, size))
+    raise TypeError(layout)
+
+
+def scalar(value: Any, base: str) -> Any:
+    """A Python scalar, whatever kind of scalar it is."""
+    match base:
+        case "int":
+            return int(value)
+        case "float":
+            return float(value)
+        case "bool":
+            return bool(value)
+    return value if isinstance(value, str) else chr(value)
+
+
+def column_from(held: Iterator[Any], layout: ir.Layout, count: int) -> Column:
+    """The column of `count` values."""
+    match layout:
+        case ir.ScalarLayout():
+            return next(held)[:count]
+        case ir.PairLayout(first, second):
+            return column_from(held, first, count), column_from(held, second, count)
+        case ir.SeqLayout(element, "view"):
+            starts, lengths, size = next(held)[:count], next(held)[:count], int(next(held))
+            offsets = np.zeros(count + 1, np.int64)
+            np.cumsum(lengths, out=offsets[1:])
+            return Nested(offsets, select(column_from(held, element, size), starts, lengths))
+        case ir.SeqLayout(element, _):
+            offsets, size = next(held)[:count + 1], int(next(held))
+            return Nested(offsets, column_from(held, element, size))
+    raise TypeError(layout)
+
+
+def select(column: Column, starts: Array, lengths: Array) -> Column:
+    """The runs of elements that begin at `starts` and have these lengths, one after another."""
+    if len(starts) == 1:                          # one run: no copy
+        return run_of(column, int(starts[0]), int(lengths[0]))
+    return take(column, positions(starts, lengths))
+
+
+def run_of(column: Column, start: int, length: int) -> Column:
+    if isinstance(column, tuple):
+        return run_of(column[0], start, length), run_of(column[1], start, length)
+    if isinstance(column, Nested):
+        if length == 0:
+            return Nested(np.zeros(1, np.int64), run_of(column.content, 0, 0))
+        offsets = column.offsets[start:start + length + 1]
+        return Nested(offsets - offsets[0], run_of(column.content, int(offsets[0]), int(offsets[-1] - offsets[0])))
+    return column[start:start + length]
+
+
+def take(column: Column, indices: Array) -> Column:
+    """The elements at the indices."""
+    if isinstance(column, tuple):
+        return take(column[0], indices), take(column[1], indices)
+    if isinstance(column, Nested):
+        starts, lengths = column.offsets[:-1][indices], np.diff(column.offsets)[indices]
+        offsets = np.zeros(len(indices) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Nested(offsets, take(column.content, positions(starts, lengths)))
+    return column[indices]
+
+
+def positions(starts: Array, lengths: Array) -> Array:
+    """start, start+1, ... for each run, one after another."""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
+
+
+def zeros(layout: ir.Layout) -> list[Any]:
+    """What the names of a value hold that has no elements and is zero elsewhere."""
+    match layout:
+        case ir.ScalarLayout(base):
+            return [ZEROS[base]]
+        case ir.PairLayout(first, second):
+            return zeros(first) + zeros(second)
+        case ir.SeqLayout(element, form):
+            return [*([0, 0] if form == "view" else []), 0, *zero_columns(element)]
+    raise TypeError(layout)
+
+
+def zero_columns(layout: ir.Layout) -> list[Any]:
+    match layout:
+        case ir.ScalarLayout(base):
+            return [np.zeros(0, DTYPES[base])]
+        case ir.PairLayout(first, second):
+            return zero_columns(first) + zero_columns(second)
+        case ir.SeqLayout(element, form):
+            empty = np.zeros(0, np.int64)
+            return [*([empty, empty] if form == "view" else [np.zeros(1, np.int64)]), 0, *zero_columns(element)]
+    raise TypeError(layout)

@@ -1,0 +1,87 @@
+"""Values of NESL to names and back."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nessie.base.names import Names
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type
+from nessie.base.values import flatten_value, plain_value
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import from_names, layout_of, parameters, to_names, width, zeros
+
+base_types = st.sampled_from([INT, FLOAT, BOOL, CHAR])
+some_types = st.recursive(base_types, lambda t: st.one_of(st.builds(Pair, t, t), st.builds(Seq, t)), max_leaves=5)
+
+
+def values(type_: Type) -> st.SearchStrategy:
+    match type_:
+        case Seq(element):
+            return st.lists(values(element), max_size=4)
+        case Pair(first, second):
+            return st.tuples(values(first), values(second))
+    return {"int": st.integers(-9, 9), "float": st.sampled_from([0.5, -1.0]), "bool": st.booleans(),
+            "char": st.characters()}[type_.name]
+
+
+def viewed(layout: ir.Layout) -> ir.Layout:
+    """The layout with every sequence a view."""
+    match layout:
+        case ir.PairLayout(first, second):
+            return ir.PairLayout(viewed(first), viewed(second))
+        case ir.SeqLayout(element, _):
+            return ir.SeqLayout(viewed(element), "view")
+    return layout
+
+
+@given(some_types.flatmap(lambda t: st.tuples(st.just(t), values(t))), st.booleans())
+def test_values_come_back(typed: tuple[Type, object], view: bool) -> None:
+    type_, value = typed
+    layout = viewed(layout_of(type_)) if view else layout_of(type_)
+    held = to_names(flatten_value(value, type_), layout)
+    params = parameters(layout, Names())
+    assert len(held) == len(params) == width(layout) == len(zeros(layout))
+    by_name = {param.name: one for param, one in zip(params, held, strict=True)}
+    for param in params:
+        if isinstance(param.type, ir.Array):
+            assert len(by_name[param.name]) == by_name[param.type.size] + param.type.plus
+    assert plain_value(from_names(held, layout), type_) == value
+
+
+def test_dense_values_are_not_copied() -> None:
+    value = flatten_value([[1, 2], [], [3]], Seq(Seq(INT)))
+    size, offsets, total, content = to_names(value, layout_of(Seq(Seq(INT))))
+    assert (size, total) == (3, 3) and content.base is value.column.content
+    back = from_names([size, offsets, total, content], layout_of(Seq(Seq(INT))))
+    assert np.shares_memory(back.column.content, content) and np.shares_memory(back.column.offsets, offsets)
+
+
+def test_views_become_rows_in_order_each_as_often_as_seen() -> None:
+    layout = ir.SeqLayout(ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int")), "view"))
+    inner = [np.array([0, 2, 2, 5]), 5, np.arange(10, 15)]
+    held = [3, np.array([2, 0, 2]), np.array([1, 2, 1]), 3, *inner]
+    assert plain_value(from_names(held, layout), Seq(Seq(Seq(INT)))) == [[[12, 13, 14]], [[10, 11], []],
+                                                                       [[12, 13, 14]]]
+    assert plain_value(from_names([1, 2, 3, *inner], viewed_outer()), Seq(Seq(INT))) == [[], [12, 13, 14]]
+
+
+def viewed_outer() -> ir.Layout:
+    return ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int")), "view")
+
+
+def test_zeros_are_empty() -> None:
+    type_ = Pair(Seq(Seq(CHAR)), BOOL)
+    assert plain_value(from_names(zeros(layout_of(type_)), layout_of(type_)), type_) == ([], False)
+
+
+def test_the_names_of_a_nested_sequence() -> None:
+    shown = [f"{p.name} : {p.type}" for p in parameters(layout_of(Seq(Seq(FLOAT))), Names(), "m")]
+    assert shown == ["m_size : int", "m_offsets : Array(base='int', size='m_size', plus=1)", "m_size_1 : int",
+                     "m : Array(base='float', size='m_size_1', plus=0)"]
+
+
+@pytest.mark.parametrize("layout, count", [(layout_of(INT), 1), (viewed(layout_of(Seq(Seq(INT)))), 7)])
+def test_width(layout: ir.Layout, count: int) -> None:
+    assert width(layout) == count
