@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from nessie.frontend import grammar
@@ -53,16 +54,27 @@ def text(rules: list[tuple[str, int, str]], actions: dict[int, dict[str, int]],
     lines = ['"""The tables of NESL\'s grammar, made by nessie.frontend.build_tables. Not to be edited.',
              "",
              "    RULES       (what it makes, how many symbols it takes, its function in frontend.grammar)",
-             "    ACTIONS     for each state: the kind of the next token -> the state after it, or -rule to apply",
+             "    ACTIONS     for each state: the kind of the next token -> the state after it, or -rule to apply;",
+             "                or just -rule, to be applied whatever comes next",
              "    GOTOS       for each state: what a rule made there -> the state after it",
              '"""',
-             f'SIGNATURE = "{signature()}"', "", "RULES = ("]
-    lines += [f"    {rule!r}," for rule in rules]
-    lines += [")", "", "ACTIONS = ("]
-    lines += [f"    {dict(sorted(actions[state].items()))!r}," for state in sorted(actions)]
-    lines += [")", "", "GOTOS = ("]
-    lines += [f"    {dict(sorted(gotos.get(state, {}).items()))!r}," for state in sorted(actions)]
+             f'SIGNATURE = "{signature()}"', "", "RULES: tuple[tuple[str, int, str], ...] = ("]
+    lines += [entry((name, length, function or "")) for name, length, function in rules]
+    lines += [")", "", "ACTIONS: tuple[dict[str, int] | int, ...] = ("]
+    lines += [entry(only_rule(actions[state]) or dict(sorted(actions[state].items()))) for state in sorted(actions)]
+    lines += [")", "", "GOTOS: tuple[dict[str, int], ...] = ("]
+    lines += [entry(dict(sorted(gotos.get(state, {}).items()))) for state in sorted(actions)]
     return "\n".join([*lines, ")", ""])
+
+
+def entry(value: object) -> str:
+    return fill(f"{value!r},", 116, initial_indent="    ", subsequent_indent="     ", break_on_hyphens=False)
+
+
+def only_rule(actions: dict[str, int]) -> int | None:
+    """The rule that the state applies whatever comes next, if it is such a state."""
+    rules = set(actions.values())
+    return rules.pop() if len(rules) == 1 and min(rules) < 0 else None
 
 
 def main() -> None:

@@ -7,11 +7,11 @@
 
 A `[` behind an app indexes it, so `[a, b]` is no atom.
 
-Operators are told apart by the table of precedences, and so is how far `if`, `let` and `=>` reach: their last part is an
-exp whose rule has the lowest precedence, so every operator that may follow, the comma included, is shifted into it.
+Operators are told apart by the table of precedences, and so is how far `if`, `let` and `=>` reach: their last part is
+an exp whose rule has the lowest precedence, so every operator that may follow, the comma included, is shifted into it.
 
-A pattern is parsed as an expression and converted by frontend.patterns: which of the two it is, only a later token tells.
-PLY makes the tables from this module (frontend.build_tables); frontend.parser runs them.
+A pattern is parsed as an expression and converted by frontend.patterns: which of the two it is, only a later token
+tells. PLY makes the tables from this module (frontend.build_tables); frontend.parser runs them.
 """
 from __future__ import annotations
 
@@ -108,14 +108,15 @@ def p_background(p: Any) -> None:
 
 def split_options(exp: syntax.Exp) -> tuple[syntax.Exp, tuple[syntax.Default, ...]]:
     """The value of `name &= value, a := x, b := y` and its options."""
-    items = []
+    items: list[syntax.Exp] = []
     while isinstance(exp, syntax.Pair):
         items.append(exp.first)
         exp = exp.second
     items.append(exp)
     options: list[syntax.Default] = []
-    while len(items) > 1 and isinstance(items[-1], syntax.Default):
-        options.insert(0, items.pop())
+    while len(items) > 1 and isinstance(option := items[-1], syntax.Default):
+        options.insert(0, option)
+        items.pop()
     return reduce(lambda second, first: syntax.Pair(first, second, first.span), reversed(items)), tuple(options)
 
 
@@ -309,7 +310,8 @@ def p_generator(p: Any) -> None:
     """generator : exp IN exp
                  | exp"""
     if len(p) == 2 and not isinstance(p[1], syntax.Name):
-        raise NessieError("what it runs over is missing: `in` and a sequence", (p.span(), "only a name may stand alone"),
+        raise NessieError("what it runs over is missing: `in` and a sequence",
+                          (p.span(), "only a name may stand alone"),
                           hint="{x in v} takes the elements of v; {x : x in v} says what becomes of each")
     p[0] = syntax.Generator(pattern(p[1]), p[3] if len(p) > 2 else None)
 

@@ -31,13 +31,14 @@ OPERATORS = {"->": "GATHER", "<-": "SCATTER", "=>": "FATARROW", "::": "DCOLON", 
              "{": "LBRACE", "}": "RBRACE"}
 
 # Words that make a command of a top-level form which they begin; names everywhere else.
-COMMANDS = frozenset("help exit lisp describe apropos get set show shell dump edit load defconfig ?".split())
+COMMANDS = frozenset({"help", "?", "exit", "lisp", "describe", "apropos", "get", "set", "show", "shell", "dump", "edit",
+                      "load", "defconfig"})
 
 NAME_CHARACTER = r"""[^\s%."!\-+#&'()*,/:;<=>@\[\]\\^`{}?|$]"""
 TOKEN = re.compile(rf"""
     (?P<skip> \s+ | %[^%]*% )
   | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? (?P<tail> {NAME_CHARACTER}* ) )
-  | (?P<name> {NAME_CHARACTER}+ )
+  | (?P<name> {NAME_CHARACTER}+ | \? )
   | (?P<char> `(?s:.) )
   | (?P<string> "(?: [^"\\] | \\(?s:.) )*" )
   | (?P<operator> {"|".join(re.escape(text) for text in sorted(OPERATORS, key=len, reverse=True))} )
@@ -45,6 +46,8 @@ TOKEN = re.compile(rf"""
 
 # What a command's text consists of, up to the `;` or `$` that ends it.
 COMMAND_TEXT = re.compile(r'(?: %[^%]*% | "(?:[^"\\]|\\.)*" | `. | [^;$%"`] )*', re.VERBOSE | re.DOTALL)
+
+FORM_BEGINS = ("", "SEMI", "DOLLAR")       # the kinds of token before the first one of a form
 
 LARGEST = 2 ** 63 - 1
 
@@ -86,7 +89,7 @@ class Lexer:
 
     def name(self, name: str, start: int, end: int) -> Token:
         kind = WORDS.get(name, "NAME")
-        if kind == "NAME" and not name.isidentifier():
+        if kind == "NAME" and not name.isidentifier() and not (name == "?" and self.previous in FORM_BEGINS):
             odd = next(c for c in name if not ("a" + c).isidentifier())
             at = start + name.index(odd)
             raise self.error(f"the character {odd!r} (U+{ord(odd):04X}) cannot stand in a name", at, at + 1)
@@ -123,6 +126,7 @@ class Lexer:
 
     def command(self, word: Token) -> tuple[str, int]:
         """The raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too."""
+        self.previous = "SEMI"
         match = COMMAND_TEXT.match(self.source.text, word.end)
         assert match is not None        # the pattern matches the empty text
         end = match.end()

@@ -6,8 +6,8 @@
         the stack; the rule's function in frontend.grammar makes the node. No recursion, so any depth of nesting parses.
 
 Top-level forms are read one at a time, as a `;` ends a form in one place and a let-binding in another: the automaton
-stops as soon as it has a whole form, before it looks at the token after it. After a bad form, reading goes on behind the
-next `;` or `$`.
+stops as soon as it has a whole form, before it looks at the token after it. After a bad form, reading goes on behind
+the next `;` or `$`.
 """
 from __future__ import annotations
 
@@ -117,13 +117,15 @@ class Automaton:
         waiting = list(reversed(first))
         states, symbols = [0], []
         while True:
-            action = DEFAULTS[states[-1]]
-            if action is None:
+            actions = ACTIONS[states[-1]]
+            if isinstance(actions, int):
+                action = actions
+            else:
                 if self.token is None:
                     self.token = waiting.pop() if waiting else self.next_token()
-                action = ACTIONS[states[-1]].get(self.token.kind)
-            if action is None:
-                raise syntax_error(self.lexer.source, self.seen, self.token)
+                if self.token.kind not in actions:
+                    raise syntax_error(self.lexer.source, self.seen, self.token)
+                action = actions[self.token.kind]
             if action > 0:
                 assert self.token is not None       # a shift has looked at it
                 states.append(action)
@@ -192,12 +194,6 @@ def apply_rule(function: str, symbols: list[Symbol], source: Source) -> Symbol:
     return Symbol(reduction.made, 0, 0)
 
 
-def only_rule(actions: dict[str, int]) -> int | None:
-    """The rule that the state applies whatever comes next, if it is such a state."""
-    rules = set(actions.values())
-    return next(iter(rules)) if len(rules) == 1 and min(rules) < 0 else None
-
-
 @cache
 def check_tables() -> None:
     from nessie.frontend.build_tables import signature
@@ -205,5 +201,4 @@ def check_tables() -> None:
         raise InternalError("parser_tables.py is older than grammar.py: run python -m nessie.frontend.build_tables")
 
 
-DEFAULTS = [only_rule(actions) for actions in ACTIONS]
-FUNCTIONS = {name: getattr(grammar, name) for _, _, name in RULES if name}
+FUNCTIONS = {name: getattr(grammar, name) for _, _, name in RULES[1:]}       # rule 0 would read the end of the text

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from nessie.base.source import NessieError, Source, Span
+from nessie.frontend.grammar import tokens
 from nessie.frontend.lexer import Token
 from nessie.frontend.parser_tables import ACTIONS, GOTOS, RULES
 
@@ -32,7 +33,8 @@ def syntax_error(source: Source, seen: list[Token], found: Token) -> NessieError
     expected = acceptable(seen)
     places = [(Span(source, found.start, found.end), f"expected {in_words(expected)}")]
     opening = unclosed(seen)
-    if opening is not None and found.kind in ("EOF", "SEMI", "DOLLAR", *OPENERS) and found.kind != CLOSERS[opening.kind]:
+    ends = {"EOF", "SEMI", "DOLLAR", *OPENERS}
+    if opening is not None and found.kind in ends - {CLOSERS[opening.kind]}:
         places.append((Span(source, opening.start, opening.end), "this bracket is not closed"))
     return NessieError(f"syntax error: found {described(source, found)}", *places,
                        hint=likely_mistake(source, seen, found, expected, opening))
@@ -43,19 +45,22 @@ def acceptable(seen: list[Token]) -> set[str]:
     states = [0]
     for token in seen:
         shift(states, token.kind)
-    return {kind for kind in ACTIONS[states[-1]] if shift(list(states), kind)} if len(states) > 1 else set(ACTIONS[0])
+    return {kind for kind in tokens if shift(list(states), kind)}
 
 
 def shift(states: list[int], kind: str) -> bool:
     """Go on by one token; whether the automaton takes it."""
-    while (action := ACTIONS[states[-1]].get(kind)) is not None:
+    while True:
+        actions = ACTIONS[states[-1]]
+        action = actions if isinstance(actions, int) else actions.get(kind)
+        if action is None:
+            return False
         if action > 0:
             states.append(action)
             return True
         made, taken, _ = RULES[-action]
         del states[len(states) - taken:]
         states.append(GOTOS[states[-1]][made])
-    return False
 
 
 def in_words(expected: set[str]) -> str:
@@ -117,10 +122,10 @@ def likely_mistake(source: Source, seen: list[Token], found: Token, expected: se
         case "BOOL" if "NAME" in expected and "NUMBER" not in expected:
             return "t and f are constants; choose another name"
         case "RPAREN" | "RBRACKET" | "RBRACE" if opening is None or CLOSERS[opening.kind] != found.kind:
-            return "" if opening is None else f"the innermost open bracket is closed by {SPELLED[CLOSERS[opening.kind]]}"
-        case "SEMI" if last == "SEMI" and seen_context(seen):
+            return f"the innermost open bracket is closed by {SPELLED[CLOSERS[opening.kind]]}" if opening else ""
+        case "SEMI" | "EOF" if last == "SEMI" and seen_context(seen):
             return OPEN_CONTEXT
-        case "SEMI" | "EOF" if last in ("SEMI", "IN") and opening is None or "IN" in expected and opening is None:
+        case "SEMI" | "EOF" if opening is None and (last in ("SEMI", "IN") or "IN" in expected):
             return "a let ends with `in` and its result: let a = 1; b = 2 in a + b"
         case "EOF" | "FUNCTION" | "DATATYPE" if seen_context(seen):
             return OPEN_CONTEXT
