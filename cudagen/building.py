@@ -34,13 +34,13 @@ def build(text: str) -> bytes:
         return code
 
 
-def assembly(text: str) -> str:
-    """What build makes, as assembly text to read."""
-    binding, machine = tools()
+def optimised(text: str) -> str:
+    """The text after LLVM's passes: to see what was vectorised and inlined."""
+    binding, _ = tools()
     with _LOCK:
         module = binding.parse_assembly(text)
         optimise(module)
-        return str(machine.emit_assembly(module))
+        return str(module)
 
 
 def load(code: bytes, names: Iterable[str]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Prints loops as LLVM IR text (opaque pointers): the functions of kind 'host' and 'device'; 'cuda' ones are left out.
 
-A host function f is internal. What is called from outside is
+A function f is printed as @f.body, internal to the module. A host function is called from outside by
 
     define void @f.call(i64 %first_chunk, i64 %last_chunk, ptr %arguments)
 
@@ -73,7 +73,7 @@ def entry_point(function: Function) -> Iterator[str]:
         else:
             yield f"  %value.{number} = load {type_}, ptr %word.{number}"
         arguments.append(f"{type_} %value.{number}")
-    yield f"  call void @{function.name}({', '.join(arguments)})"
+    yield f"  call void @{function.name}.body({', '.join(arguments)})"
     yield "  ret void"
     yield "}"
 
@@ -116,7 +116,7 @@ class FunctionPrinter:
         self.variables: dict[str, str] = {}
         self.allocas: list[str] = []
         self.lines: list[str] = []
-        self.current, self.reached = "entry", True
+        self.current, self.reached = ".entry", True
         self.registers = self.labels = 0
 
     def show(self) -> str:
@@ -125,8 +125,8 @@ class FunctionPrinter:
         if self.reached:
             self.end("unreachable" if function.results else "ret void")
         parameters = ", ".join(map(parameter_text, function.parameters))
-        header = f"define internal {result_text(function)} @{function.name}({parameters}) #0 {{"
-        return "\n".join([header, "entry:", *self.allocas, *self.lines, "}"])
+        header = f"define internal {result_text(function)} @{function.name}.body({parameters}) #0 {{"
+        return "\n".join([header, ".entry:", *self.allocas, *self.lines, "}"])
 
     # Writing instructions -------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class FunctionPrinter:
     def call(self, names: tuple[str, ...], function: Function, arguments: tuple[Exp, ...]) -> None:
         values = [f"ptr %{argument.name}" if parameter.array and isinstance(argument, Name) else self.typed(argument)
                   for parameter, argument in zip(function.parameters, arguments, strict=True)]
-        instruction = f"call {result_text(function)} @{function.name}({', '.join(values)})"
+        instruction = f"call {result_text(function)} @{function.name}.body({', '.join(values)})"
         if not function.results:
             return self.do(instruction)
         result = self.emit(instruction)
@@ -269,7 +269,7 @@ class FunctionPrinter:
     def return_(self, values: tuple[Exp, ...]) -> None:
         if len(values) < 2:
             return self.end(f"ret {self.typed(values[0])}" if values else "ret void")
-        type_, result = result_text(self.function), "undef"
+        type_, result = result_text(self.function), "poison"
         for position, value in enumerate([self.typed(v) for v in values]):
             result = self.emit(f"insertvalue {type_} {result}, {value}, {position}")
         self.end(f"ret {type_} {result}")

@@ -1,0 +1,294 @@
+"""Prints loops as CUDA C++ text: the functions of kind 'cuda' and 'device'; 'host' ones are left out.
+
+The text needs no header. int is long long, float double, char int; a bool is one byte. A kernel is extern "C" and takes
+its parameters in order; what is written aliases nothing (__restrict__). A device function with several results gives a
+struct. Compile with --fmad=false where results must have the same bits as elsewhere.
+"""
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Iterator
+
+from nessie.base.names import Names
+from nessie.cudagen.cuda_operators import HELPERS, SELECT, TYPES, UNARY, Piece, apply, within
+from nessie.cudagen.loops import (
+    Atomic,
+    Barrier,
+    Call,
+    Const,
+    Exp,
+    Fence,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Module,
+    Name,
+    Op,
+    Parameter,
+    Return,
+    Set,
+    Shared,
+    Shuffle,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
+from nessie.lambda_cu.ops import result_type
+
+SPECIAL_BITS = {"blockIdx": 31, "gridDim": 31, "blockDim": 11, "threadIdx": 10}
+MASK = "0xffffffffu"
+SHUFFLES = {"down": "__shfl_down_sync", "up": "__shfl_up_sync", "index": "__shfl_sync"}
+WORD = "unsigned long long"
+
+# Words of C++ and names of CUDA that a loops name may not be.
+WORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue
+    decltype default delete do double else enum explicit export extern false float for friend goto if inline int long
+    mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register return short
+    signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned using virtual
+    void volatile wchar_t while xor xor_eq abs acos asin atan ceil cos cosh exp fabs floor log main max min round sin
+    sinh sqrt tan tanh trunc warpSize
+"""
+RESERVED = frozenset(WORDS.split()) | frozenset(HELPERS)
+
+
+def show(module: Module) -> str:
+    """The module's kernels and device functions, after the helpers that they use."""
+    functions = [f for f in module.functions if f.kind != "host"]
+    names = Names(RESERVED)
+    named = {f.name: names.fresh(f.name) for f in functions}
+    printers = [FunctionPrinter(f, {g.name: g for g in functions}, named) for f in functions]
+    bodies = ["\n".join(printer.lines()) for printer in printers]
+    prototypes = [line for p in printers if p.function.kind == "device" for line in p.prototype()]
+    called = set(re.findall(r"\w+(?=\()", "\n".join(bodies)))
+    parts = [text for name, text in HELPERS.items() if name in called]
+    return "\n\n".join([*parts, *(["\n".join(prototypes)] if prototypes else []), *bodies]) + "\n"
+
+
+class FunctionPrinter:
+    """Prints one function. `names` maps a loops name to its C++ name, `types` every name to its (element) type."""
+
+    def __init__(self, function: Function, functions: dict[str, Function], named: dict[str, str]) -> None:
+        self.function, self.functions, self.named = function, functions, named
+        self.supply = Names(RESERVED | set(named.values()))
+        bound = [*(p.name for p in function.parameters), *bound_names(function.body)]
+        self.names = {name: self.supply.fresh(name) for name in sorted(bound, key=lambda n: n in self.supply.taken)}
+        self.types = {p.name: p.type for p in function.parameters}
+        self.variables: set[str] = set()
+
+    def prototype(self) -> Iterator[str]:
+        """A device function before its definition, so that functions may call each other."""
+        if len(self.function.results) > 1:
+            fields = " ".join(f"{TYPES[r]} r{k};" for k, r in enumerate(self.function.results))
+            yield f"struct {self.result()} {{ {fields} }};"
+        yield self.header() + ";"
+
+    def lines(self) -> Iterator[str]:
+        yield self.header() + " {"
+        yield from self.block(self.function.body)
+        yield "}"
+
+    def header(self) -> str:
+        start = 'extern "C" __global__' if self.function.kind == "cuda" else "static __device__"
+        parameters = ", ".join(self.parameter(p) for p in self.function.parameters)
+        return f"{start} {self.result()} {self.named[self.function.name]}({parameters})"
+
+    def result(self) -> str:
+        return result_text(self.function, self.named)
+
+    def parameter(self, parameter: Parameter) -> str:
+        if not parameter.array:
+            return f"{TYPES[parameter.type]} {self.names[parameter.name]}"
+        const = "" if parameter.writable else "const "
+        return f"{const}{TYPES[parameter.type]} *__restrict__ {self.names[parameter.name]}"
+
+    # Statements -----------------------------------------------------------------------------
+
+    def block(self, body: tuple[Stmt, ...]) -> Iterator[str]:
+        for statement in body:
+            for line in self.statement(statement):
+                yield "  " + line
+
+    def statement(self, statement: Stmt) -> Iterator[str]:
+        match statement:
+            case Let(name, type_, value):
+                yield f"const {TYPES[type_]} {self.bind(name, type_)} = {self.text(value)};"
+            case Var(name, type_, initial):
+                self.variables.add(name)
+                yield f"{TYPES[type_]} {self.bind(name, type_)} = {self.text(initial)};"
+            case Set(name, value):
+                yield f"{self.names[name]} = {self.text(value)};"
+            case Store(array, index, value):
+                yield f"{self.names[array]}[{self.text(index)}] = {self.text(value)};"
+            case Shared(name, type_, size):
+                yield f"__shared__ {TYPES[type_]} {self.bind(name, type_)}[{size}];"
+            case For() | While() | If():
+                yield from self.compound(statement)
+            case Atomic(result=None):
+                yield f"{self.atomic(statement)};"
+            case Atomic(array=array, result=str() as result):
+                type_ = self.types[array]
+                yield f"const {TYPES[type_]} {self.bind(result, type_)} = {self.atomic(statement)};"
+            case Call(names, function, arguments):
+                yield from self.call(names, self.functions[function], arguments)
+            case Fence() | Barrier():
+                yield "__threadfence();" if isinstance(statement, Fence) else "__syncthreads();"
+            case Return(values):
+                listed = ", ".join(map(self.text, values))
+                yield (f"return {{{listed}}};" if len(values) > 1 else f"return {listed}".rstrip() + ";")
+
+    def bind(self, name: str, type_: str) -> str:
+        self.types[name] = type_
+        return self.names[name]
+
+    def compound(self, statement: For | While | If) -> Iterator[str]:
+        match statement:
+            case For(index, low, high, body, step):
+                i = self.bind(index, "int")
+                bounds = [self.bound(index, "end", high), self.bound(index, "step", step)]
+                inits = ", ".join([f"{i} = {self.text(low)}", *(f"{n} = {text}" for n, text in bounds if n != text)])
+                (end, _), (by, _) = bounds
+                yield f"for (long long {inits}; {i} < {end}; {i} += {by}) {{"
+                yield from self.block(body)
+            case While(condition, body):
+                yield f"while ({self.text(condition)}) {{"
+                yield from self.block(body)
+            case If(condition, then, orelse):
+                yield f"if ({self.text(condition)}) {{"
+                yield from self.block(then)
+                if orelse:
+                    yield "} else {"
+                    yield from self.block(orelse)
+        yield "}"
+
+    def bound(self, index: str, what: str, exp: Exp) -> tuple[str, str]:
+        """The text to use for a loop's bound, and what it is first set to: the same if it cannot change."""
+        text = self.text(exp)
+        if isinstance(exp, Const) or (isinstance(exp, Name) and exp.name not in self.variables):
+            return text, text
+        return self.supply.fresh(f"{self.names[index]}_{what}"), text
+
+    def atomic(self, atomic: Atomic) -> str:
+        type_, value = self.types[atomic.array], self.text(atomic.value)
+        place = f"&{self.names[atomic.array]}[{self.text(atomic.index)}]"
+        bits = f"({WORD})__double_as_longlong({value})" if type_ == "float" else f"({WORD})({value})"
+        match atomic.op, type_:
+            case ("add", "float"):
+                return f"atomicAdd({place}, {value})"
+            case ("min" | "max"), _:
+                return f"{'atomicMin' if atomic.op == 'min' else 'atomicMax'}({place}, (long long)({value}))"
+            case "exchange", "float":
+                return f"__longlong_as_double((long long)atomicExch(({WORD} *){place}, {bits}))"
+            case ("add" | "exchange"), _:
+                return f"(long long){'atomicAdd' if atomic.op == 'add' else 'atomicExch'}(({WORD} *){place}, {bits})"
+            case "cas", _ if atomic.compare is not None:
+                compare = self.text(atomic.compare)
+                return f"(long long)atomicCAS(({WORD} *){place}, ({WORD})({compare}), {bits})"
+        raise TypeError(atomic)
+
+    def call(self, names: tuple[str, ...], function: Function, arguments: tuple[Exp, ...]) -> Iterator[str]:
+        listed = ", ".join(self.names[argument.name] if parameter.array and isinstance(argument, Name)
+                           else self.text(argument)
+                           for parameter, argument in zip(function.parameters, arguments, strict=True))
+        call = f"{self.named[function.name]}({listed})"
+        if len(names) == 1:
+            yield f"const {TYPES[function.results[0]]} {self.bind(names[0], function.results[0])} = {call};"
+        elif names:
+            several = self.supply.fresh("results")
+            yield f"const {result_text(function, self.named)} {several} = {call};"
+            for position, (name, type_) in enumerate(zip(names, function.results, strict=True)):
+                yield f"const {TYPES[type_]} {self.bind(name, type_)} = {several}.r{position};"
+        else:
+            yield call + ";"
+
+    # Expressions ----------------------------------------------------------------------------
+
+    def text(self, exp: Exp) -> str:
+        return self.piece(exp).text
+
+    def piece(self, exp: Exp) -> Piece:
+        match exp:
+            case Const(value, type_):
+                return constant(value, type_)
+            case Name(name) if name in SPECIAL_BITS:
+                return Piece(f"(long long){name}.x", "int", UNARY, SPECIAL_BITS[name])
+            case Name(name):
+                return Piece(self.names[name], self.types[name])
+            case Load(array, index, volatile):
+                return self.load(array, index, volatile)
+            case Shuffle(name, offset, mode):
+                return self.shuffle(name, offset, mode)
+            case Op("select", arguments):
+                condition, then, orelse = [self.piece(a) for a in arguments]
+                text = f"{within(condition, SELECT + 1)} ? {within(then, SELECT + 1)} : {orelse.text}"
+                return Piece(text, then.type, SELECT)
+            case Op(op, arguments):
+                pieces = tuple([self.piece(a) for a in arguments])
+                return apply(op, pieces, result_type(op, tuple(p.type for p in pieces)) or "")
+        raise TypeError(exp)
+
+    def load(self, array: str, index: Exp, volatile: bool) -> Piece:
+        type_, name, at = self.types[array], self.names[array], self.text(index)
+        if volatile:
+            return Piece(f"((const volatile {TYPES[type_]} *){name})[{at}]", type_)
+        return Piece(f"{name}[{at}]", type_)
+
+    def shuffle(self, name: str, offset: Exp, mode: str) -> Piece:
+        type_ = self.types[name]
+        lane, value = within(self.piece(offset), UNARY), self.names[name]
+        if type_ == "bool":
+            return Piece(f"(bool){SHUFFLES[mode]}({MASK}, (int){value}, (int){lane})", type_, UNARY)
+        return Piece(f"{SHUFFLES[mode]}({MASK}, {value}, (int){lane})", type_)
+
+
+def result_text(function: Function, named: dict[str, str]) -> str:
+    """A function's result type: nothing, a scalar, or its struct."""
+    match function.results:
+        case ():
+            return "void"
+        case (only,):
+            return TYPES[only]
+    return f"{named[function.name]}_results"
+
+
+def constant(value: int | float | bool | str, type_: str) -> Piece:
+    match type_:
+        case "float" if not math.isfinite(value):                                        # type: ignore[arg-type]
+            bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+            return Piece(f"__longlong_as_double(0x{bits:016x}LL)", type_)
+        case "float":
+            return Piece(repr(value), type_, UNARY)
+        case "bool":
+            return Piece("true" if value else "false", type_)
+        case "char":
+            return Piece(str(ord(str(value))), type_)
+    number = int(value)
+    if number == -2**63:
+        return Piece("(-9223372036854775807LL - 1)", type_)
+    text = str(number) if abs(number) < 2**31 else f"{number}LL"
+    return Piece(text, type_, UNARY, number.bit_length() if number >= 0 else 64)
+
+
+def bound_names(body: tuple[Stmt, ...]) -> Iterator[str]:
+    """Every name that the statements bind."""
+    for statement in body:
+        match statement:
+            case Let(name) | Var(name) | Shared(name):
+                yield name
+            case For(index, _, _, inner):
+                yield index
+                yield from bound_names(inner)
+            case While(_, inner):
+                yield from bound_names(inner)
+            case If(_, then, orelse):
+                yield from bound_names(then)
+                yield from bound_names(orelse)
+            case Atomic(result=str() as result):
+                yield result
+            case Call(names):
+                yield from names

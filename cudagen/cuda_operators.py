@@ -1,0 +1,165 @@
+"""The scalar operators as CUDA C++ expressions: one entry for each row of lambda_cu.ops; and their helper functions.
+
+An entry takes its operands as text that binds tightly enough to stand anywhere, and gives text. Signed overflow is
+undefined in C++, so int arithmetic that may wrap goes through unsigned helpers. Nothing here traps.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+TYPES = {"int": "long long", "float": "double", "bool": "bool", "char": "int"}
+
+# How tightly C++ binds.
+SELECT, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, LESS, SHIFT, SUM, PRODUCT, UNARY, PRIMARY = range(13)
+
+
+class Piece(NamedTuple):
+    """An expression's text, its type, and how tightly its outermost operator binds. `bits`: the value of an int
+    that is known to be small lies below 2 to this."""
+    text: str
+    type: str
+    level: int = PRIMARY
+    bits: int = 64
+
+
+Form = Callable[[tuple[str, ...]], str]
+
+
+class Entry(NamedTuple):
+    """How an operator on operands of one type is written: the level its operands need and the level it has."""
+    inner: int
+    level: int
+    form: Form
+
+
+def infix(symbol: str, level: int) -> Entry:
+    return Entry(level + 1, level, lambda a: f"{a[0]} {symbol} {a[1]}")
+
+
+def prefix(symbol: str) -> Entry:
+    return Entry(UNARY, UNARY, lambda a: symbol + a[0])
+
+
+def call(function: str) -> Entry:
+    return Entry(SELECT, PRIMARY, lambda a: f"{function}({', '.join(a)})")
+
+
+def cast_of(function: str) -> Entry:
+    return Entry(SELECT, UNARY, lambda a: f"(long long){function}({a[0]})")
+
+
+Row = dict[str, Entry]                     # by the operands' type
+
+
+def every(types: str, entry: Entry) -> Row:
+    return dict.fromkeys(types.split(), entry)
+
+
+def extreme(name: str) -> Row:
+    return {type_: call(f"{type_}_{name}") for type_ in ("int", "float", "char")}
+
+
+OPERATORS: dict[str, Row] = {
+    "+": {"int": call("wrap_add"), "float": infix("+", SUM)},
+    "-": {"int": call("wrap_sub"), "float": infix("-", SUM)},
+    "*": {"int": call("wrap_mul"), "float": infix("*", PRODUCT)},
+    "/": {"int": call("int_div"), "float": infix("/", PRODUCT)},
+    "rem": {"int": call("int_rem")},
+    "mod": {"int": call("int_mod")},
+    "neg": {"int": call("wrap_neg"), "float": Entry(PRODUCT, SUM, lambda a: f"0.0 - {a[0]}")},
+    "abs": {"int": call("int_abs"), "float": call("fabs")},
+    "max": extreme("max"),
+    "min": extreme("min"),
+    "==": every("int float bool char", infix("==", EQUAL)),
+    "/=": every("int float bool char", infix("!=", EQUAL)),
+    "<": every("int float char", infix("<", LESS)),
+    "<=": every("int float char", infix("<=", LESS)),
+    ">": every("int float char", infix(">", LESS)),
+    ">=": every("int float char", infix(">=", LESS)),
+    "and": {"bool": infix("&&", AND), "int": infix("&", BIT_AND)},
+    "or": {"bool": infix("||", OR), "int": infix("|", BIT_OR)},
+    "xor": {"bool": infix("!=", EQUAL), "int": infix("^", BIT_XOR)},
+    "not": {"bool": prefix("!"), "int": prefix("~")},
+    "lshift": {"int": call("shift_left")},
+    "rshift": {"int": call("shift_right")},
+    "float": {"int": prefix("(double)")},
+    "trunc": {"float": prefix("(long long)")},
+    "floor": {"float": cast_of("floor")},
+    "ceil": {"float": cast_of("ceil")},
+    "round": {"float": cast_of("round")},
+    "btoi": {"bool": prefix("(long long)")},
+    "char_code": {"char": prefix("(long long)")},
+    "code_char": {"int": prefix("(int)")},
+    "ln": {"float": call("log")},
+    "isnan": {"float": call("is_nan")},
+    **{name: {"float": call(name)} for name in ("sqrt", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+                                                "cosh", "tanh")},
+}
+
+# Where neither operand nor result comes near the ends of int.
+UNWRAPPED = {"+": infix("+", SUM), "-": infix("-", SUM), "*": infix("*", PRODUCT)}
+DIVISIONS = {"/": infix("/", PRODUCT), "rem": infix("%", PRODUCT)}         # by a literal that is neither 0 nor -1
+
+
+def helper(result: str, name: str, parameters: str, value: str) -> str:
+    return f"static __device__ __forceinline__ {result} {name}({parameters}) {{\n  return {value};\n}}"
+
+
+def wrapping(name: str, symbol: str) -> str:
+    return helper("long long", name, "long long a, long long b",
+                  f"(long long)((unsigned long long)a {symbol} (unsigned long long)b)")
+
+
+# In an order in which each comes after those it calls.
+HELPERS: dict[str, str] = {
+    "wrap_add": wrapping("wrap_add", "+"),
+    "wrap_sub": wrapping("wrap_sub", "-"),
+    "wrap_mul": wrapping("wrap_mul", "*"),
+    "wrap_neg": helper("long long", "wrap_neg", "long long a", "(long long)(0ULL - (unsigned long long)a)"),
+    "int_abs": helper("long long", "int_abs", "long long a",
+                      "a < 0 ? (long long)(0ULL - (unsigned long long)a) : a"),
+    "int_div": helper("long long", "int_div", "long long a, long long b",
+                      "b == 0 ? 0 : b == -1 ? (long long)(0ULL - (unsigned long long)a) : a / b"),
+    "int_rem": helper("long long", "int_rem", "long long a, long long b", "b == 0 || b == -1 ? 0 : a % b"),
+    "int_mod": helper("long long", "int_mod", "long long a, long long b",
+                      "b == 0 || b == -1 ? 0 : a % b != 0 && (a ^ b) < 0 ? a % b + b : a % b"),
+    "shift_left": helper("long long", "shift_left", "long long a, long long b",
+                         "(long long)((unsigned long long)a << (b & 63))"),
+    "shift_right": helper("long long", "shift_right", "long long a, long long b", "a >> (b & 63)"),
+    "int_max": helper("long long", "int_max", "long long a, long long b", "a > b ? a : b"),
+    "int_min": helper("long long", "int_min", "long long a, long long b", "a < b ? a : b"),
+    "char_max": helper("int", "char_max", "int a, int b", "a > b ? a : b"),
+    "char_min": helper("int", "char_min", "int a, int b", "a < b ? a : b"),
+    "float_max": helper("double", "float_max", "double a, double b",
+                        "a != a || b != b ? a + b : a > b ? a : b > a ? b : "
+                        "__double_as_longlong(a) < 0 ? b : a"),
+    "float_min": helper("double", "float_min", "double a, double b",
+                        "a != a || b != b ? a + b : a < b ? a : b < a ? b : "
+                        "__double_as_longlong(a) < 0 ? a : b"),
+    "is_nan": helper("bool", "is_nan", "double a", "a != a"),
+}
+
+
+def apply(op: str, arguments: tuple[Piece, ...], result: str) -> Piece:
+    """The operator on these operands."""
+    bits = magnitude(op, arguments)
+    entry = OPERATORS[op][arguments[0].type]
+    if bits < 63:
+        entry = UNWRAPPED[op]
+    elif op in DIVISIONS and arguments[1].text.isdigit() and arguments[1].text != "0":
+        entry = DIVISIONS[op]
+    return Piece(entry.form(tuple(within(a, entry.inner) for a in arguments)), result, entry.level, bits)
+
+
+def magnitude(op: str, arguments: tuple[Piece, ...]) -> int:
+    """The bits of the result where no overflow is possible, else 64. (Two literals would overflow as C++ ints.)"""
+    if op not in UNWRAPPED or all(a.text.isdigit() for a in arguments):
+        return 64
+    sizes = [a.bits for a in arguments]
+    return min(64, sum(sizes) if op == "*" else max(sizes) + 1)
+
+
+def within(piece: Piece, level: int) -> str:
+    """The text, in parentheses if it binds looser than this."""
+    return piece.text if piece.level >= level else f"({piece.text})"
