@@ -22,7 +22,7 @@ from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.random_keys import Activation, random_below
 
 MAX, MIN = 2**63 - 1, -2**63
-INTERPRETED = {"identity", "_check", "print_char", "print_string", "error", "rand", "rand_seed"}
+INTERPRETED = {"identity", "_zero_of", "_check", "print_char", "print_string", "error", "rand", "rand_seed"}
 
 
 def results(source: str, world: World | None = None) -> list[Result]:
@@ -214,7 +214,7 @@ def test_limited_text() -> None:
     ("eql(acos(2.0),acos(2.0))", False), ("eql([acos(2.0)],[acos(2.0)])", False), ("eql(-0.0,0.0)", True),
     ("eql(sin,sin)", True),
     ("identity((3,[1],t,`a,2.5))", (0, ([], (False, ("\0", 0.0))))), ("@(1,\"a\")", list("(1, [`a])")),
-    ("hash([1],7) == hash([1],7)", True), ("0 <= hash(\"x\",5) and hash(\"x\",5) < 5", True),
+    ("_zero_of([] (int,[char]))", (0, [])), ("hash([1],7) == hash([1],7)", True), ("0 <= hash(\"x\",5) and hash(\"x\",5) < 5", True),
 ])
 def test_functions_of_any_type(source: str, value: Any) -> None:
     assert it(f"{source};") == value
