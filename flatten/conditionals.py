@@ -1,0 +1,86 @@
+"""Conditionals whose branches are parallel.
+
+On the host: one branch runs; both give the same names. Under a domain: PARTITION of the indices, each branch over its own
+elements (nothing is packed: outer variables are seen through the indices), and the merge is a pull,
+
+    c[i] ? then at pos[i] : else at pos[i]
+
+so bounds are selected, payloads shared, and no element is copied. A branch that nobody takes runs over no elements.
+"""
+from __future__ import annotations
+
+from nessie.flatten.boundary import Packer, params_of, unpack
+from nessie.flatten.contexts import Context
+from nessie.flatten.domains import HOST, At, Domain, subset
+from nessie.flatten.emitter import int_results
+from nessie.flatten.materialise import solid, store
+from nessie.flatten.translate import Translator, Values, scalar
+from nessie.flatten.values import Both, PairTerm, Term, Value, delayed, exp_of, pull
+from nessie.frontend import mono
+from nessie.frontend.mono_typing import type_of
+from nessie.lambda_cu import ir, scope
+
+
+def conditional(t: Translator, exp: mono.If, env: Values, domain: Domain, hint: str) -> Value:
+    test = scalar(t(exp.condition, env, domain, "test"))
+    return on_host(t, exp, test, env, hint) if domain is HOST else split(t, exp, test, env, domain, hint)
+
+
+def on_host(t: Translator, exp: mono.If, test: Value, env: Values, hint: str) -> Value:
+    emitter = t.emitter
+    type_ = type_of(exp)
+    condition = Packer(emitter, hint="test").name(scalar(test), HOST)
+    packer = Packer(emitter, hint=hint)
+
+    def branch(part: mono.Exp) -> ir.Block:
+        atoms, statements = emitter.block(lambda: packer(t(part, env, HOST, hint), type_, HOST))
+        return ir.Block(statements, tuple(atoms))
+
+    then, orelse = branch(exp.then), branch(exp.orelse)
+    results = params_of(emitter, type_, HOST, hint=hint)
+    emitter.emit(ir.Branch(tuple(results), condition, then, orelse, exp.origin))
+    return unpack(type_, HOST, iter([result.name for result in results]))
+
+
+def split(t: Translator, exp: mono.If, test: Value, env: Values, domain: Domain, hint: str) -> Value:
+    emitter = t.emitter
+    emitter.origin = exp.origin
+    chosen = stored_test(t, test, domain)
+    yes, no = int_results(emitter, "yes", "no")
+    to_yes, to_no = (emitter.declare(f"{side.name}_of", ir.Array("int", side.name)) for side in (yes, no))
+    place = emitter.declare("place", ir.Array("int", domain.size))
+    index = scope.thunk(domain.params, ir.Var("i"))
+    emitter.run(ir.Partition(index, scope.thunk(domain.params, ir.Read(chosen, ir.Var("i"))), emitter.walked(domain)),
+                [yes, no, to_yes, to_no, place])
+    sides = subset(domain, yes.name, to_yes.name), subset(domain, no.name, to_no.name)
+    then, orelse = t(exp.then, env, sides[0], hint), t(exp.orelse, env, sides[1], hint)
+    emitter.origin = exp.origin
+
+    def term_at(at: At, context: Context) -> Term:
+        position = context.let(ir.Read(place.name, at.i), "at")
+        return context.branch(ir.Read(chosen, at.i), lambda c: pull_side(then, sides[0], domain, position, at, c),
+                              lambda c: pull_side(orelse, sides[1], domain, position, at, c))
+
+    value = delayed(domain, term_at, term_at(domain.here(), Context(emitter)))
+    return solid(emitter, value, domain, hint)
+
+
+def stored_test(t: Translator, test: Value, domain: Domain) -> str:
+    """The array of the tests' outcomes: PARTITION and the merge both read it."""
+    held = scalar(test)
+    if held.home is domain and held.name is not None:
+        return held.name
+    context = Context(t.emitter)
+    exp = exp_of(pull(held, domain, domain.here(), context))
+    return store(t.emitter, domain, context, [(exp, "bool")], "test")[0]
+
+
+def pull_side(value: Value, side: Domain, domain: Domain, position: ir.Exp, at: At, context: Context) -> Term:
+    """A branch's value at the element's place on its side; what comes from further out, at the element itself."""
+    if isinstance(value, Both):
+        return PairTerm(pull_side(value.first, side, domain, position, at, context),
+                        pull_side(value.second, side, domain, position, at, context))
+    return pull(value, side, At(position), context) if value.home is side else pull(value, domain, at, context)
+
+
+

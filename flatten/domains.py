@@ -1,0 +1,137 @@
+"""Index spaces with their nesting: where an expression is evaluated.
+
+A domain is the host (one activation) or the activations of the bodies that are really running, numbered 0 .. size-1.
+Its kinds:
+
+    host        one element
+    free        the activations of a lifted function: no parent is known
+    segments    the elements of one sequence per element of the parent; element i is element j of segment s
+    subset      the elements of the parent that take one side of a conditional; up(k) = index[k]
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nessie.lambda_cu import ir
+
+ZERO, ONE = ir.Const(0, "int"), ir.Const(1, "int")
+TRUE = ir.Const(True, "bool")
+BoundsOf = Callable[[ir.Exp], ir.Exp]
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """An index of a domain as a thread expression; where a segmented walk gives them, also its segment and its
+    position in it. Compared by identity, so that a thunk can remember what it computed there."""
+    i: ir.Exp
+    s: ir.Exp | None = None
+    j: ir.Exp | None = None
+
+
+@dataclass(eq=False)
+class Domain:
+    """`space` is what SOACs over it walk (None on the host). Segments know the start and the length of segment s;
+    start is defined at the number of segments, too. `space` may be None for segments whose offsets are not an
+    array yet: the emitter makes them when a SOAC needs them."""
+    size: ir.Size
+    kind: str
+    parent: Domain | None = None
+    space: ir.Space | None = None
+    start: BoundsOf = lambda s: ZERO
+    length: BoundsOf = lambda s: ZERO
+    index: str = ""
+    lengths: ir.Exp | None = None         # the expression over the parent that the lengths came from
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The parameters of a thunk over the domain."""
+        return ("i",) if self.is_flat else ("s", "j", "i")
+
+    @property
+    def is_flat(self) -> bool:
+        return self.kind != "segments" or self.parent is HOST
+
+    def here(self) -> At:
+        """The index that a walk of the domain is at."""
+        if self is HOST:
+            return At(ZERO)
+        if self.is_flat:
+            return At(ir.Var("i"))
+        return At(ir.Var("i"), ir.Var("s"), ir.Var("j"))
+
+
+HOST = Domain(1, "host")
+
+
+def free_domain(size: ir.Size) -> Domain:
+    return Domain(size, "free", None, ir.Flat(size))
+
+
+def subset(parent: Domain, size: ir.Size, index: str) -> Domain:
+    return Domain(size, "subset", parent, ir.Flat(size), index=index)
+
+
+def host_child(size: ir.Size) -> Domain:
+    """The elements of one sequence on the host."""
+    atom = atom_of(size)
+    return Domain(size, "segments", HOST, ir.Flat(size), lambda s: times(s, atom), lambda s: atom)
+
+
+def uniform(parent: Domain, length: ir.Size, total: ir.Size) -> Domain:
+    atom = atom_of(length)
+    return Domain(total, "segments", parent, ir.Uniform(parent.size, length, total), lambda s: times(s, atom),
+                  lambda s: atom)
+
+
+def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
+    return Domain(total, "segments", parent, ir.Irregular(parent.size, offsets, total),
+                  lambda s: ir.Read(offsets, s),
+                  lambda s: minus(ir.Read(offsets, plus(s, ONE)), ir.Read(offsets, s)))
+
+
+def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:
+    """Segments with known starts and no offsets array (yet)."""
+    return Domain(size, "segments", parent, None, start, lambda s: minus(start(plus(s, ONE)), start(s)))
+
+
+def atom_of(size: ir.Size) -> ir.Atom:
+    return ir.Const(size, "int") if isinstance(size, int) else ir.Var(size)
+
+
+# Index arithmetic: total operators only, so simplifying drops nothing that can fail ------------------------
+
+
+def plus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
+    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
+        return ir.Const(int(a.value) + int(b.value), "int")
+    if a == ZERO:
+        return b
+    return a if b == ZERO else ir.Op("+", (a, b))
+
+
+def minus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
+    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
+        return ir.Const(int(a.value) - int(b.value), "int")
+    if b == ZERO:
+        return a
+    return ZERO if isinstance(a, ir.Var) and a == b else ir.Op("-", (a, b))
+
+
+def times(a: ir.Exp, b: ir.Exp) -> ir.Exp:
+    if ZERO in (a, b):
+        return ZERO
+    if a == ONE:
+        return b
+    return a if b == ONE else ir.Op("*", (a, b))
+
+
+def inside(index: ir.Exp, length: ir.Exp) -> ir.Exp:
+    """0 <= index < length"""
+    if isinstance(index, ir.Const) and isinstance(length, ir.Const) and 0 <= int(index.value) < int(length.value):
+        return TRUE
+    return op("and", op("<=", ZERO, index), op("<", index, length))
+
+
+def op(name: str, *arguments: ir.Exp) -> ir.Exp:
+    return ir.Op(name, arguments)

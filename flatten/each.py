@@ -1,0 +1,186 @@
+"""Apply-to-each: { body : x1 in s1; ...; xm in sm | filter }.
+
+The elements' space E is that of the first source that is dense here, else a fresh one with its lengths. The other sources
+are checked to have equal lengths, sequence by sequence. Without a filter the body is translated over E.
+
+With a filter, FILTER over E gives the survivors' space: again segments of the same parent, by new offsets. The body is
+translated there, and sees the sources' variables packed; so it runs for survivors only. A pure body is FILTER's own value
+thunk: there is nothing to pack.
+"""
+from __future__ import annotations
+
+from nessie.flatten.contexts import Context
+from nessie.flatten.domains import HOST, Domain, irregular, op
+from nessie.flatten.materialise import (
+    bounds_of,
+    elements,
+    run_for_errors,
+    solid,
+    space_for,
+    view,
+)
+from nessie.flatten.thread import thread
+from nessie.flatten.translate import Translator, Values, sequence
+from nessie.flatten.values import (
+    Both,
+    Scalar,
+    Sequence,
+    Term,
+    Value,
+    components,
+    dense,
+    exp_of,
+    pull,
+    seq_of,
+    stored,
+)
+from nessie.frontend import mono
+from nessie.lambda_cu import ir, scope
+
+UNEQUAL = "Length mismatch in an apply-to-each."
+
+
+def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hint: str) -> Value:
+    sources = [sequence(t(g.source, env, domain, g.name)) for g in exp.generators]
+    t.emitter.origin = exp.origin
+    space = common_space(t, sources, domain)
+    for source in sources:
+        check_length(t, exp, source, space, domain)
+    bound = {g.name: elements(t.emitter, source, space, domain) for g, source in zip(exp.generators, sources)}
+    inner = {**env, **bound}
+    if exp.filter is None:
+        return dense(domain, space, body_value(t, exp.body, inner, space, hint))
+    predicate = t(exp.filter, inner, space, "keep")
+    t.emitter.origin = exp.origin
+    if t.purity(exp.body):
+        return filter_pure(t, exp.body, predicate, inner, space, domain, hint)
+    live = {name: value for name, value in bound.items() if name in free_variables(exp.body)}
+    survivors, packed = filter_live(t, predicate, live, space, domain)
+    return dense(domain, survivors, body_value(t, exp.body, {**inner, **packed}, survivors, hint))
+
+
+def body_value(t: Translator, body: mono.Exp, env: Values, space: Domain, hint: str) -> Value:
+    value = t(body, env, space, hint)
+    return value if isinstance(body, mono.Var) else solid(t.emitter, value, space, hint)
+
+
+def common_space(t: Translator, sources: list[Sequence], domain: Domain) -> Domain:
+    for source in sources:
+        if source.dense and source.home is domain:
+            return source.space
+    first = sources[0]
+    return space_for(t.emitter, domain, lambda at, c: bounds_of(pull(first, domain, at, c)).length)
+
+
+def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain, domain: Domain) -> None:
+    """Each of the source's sequences is as long as the space's segment; nothing to do where that is known."""
+    if source.dense and source.home is domain and source.space is space:
+        return
+    context: Context = t.emitter.host() if domain is HOST else Context(t.emitter)
+    at = domain.here()
+    length = seq_of(pull(source, domain, at, context)).length
+    expected = space.length(at.i)
+    if length == expected or (domain is not HOST and context.close(length) == space.lengths):
+        return
+    context.check(op("==", length, expected), ir.Const(0, "int"), "int", UNEQUAL, exp.origin)
+    if domain is not HOST:
+        run_for_errors(t.emitter, domain, context)
+
+
+def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, space: Domain, domain: Domain,
+                hint: str) -> Value:
+    """FILTER whose value thunk is the body."""
+    context = Context(t.emitter)
+    term = thread(body, env, space, space.here(), context)
+    survivors, names = run_filter(t, predicate, context, term, space, domain, hint)
+    return dense(domain, survivors, at_survivors(term, survivors, iter(names)))
+
+
+def filter_live(t: Translator, predicate: Value, live: dict[str, Value], space: Domain,
+                domain: Domain) -> tuple[Domain, dict[str, Value]]:
+    """FILTER that packs the variables which the body uses and which belong to the elements themselves."""
+    context = Context(t.emitter)
+    parts: list[tuple[ir.Exp, str]] = []
+    for value in live.values():
+        own_parts(value, space, context, parts)
+    survivors, names = run_filter_parts(t, predicate, context, parts, space, domain, "kept")
+    supply = iter(names)
+    return survivors, {name: repacked(value, space, survivors, supply) for name, value in live.items()}
+
+
+def own_parts(value: Value, space: Domain, context: Context, parts: list[tuple[ir.Exp, str]]) -> None:
+    match value:
+        case Both(first, second):
+            own_parts(first, space, context, parts)
+            own_parts(second, space, context, parts)
+        case Scalar(home) | Sequence(home) if home is space:
+            parts += components(pull(value, space, space.here(), context))
+
+
+def repacked(value: Value, space: Domain, survivors: Domain, names: object) -> Value:
+    """The value over the survivors; what belongs further out is seen from there as before."""
+    supply: object = names
+    match value:
+        case Both(first, second):
+            return Both(repacked(first, space, survivors, supply), repacked(second, space, survivors, supply))
+        case Scalar(home, base) if home is space:
+            return stored(survivors, next(names), base)  # type: ignore[call-overload]
+        case Sequence(home) if home is space:
+            start, length = next(names), next(names)  # type: ignore[call-overload]
+            return view(survivors, start, length, value.leaves)
+    return value
+
+
+def run_filter(t: Translator, predicate: Value, context: Context, term: Term, space: Domain, domain: Domain,
+               hint: str) -> tuple[Domain, list[str]]:
+    return run_filter_parts(t, predicate, context, list(components(term)), space, domain, hint)
+
+
+def run_filter_parts(t: Translator, predicate: Value, context: Context, parts: list[tuple[ir.Exp, str]], space: Domain,
+                     domain: Domain, hint: str) -> tuple[Domain, list[str]]:
+    """FILTER over the space; the survivors' space, and the arrays of the parts over it."""
+    emitter = t.emitter
+    test = Context(emitter)
+    holds = thunk_of(space, test, [(exp_of(pull(predicate, space, space.here(), test)), "bool")])
+    count = emitter.declare("k", "int")
+    arrays = [emitter.declare(hint, ir.Array(base, count.name)) for _, base in parts]
+    results = [count, *arrays]
+    if not space.is_flat:
+        offsets = emitter.declare("offsets", ir.Array("int", domain.size, 1))
+        results.append(offsets)
+    emitter.run(ir.Filter(thunk_of(space, context, parts), holds, emitter.walked(space)), results)
+    survivors = emitter.host_space(count.name) if space.is_flat else irregular(domain, offsets.name, count.name)
+    return survivors, [array.name for array in arrays]
+
+
+def thunk_of(space: Domain, context: Context, parts: list[tuple[ir.Exp, str]]) -> ir.Thunk:
+    return scope.thunk(space.params, context.result([exp for exp, _ in parts]))
+
+
+def at_survivors(term: Term, survivors: Domain, names: object) -> Value:
+    """The body's value over the survivors, from its arrays."""
+    from nessie.flatten.values import PairTerm, ScalarTerm
+
+    match term:
+        case ScalarTerm(_, base):
+            return stored(survivors, next(names), base)  # type: ignore[call-overload]
+        case PairTerm(first, second):
+            a = at_survivors(first, survivors, names)
+            return Both(a, at_survivors(second, survivors, names))
+    start, length = next(names), next(names)  # type: ignore[call-overload]
+    return view(survivors, start, length, seq_of(term).leaves)
+
+
+def free_variables(exp: mono.Exp) -> set[str]:
+    """The names that the expression mentions (bound ones too: every name is bound once)."""
+    names: set[str] = set()
+    stack: list[object] = [exp]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, mono.Var):
+            names.add(node.name)
+        elif isinstance(node, tuple):
+            stack.extend(node)
+        elif hasattr(node, "__dataclass_fields__"):
+            stack.extend(getattr(node, name) for name in node.__dataclass_fields__ if name not in ("origin", "type"))
+    return names

@@ -1,0 +1,174 @@
+"""What flattening has written so far: statements, kernels, sites, and the tables that share them.
+
+Tables (the space of some lengths, the segment numbers of a space) are valid in the block that computes them and
+inside it: a block that may not run must not define what is used outside it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from nessie.base.names import Names
+from nessie.base.source import Origin
+from nessie.flatten.contexts import HostContext
+from nessie.flatten.domains import Domain, host_child
+from nessie.lambda_cu import ir, ops, scope
+
+T = TypeVar("T")
+
+INT = "int"
+
+
+class Emitter:
+    """One for a program; blocks nest."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.types: dict[str, ir.Type] = {}
+        self.sites: dict[tuple[str, Origin], ir.Site] = {}
+        self.kernels: list[ir.Kernel] = []
+        self.functions: dict[str, ir.Function] = {}
+        self.statements: list[ir.Statement] = []
+        self.spaces: dict[object, Domain] = {}
+        self.numbers: dict[Domain, str] = {}
+        self.hosted: dict[ir.Size, Domain] = {}
+        self.origin: Origin = ()
+
+    # Names
+
+    def fresh(self, hint: str) -> str:
+        return self.names.fresh(hint)
+
+    def declare(self, hint: str, type_: ir.Type) -> ir.Param:
+        """A host name of this type."""
+        name = self.fresh(hint)
+        self.types[name] = type_
+        return ir.Param(name, type_)
+
+    def site(self, message: str, origin: Origin) -> str:
+        key = (message, origin)
+        if key not in self.sites:
+            self.sites[key] = ir.Site(f"s{len(self.sites) + 1}", message, origin)
+        return self.sites[key].name
+
+    # Statements
+
+    def emit(self, statement: ir.Statement) -> None:
+        self.statements.append(statement)
+
+    def host(self) -> HostContext:
+        return HostContext(self)
+
+    def host_let(self, name: str, exp: ir.Exp, base: str = "") -> None:
+        base = base or self.base_of(exp, {})
+        self.types[name] = base
+        self.emit(ir.HostLet(ir.Param(name, base), exp, self.origin))
+
+    def size(self, exp: ir.Exp, hint: str = "n") -> ir.Size:
+        """The size that a host expression computes."""
+        match self.host().let(exp, hint):
+            case ir.Const(int(value)):
+                return value
+            case ir.Var(name):
+                return name
+        raise TypeError(exp)
+
+    def atom(self, size: ir.Size) -> ir.Atom:
+        return ir.Const(size, INT) if isinstance(size, int) else ir.Var(size)
+
+    def data(self, values: tuple[int | float | bool | str, ...], base: str) -> str:
+        """A constant array."""
+        param = self.declare("data", ir.Array(base, len(values)))
+        self.emit(ir.Data(param, values, self.origin))
+        return param.name
+
+    def run(self, soac: ir.Soac, results: list[ir.Param]) -> None:
+        """One kernel of one SOAC, and its run."""
+        params: dict[str, ir.Param] = {}
+        local = {result.name for result in results}
+        wanted = [*scope.soac_names(soac), *(name for result in results for name in scope.type_names(result.type))]
+        for name in wanted:
+            if name in local:
+                continue
+            for needed in (*scope.type_names(self.types[name]), name):
+                params[needed] = ir.Param(needed, self.types[needed])
+        name = self.fresh(f"K{len(self.kernels) + 1}")
+        returns = tuple(result.name for result in results)
+        bind = ir.Bind(returns, soac, self.origin)
+        self.kernels.append(ir.Kernel(name, tuple(params.values()), (bind,), returns, self.origin))
+        self.emit(ir.Run(tuple(results), name, tuple(ir.Var(param) for param in params), self.origin))
+
+    # Blocks
+
+    def block(self, work: Callable[[], T]) -> tuple[T, tuple[ir.Statement, ...]]:
+        """What `work` returns, and the statements that it emits, kept apart."""
+        outer = self.statements, self.spaces, self.numbers
+        self.statements, self.spaces, self.numbers = [], dict(self.spaces), dict(self.numbers)
+        try:
+            result = work()
+            return result, tuple(self.statements)
+        finally:
+            self.statements, self.spaces, self.numbers = outer
+
+    # Spaces
+
+    def host_space(self, size: ir.Size) -> Domain:
+        """The one domain for sequences of this size on the host."""
+        return self.hosted.setdefault(size, host_child(size))
+
+    def walked(self, domain: Domain) -> ir.Space:
+        """The space that a SOAC over the domain walks; its offsets are computed now if they are no array yet."""
+        if domain.space is None:
+            assert domain.parent is not None
+            offsets = self.scan_lengths(domain.parent, lambda: domain.length(domain.parent.here().i))  # type: ignore[union-attr]
+            domain.space = ir.Irregular(domain.parent.size, offsets, domain.size)
+        return domain.space
+
+    def scan_lengths(self, parent: Domain, length: Callable[[], ir.Exp]) -> str:
+        """Offsets of segments, one per element of the parent: a flat SCAN over all of them."""
+        exp = length()
+        if {"s", "j"} & set(scope.free_names(exp)):
+            lengths = self.declare("lengths", ir.Array(INT, parent.size))
+            self.run(ir.Map(scope.thunk(parent.params, exp), self.walked(parent)), [lengths])
+            exp = ir.Read(lengths.name, ir.Var("i"))
+        offsets = self.declare("offsets", ir.Array(INT, parent.size, 1))
+        plus = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
+        thunk = scope.thunk(("i",), exp)
+        self.run(ir.Scan(thunk, (ir.Const(0, INT),), plus, ir.Flat(parent.size), True), [offsets])
+        return offsets.name
+
+    def segment_numbers(self, domain: Domain) -> str:
+        """The array that holds, for each element of a segmented domain, the number of its segment."""
+        if domain not in self.numbers:
+            result = self.declare("segment", ir.Array(INT, domain.size))
+            self.run(ir.Map(scope.thunk(("s", "j", "i"), ir.Var("s")), self.walked(domain)), [result])
+            self.numbers[domain] = result.name
+        return self.numbers[domain]
+
+    # Types
+
+    def base_of(self, exp: ir.Exp, local: dict[str, str]) -> str:
+        """The type of a scalar expression over host names."""
+        match exp:
+            case ir.Const(_, base) | ir.Fail(_, base):
+                return base
+            case ir.Var(name):
+                found = local.get(name) or self.types[name]
+                assert isinstance(found, str)
+                return found
+            case ir.Read(array, _):
+                type_ = self.types[array]
+                assert isinstance(type_, ir.Array)
+                return type_.base
+            case ir.Op(name, arguments):
+                row = ops.OPS[name]
+                return row.result or self.base_of(arguments[0], local)
+            case ir.If(_, then, _):
+                return self.base_of(then, local)
+        raise TypeError(exp)
+
+
+def int_results(emitter: Emitter, *hints: str) -> list[ir.Param]:
+    return [emitter.declare(hint, INT) for hint in hints]
+
+

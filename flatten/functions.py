@@ -1,0 +1,193 @@
+"""Functions: which run per element, and the host and lifted versions of the others, made on demand.
+
+A lifted version takes the number of activations and its parameters over them, translates the body under that domain, and does
+nothing when there are none: that guard ends every recursion. Deeper nesting needs no further version, since every depth is
+a domain. A version is known by its name before its body is translated, so functions may call themselves and each other.
+"""
+from __future__ import annotations
+
+from nessie.base.types import Base, Pair, Type
+from nessie.flatten.boundary import Packer, params_of, unpack
+from nessie.flatten.domains import HOST, Domain, free_domain
+from nessie.flatten.provenance import Signature
+from nessie.flatten.translate import Translator, Values, pure
+from nessie.flatten.values import Value
+from nessie.frontend import mono
+from nessie.lambda_cu import ir, scope
+
+ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
+
+
+def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
+    """A call of the version for this domain; of a thread-level function, a pure expression of its arguments."""
+    function = t.functions[exp.function]
+    arguments = [t(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
+    if exp.function in t.purity.thread_level:
+        names = tuple(f"#{k}" for k in range(len(arguments)))
+        variables = tuple(mono.Var(name, p.type) for name, p in zip(names, function.parameters))
+        return pure(t, mono.Call(exp.function, variables, exp.type, exp.origin), dict(zip(names, arguments)), domain, hint)
+    emitter = t.emitter
+    emitter.origin = exp.origin
+    lifted = domain is not HOST
+    signature: Signature = t.signatures[exp.function] if lifted else None  # type: ignore[assignment]
+    name = version(t, function, lifted)
+    atoms: list[ir.Atom] = [emitter.atom(domain.size)] if lifted else []
+    sources = []
+    for argument, parameter in zip(arguments, function.parameters):
+        packed = Packer(emitter, hint=parameter.name)(argument, parameter.type, domain)
+        atoms += packed
+        sources.append(unpack(parameter.type, domain, iter(named(t, packed))))
+    results = params_of(emitter, exp.type, domain, signature, hint)
+    emitter.emit(ir.Call(tuple(results), name, tuple(atoms), exp.origin))
+    return unpack(exp.type, domain, iter([result.name for result in results]), signature, tuple(sources))
+
+
+def named(t: Translator, atoms: list[ir.Atom]) -> list[str]:
+    """The atoms as names: a constant gets one."""
+    names = []
+    for atom in atoms:
+        if isinstance(atom, ir.Const):
+            name = t.emitter.fresh("c")
+            t.emitter.host_let(name, atom, atom.type)
+            names.append(name)
+        else:
+            names.append(atom.name)
+    return names
+
+
+def version(t: Translator, function: mono.Function, lifted: bool) -> str:
+    """The name of the host or lifted version; made now if it is the first time that it is needed."""
+    name = function.name + ("^" if lifted else "")
+    if name not in t.emitter.functions:
+        t.emitter.functions[name] = placeholder = ir.Function(name, (), (), ir.Block((), ()))
+        made = lifted_version(t, function, name) if lifted else host_version(t, function, name)
+        assert t.emitter.functions[name] is placeholder
+        t.emitter.functions[name] = made
+    return name
+
+
+def host_version(t: Translator, function: mono.Function, name: str) -> ir.Function:
+    env, params = parameters(t, function, HOST)
+
+    def body() -> list[ir.Atom]:
+        return Packer(t.emitter)(t(function.body, env, HOST, "a"), function.result, HOST)
+
+    atoms, statements = outside(t, body)
+    results = params_of(t.emitter, function.result, HOST)
+    return ir.Function(name, tuple(params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
+
+
+def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Function:
+    emitter = t.emitter
+    size = emitter.declare("n", "int")
+    domain = free_domain(size.name)
+    env, params = parameters(t, function, domain)
+    signature: Signature = t.signatures[function.name]  # type: ignore[assignment]
+    sources = tuple(env[p.name] for p in function.parameters)
+
+    def body() -> list[ir.Atom]:
+        return Packer(emitter, sources)(t(function.body, env, domain, "a"), function.result, domain, signature)
+
+    def guarded() -> list[ir.Atom]:
+        some = emitter.host().name(ir.Op("<", (ir.Const(0, "int"), ir.Var(size.name))), "bool", "some")
+        atoms, statements = emitter.block(body)
+        results = params_of(emitter, function.result, domain, signature)
+        empties, none = emitter.block(lambda: nothing(t, results))
+        emitter.emit(ir.Branch(tuple(results), some, ir.Block(statements, tuple(atoms)), ir.Block(none, tuple(empties)),
+                               function.origin))
+        return [ir.Var(result.name) for result in results]
+
+    atoms, statements = outside(t, guarded)
+    results = params_of(emitter, function.result, domain, signature)
+    return ir.Function(name, (size, *params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
+
+
+def outside(t: Translator, body: object) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
+    """The body's statements; no table of the place that happened to need the version is valid in it."""
+    emitter = t.emitter
+    held = emitter.spaces, emitter.numbers, emitter.origin
+    emitter.spaces, emitter.numbers = {}, {}
+    try:
+        return emitter.block(body)  # type: ignore[arg-type]
+    finally:
+        emitter.spaces, emitter.numbers, emitter.origin = held
+
+
+def parameters(t: Translator, function: mono.Function, domain: Domain) -> tuple[dict[str, Value], list[ir.Param]]:
+    env: dict[str, Value] = {}
+    params: list[ir.Param] = []
+    for p in function.parameters:
+        names = params_of(t.emitter, p.type, domain, hint=p.name)
+        env[p.name] = unpack(p.type, domain, iter([param.name for param in names]))
+        params += names
+    return env, params
+
+
+def nothing(t: Translator, results: list[ir.Param]) -> list[ir.Atom]:
+    """The results for no activations: sizes 0, arrays of no elements."""
+    atoms: list[ir.Atom] = []
+    sizes = {result.name for result in results if not isinstance(result.type, ir.Array)}
+    for result in results:
+        if not isinstance(result.type, ir.Array):
+            atoms.append(ir.Const(0, "int"))
+            continue
+        base, size = result.type.base, result.type.size
+        if size in sizes:
+            atoms.append(ir.Var(t.emitter.data((), base)))
+        else:
+            held = t.emitter.declare("none", result.type)
+            thunk = scope.thunk(("i",), ir.Const(ZEROS[base], base))
+            t.emitter.run(ir.Map(thunk, ir.Flat(size)), [held])
+            atoms.append(ir.Var(held.name))
+    return atoms
+
+
+# Thread-level functions ------------------------------------------------------------------------------------
+
+
+def thread_level_candidates(functions: tuple[mono.Function, ...]) -> frozenset[str]:
+    """Functions from scalars to scalars whose every call of themselves is a tail call: loops."""
+    return frozenset(f.name for f in functions
+                     if all(is_scalars(p.type) for p in f.parameters) and is_scalars(f.result) and tail_recursive(f))
+
+
+def is_scalars(type_: Type) -> bool:
+    match type_:
+        case Base():
+            return True
+        case Pair(first, second):
+            return is_scalars(first) and is_scalars(second)
+    return False
+
+
+def tail_recursive(function: mono.Function) -> bool:
+    """No call of the function but as the last thing it does."""
+    def only_tail(exp: mono.Exp) -> bool:
+        match exp:
+            case mono.Let(_, value, body):
+                return not calls(value) and only_tail(body)
+            case mono.If(condition, then, orelse):
+                return not calls(condition) and only_tail(then) and only_tail(orelse)
+            case mono.Call(name, arguments) if name == function.name:
+                return not any(map(calls, arguments))
+        return not calls(exp)
+
+    def calls(exp: mono.Exp) -> bool:
+        return function.name in called(exp)
+
+    return only_tail(function.body)
+
+
+def called(exp: object) -> set[str]:
+    """The functions that the expression calls."""
+    names: set[str] = set()
+    stack = [exp]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, mono.Call):
+            names.add(node.function)
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif hasattr(node, "__dataclass_fields__"):
+            stack.extend(getattr(node, name) for name in node.__dataclass_fields__ if name not in ("origin", "type"))
+    return names

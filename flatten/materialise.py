@@ -1,0 +1,208 @@
+"""Storing pull values: one MAP with several results over a domain, or scalars on the host.
+
+Of a sequence only the bounds are stored, never the payload. What is stored already, is constant, or belongs to a
+domain further out, stays as it is.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from nessie.flatten.contexts import Context
+from nessie.flatten.domains import HOST, At, Domain, irregular, plus, times, uniform
+from nessie.flatten.emitter import Emitter
+from nessie.flatten.values import (
+    Both,
+    PairTerm,
+    Pull,
+    Scalar,
+    ScalarTerm,
+    SeqTerm,
+    Sequence,
+    Term,
+    Value,
+    components,
+    delayed,
+    element,
+    name_pull,
+    pull,
+    stored,
+)
+from nessie.lambda_cu import ir, scope
+
+INT = "int"
+
+
+def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
+    """One MAP over the domain with these results, under the context's bindings."""
+    results = [emitter.declare(hint, ir.Array(base, domain.size)) for _, base in parts]
+    body = context.result([exp for exp, _ in parts])
+    emitter.run(ir.Map(scope.thunk(domain.params, body), emitter.walked(domain)), results)
+    return [result.name for result in results]
+
+
+def run_for_errors(emitter: Emitter, domain: Domain, context: Context) -> None:
+    """A MAP over the domain whose one result nobody reads: it checks."""
+    store(emitter, domain, context, [(ir.Const(0, INT), INT)], "checked")
+
+
+def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a") -> Value:
+    """The value, with all that is computed at this domain stored."""
+    if domain is HOST:
+        return host_value(emitter, value, hint)
+    context = Context(emitter)
+    missing: list[tuple[ir.Exp, str]] = []
+    note_missing(value, domain, domain.here(), context, missing)
+    if not missing:
+        return value
+    return filled(value, domain, iter(store(emitter, domain, context, missing, hint)))
+
+
+def is_stored(value: Scalar | Sequence, domain: Domain) -> bool:
+    if isinstance(value, Scalar):
+        return value.home is not domain or value.name is not None
+    return value.home is not domain or value.dense or (value.start_name is not None and value.length_name is not None)
+
+
+def note_missing(value: Value, domain: Domain, at: At, context: Context, missing: list[tuple[ir.Exp, str]]) -> None:
+    """The expressions of what is not stored yet, in the order of `filled`."""
+    match value:
+        case Both(first, second):
+            note_missing(first, domain, at, context, missing)
+            note_missing(second, domain, at, context, missing)
+        case Scalar() | Sequence() if not is_stored(value, domain):
+            missing += components(pull(value, domain, at, context))
+
+
+def filled(value: Value, domain: Domain, names: Iterator[str]) -> Value:
+    """The value with what was missing read from these arrays."""
+    match value:
+        case Both(first, second):
+            return Both(filled(first, domain, names), filled(second, domain, names))
+        case Scalar(base=base) if not is_stored(value, domain):
+            return stored(domain, next(names), base)
+        case Sequence(leaves=leaves) if not is_stored(value, domain):
+            start, length = next(names), next(names)
+            return view(domain, start, length, leaves)
+    return value
+
+
+def view(domain: Domain, start: str, length: str, leaves: tuple[object, ...]) -> Sequence:
+    """Sequences over the domain whose bounds are stored."""
+    return Sequence(domain, name_pull(domain, start), name_pull(domain, length), leaves,  # type: ignore[arg-type]
+                    False, start, length)
+
+
+def host_value(emitter: Emitter, value: Value, hint: str) -> Value:
+    """The value on the host with its scalars bound."""
+    match value:
+        case Both(first, second):
+            return Both(host_value(emitter, first, hint), host_value(emitter, second, hint))
+        case Scalar(name=None) | Sequence(dense=False):
+            context = emitter.host()
+            return from_host_term(emitter, pull(value, HOST, HOST.here(), context), hint)
+    return value
+
+
+def from_host_term(emitter: Emitter, term: Term, hint: str) -> Value:
+    """The value that the host's term is, its scalars bound to names."""
+    match term:
+        case ScalarTerm(exp, base):
+            return host_scalar(emitter, exp, base, hint)
+        case PairTerm(first, second):
+            return Both(from_host_term(emitter, first, hint), from_host_term(emitter, second, hint))
+        case SeqTerm(start, length, leaves):
+            bounds = host_scalar(emitter, start, INT, hint), host_scalar(emitter, length, INT, hint)
+            return Sequence(HOST, bounds[0].pull, bounds[1].pull, leaves, False, bounds[0].name, bounds[1].name)
+
+
+def host_scalar(emitter: Emitter, exp: ir.Exp, base: str, hint: str) -> Scalar:
+    match exp:
+        case ir.Const():
+            return Scalar(HOST, base, constant_pull(exp))
+        case ir.Var(name):
+            return stored(HOST, name, base)
+    name = emitter.fresh(hint)
+    emitter.host_let(name, exp, base)
+    return stored(HOST, name, base)
+
+
+def constant_pull(exp: ir.Const) -> Pull:
+    return lambda at, context: exp
+
+
+# Spaces of sequences ---------------------------------------------------------------------------------------
+
+
+def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
+    """The space of the elements of one sequence per element of the domain: uniform where the length does not depend
+    on the element, else irregular, which takes a scan and reads one total. The length cannot fail."""
+    if domain is HOST:
+        return emitter.host_space(emitter.size(length(HOST.here(), emitter.host())))
+    context = Context(emitter)
+    exp = context.close(length(domain.here(), context))
+    key = (domain, exp) if small(exp) else None
+    if key in emitter.spaces:
+        return emitter.spaces[key]
+    space = uniform_space(emitter, domain, exp) or irregular_space(emitter, domain, exp)
+    space.lengths = exp
+    if key is not None:
+        emitter.spaces[key] = space
+    return space
+
+
+def small(exp: ir.Exp) -> bool:
+    """Worth comparing with others?"""
+    return len([None for _, _ in zip(scope.subexpressions(exp), range(40))]) < 40
+
+
+def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain | None:
+    if scope.reads(exp) or set(scope.free_names(exp)) & set(domain.params) or scope.can_fail(exp):
+        return None
+    size = emitter.size(exp)
+    total = product(emitter, size, domain.size)
+    return uniform(domain, size, total)
+
+
+def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> ir.Size:
+    """length * segments, checked: a product that wraps would size buffers wrongly."""
+    if isinstance(length, int) and isinstance(segments, int):
+        return length * segments
+    if length == 1 or segments == 1:
+        return segments if length == 1 else length
+    a, b = emitter.atom(length), emitter.atom(segments)
+    exp = times(a, b)
+    if isinstance(length, int) and length < 1 << 20:
+        return emitter.size(exp)                # segments are in memory already: fewer than 2^43
+    site = emitter.site("The sequences together have more elements than there can be.", emitter.origin)
+    fits = ir.Op("==", (ir.Op("/", (exp, a)), b))
+    return emitter.size(ir.If(ir.Op("==", (a, ir.Const(0, INT))), ir.Const(0, INT),
+                              ir.If(fits, exp, ir.Fail(site, INT))))
+
+
+def irregular_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain:
+    offsets = emitter.scan_lengths(domain, lambda: exp)
+    total = emitter.size(ir.Read(offsets, emitter.atom(domain.size)), "t")
+    return irregular(domain, offsets, total)
+
+
+def space_of(emitter: Emitter, sequence: Sequence, domain: Domain) -> Domain:
+    """The space of the elements of the sequences over the domain."""
+    if sequence.dense and sequence.home is domain:
+        return sequence.space
+    return space_for(emitter, domain, lambda at, c: bounds_of(pull(sequence, domain, at, c)).length)
+
+
+def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain) -> Value:
+    """The elements, over `space`, of the sequences over the domain."""
+    if sequence.dense and sequence.home is domain and sequence.space is space:
+        return sequence.leaves[0].value
+
+    def term_at(at: At, context: Context) -> Term:
+        bounds = bounds_of(pull(sequence, domain, context.climb(space, domain, at), context))
+        return element(bounds.leaves, plus(bounds.start, context.within(space, at)), context)
+    return delayed(space, term_at, term_at(space.here(), Context(emitter)))
+
+
+def bounds_of(term: Term) -> SeqTerm:
+    assert isinstance(term, SeqTerm)
+    return term
