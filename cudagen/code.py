@@ -1,0 +1,164 @@
+"""A loops function while it is being written: statements, names, parameters, and what is already in registers.
+
+`known` maps (array, index) to the value that registers hold: own-index reads of arrays that the kernel itself makes,
+and loads made before, so that an element of an array is loaded once. Entries live as long as the block that made them.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from nessie.base.source import Origin
+from nessie.cudagen import loops
+from nessie.lambda_cu import ir
+
+NO_FAILURE = 2**63 - 1          # the error word's initial value: no key is greater
+ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
+
+# Names that skeletons give to what they add to a function.
+RESERVED = frozenset({"failed", "errors", "cells", "cells_float", "cells_bool", "cells_char", "ends",
+                      *loops.CHUNK_RANGE, "blockIdx", "blockDim", "gridDim", "threadIdx"})
+
+
+@dataclass(frozen=True)
+class Value:
+    """A typed expression. `tainted`: it may be the zero that stands for a failed check, so an index made of it
+    proves nothing."""
+    exp: loops.Exp
+    type: str
+    tainted: bool = False
+
+
+def integer(value: int) -> loops.Const:
+    return loops.Const(value, "int")
+
+
+def zero(type_: str) -> loops.Const:
+    return loops.Const(ZEROS[type_], type_)
+
+
+def op(name: str, *arguments: loops.Exp) -> loops.Op:
+    return loops.Op(name, arguments)
+
+
+class Code:
+    """One function's text so far. `tables` and `arrays` are what thunks refer to; see cudagen.thunks."""
+
+    def __init__(self, scalars: dict[str, str], arrays: dict[str, ir.Array], reserved: Collection[str] = ()) -> None:
+        self.scalars, self.arrays = scalars, arrays
+        self.statements: list[loops.Stmt] = []
+        self.parameters: dict[str, loops.Parameter] = {}
+        self.known: dict[tuple[str, loops.Exp], Value] = {}
+        self.values: dict[str, Value] = {}
+        self.recording = True               # False where another function records the same failures
+        self.fails = False
+        self.error_index: loops.Exp = integer(0)
+        self.reassociate = False
+        self._trail: list[tuple[str, loops.Exp]] = []
+        self._taken = {*scalars, *arrays, *reserved, *RESERVED}
+
+    # Names and blocks -----------------------------------------------------------------------
+
+    def fresh(self, hint: str) -> str:
+        """A name that this function has not bound yet."""
+        name, number = hint, 1
+        while name in self._taken:
+            number += 1
+            name = f"{hint}_{number}"
+        self._taken.add(name)
+        return name
+
+    @contextmanager
+    def block(self) -> Iterator[list[loops.Stmt]]:
+        """A nested block: what is learnt in it is forgotten at its end."""
+        outer, self.statements = self.statements, []
+        mark = len(self._trail)
+        yield self.statements
+        self.statements = outer
+        for key in self._trail[mark:]:
+            del self.known[key]
+        del self._trail[mark:]
+
+    def learn(self, array: str, index: loops.Exp, value: Value) -> None:
+        if (array, index) not in self.known:
+            self.known[array, index] = value
+            self._trail.append((array, index))
+
+    # Parameters -----------------------------------------------------------------------------
+
+    def scalar(self, name: str, type_: str) -> loops.Name:
+        self.parameters.setdefault(name, loops.Parameter(name, type_))
+        self._taken.add(name)
+        return loops.Name(name)
+
+    def array(self, name: str, base: str, writable: bool = False) -> str:
+        self._taken.add(name)
+        old = self.parameters.get(name)
+        self.parameters[name] = loops.Parameter(name, base, True, writable or (old is not None and old.writable))
+        return name
+
+    def size(self, size: ir.Size) -> loops.Exp:
+        if isinstance(size, int):
+            return integer(size)
+        return self.values[size].exp if size in self.values else self.scalar(size, "int")
+
+    # Statements -----------------------------------------------------------------------------
+
+    def add(self, statement: loops.Stmt) -> None:
+        self.statements.append(statement)
+
+    def let(self, hint: str, value: Value) -> Value:
+        """The value as something that costs nothing to name twice."""
+        if isinstance(value.exp, (loops.Name, loops.Const)):
+            return value
+        name = self.fresh(hint)
+        self.add(loops.Let(name, value.type, value.exp))
+        return Value(loops.Name(name), value.type, value.tainted)
+
+    def let_int(self, hint: str, exp: loops.Exp) -> loops.Exp:
+        return self.let(hint, Value(exp, "int")).exp
+
+    def name_int(self, name: str, exp: loops.Exp) -> loops.Name:
+        """As let_int, but always under a name."""
+        name = self.fresh(name)
+        self.add(loops.Let(name, "int", exp))
+        return loops.Name(name)
+
+    def var(self, hint: str, type_: str, initial: loops.Exp) -> str:
+        name = self.fresh(hint)
+        self.add(loops.Var(name, type_, initial))
+        return name
+
+    def load(self, array: str, base: str, index: loops.Exp) -> Value:
+        """array[index], loaded unless registers hold it; the index is a name or constant."""
+        held = self.known.get((array, index))
+        if held is None:
+            held = self.let(f"{array}_at", Value(loops.Load(self.array(array, base), index), base))
+            self.learn(array, index, held)
+        return held
+
+    def store(self, array: str, index: loops.Exp, value: Value) -> None:
+        self.add(loops.Store(self.array(array, value.type, writable=True), index, value.exp))
+
+    def fail(self, key: int) -> None:
+        """Record key + the current index, unless a lesser one is recorded."""
+        if self.recording:
+            self.fails = True
+            failed = loops.Name("failed")
+            self.add(loops.Set("failed", op("min", failed, op("+", integer(key), self.error_index))))
+
+    # The whole ------------------------------------------------------------------------------
+
+    def function(self, name: str, first: tuple[loops.Parameter, ...] = (), kind: str = "host",
+                 origin: Origin = ()) -> loops.Function:
+        """The function written so far; its failures go to the error word at its end."""
+        body = tuple(self.statements)
+        if self.fails:
+            body = (loops.Var("failed", "int", integer(NO_FAILURE)), *body, *self._report())
+        return loops.Function(name, kind, first + tuple(self.parameters.values()), body, (), origin)
+
+    def _report(self) -> tuple[loops.Stmt, ...]:
+        failed = loops.Name("failed")
+        errors = self.array("errors", "int", writable=True)
+        return (loops.If(op("<", failed, integer(NO_FAILURE)), (loops.Atomic("min", errors, integer(0), failed),)),)

@@ -1,0 +1,57 @@
+"""generate(kernel, program, target): the plan of one kernel. The one place that chooses a skeleton.
+
+    ORDER                            a library sort of keys that a walk computes           skeletons.order
+    any bindings that one walk does  chunks on the CPU                                     skeletons.phases
+    MAP, REDUCE, ONCE over one n     blocks of threads on the GPU                          skeletons.cuda_flat
+"""
+from __future__ import annotations
+
+from nessie.base.names import Names
+from nessie.base.source import Unsupported, user_span
+from nessie.cudagen import loops
+from nessie.cudagen.code import RESERVED
+from nessie.cudagen.plan import Plan
+from nessie.cudagen.scalar_functions import device_functions, tables_of
+from nessie.cudagen.skeletons.cuda_flat import plan_cuda
+from nessie.cudagen.skeletons.order import plan_order
+from nessie.cudagen.skeletons.phases import plan_walk
+from nessie.cudagen.thunks import Tables
+from nessie.cudagen.walk import walk_of
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.rename import rename_kernel
+
+CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
+
+
+def generate(kernel: ir.Kernel, program: ir.Program, target: str = "cpu", width: int = CHUNK,
+             tables: Tables | None = None) -> Plan:
+    """`width`: items a chunk on the CPU. `tables`, if the caller has made them already (tables_of)."""
+    tables = tables or tables_of(program)
+    kernel = without_reserved(kernel)
+    orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]
+    match target:
+        case "cpu" if orders:
+            return plan_order(kernel, program, tables, width)
+        case "cpu":
+            return plan_walk(walk_of(kernel, program), tables, width)
+        case "cuda" if orders:
+            span = user_span(kernel.origin)
+            raise Unsupported("the cuda target cannot sort yet", *([(span, "sorted here")] if span else []))
+        case "cuda":
+            return plan_cuda(walk_of(kernel, program), tables)
+    raise ValueError(target)
+
+
+def without_reserved(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel with names that skeletons use for themselves replaced."""
+    bound = {p.name for p in kernel.params} | {name for bind in kernel.binds for name in bind.names}
+    clashing = bound & RESERVED
+    if not clashing:
+        return kernel
+    names = Names(bound | RESERVED)
+    return rename_kernel(kernel, {name: names.fresh(name) for name in sorted(clashing)})
+
+
+def library_functions(program: ir.Program, tables: Tables) -> tuple[loops.Function, ...]:
+    """What the plans of a program share: its scalar functions."""
+    return device_functions(program, tables)

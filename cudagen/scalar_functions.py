@@ -1,0 +1,163 @@
+"""Scalar functions of a program -> loops functions of kind 'device'.
+
+A call of itself in tail position becomes a jump back: the parameters are assigned anew and the loop goes round. Such a
+loop has no known bound, so every 65 536 rounds it looks whether the run was interrupted. Any other recursion would
+need a stack that threads do not have, and is refused.
+"""
+from __future__ import annotations
+
+from nessie.base.source import Unsupported, user_span
+from nessie.cudagen import loops
+from nessie.cudagen.code import NO_FAILURE, Code, Value, integer, op, zero
+from nessie.cudagen.thunks import Device, Tables, evaluate, scalar
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.scope import subexpressions
+
+POLL_MASK = 65535
+
+
+def tables_of(program: ir.Program) -> Tables:
+    """The sites' numbers, and how each scalar function is called."""
+    functions = {f.name: f for f in program.scalar_functions}
+    calls = {f.name: frozenset(called(f.body)) for f in program.scalar_functions}
+    devices = {}
+    for f in program.scalar_functions:
+        reached = reach(f.name, calls)
+        if any(f.name in reach(other, calls) for other in calls[f.name] - {f.name}):
+            raise refusal(f)
+        bodies = [functions[name].body for name in reached | {f.name}]
+        devices[f.name] = Device(f"scalar_{f.name}", f.results, any(map(fails, bodies)),
+                                 any(name in calls[name] for name in reached | {f.name}))
+    return Tables({site.name: number for number, site in enumerate(program.sites)}, devices)
+
+
+def device_functions(program: ir.Program, tables: Tables) -> tuple[loops.Function, ...]:
+    """The device function of every scalar function; the called before the callers."""
+    done: dict[str, loops.Function] = {}
+    functions = {f.name: f for f in program.scalar_functions}
+
+    def visit(name: str) -> None:
+        for other in sorted(set(called(functions[name].body)) - {name}):
+            visit(other)
+        if name not in done:
+            done[name] = device_function(functions[name], tables)
+
+    for f in program.scalar_functions:
+        visit(f.name)
+    return tuple(done.values())
+
+
+def refusal(f: ir.ScalarFunction) -> Unsupported:
+    span = user_span(f.origin)
+    return Unsupported(f"{f.name} calls itself otherwise than as its last step, inside an apply-to-each",
+                       *([(span, "defined here")] if span else []))
+
+
+def called(exp: ir.Exp) -> list[str]:
+    return [e.function for e in subexpressions(exp) if isinstance(e, ir.CallScalar)]
+
+
+def fails(exp: ir.Exp) -> bool:
+    return any(isinstance(e, ir.Fail) for e in subexpressions(exp))
+
+
+def reach(name: str, calls: dict[str, frozenset[str]]) -> set[str]:
+    """All functions that a call of this one may call."""
+    found: set[str] = set()
+    waiting = list(calls[name])
+    while waiting:
+        if (other := waiting.pop()) not in found:
+            found.add(other)
+            waiting += calls[other]
+    return found
+
+
+def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
+    device = tables.scalar_functions[f.name]
+    code = Code({}, {})
+    parameters = [loops.Parameter(code.fresh(p.name), str(p.type)) for p in f.params]
+    if device.fails:
+        parameters.append(loops.Parameter(code.fresh("index"), "int"))
+        code.error_index = loops.Name(parameters[-1].name)
+        code.var("failed", "int", integer(NO_FAILURE))
+    if device.polls:
+        parameters.append(loops.Parameter("errors", "int", True, True))
+    results = [Value(loops.Name(p.name), p.type) for p in parameters[:len(f.params)]]
+    if f.name in called(f.body):
+        values = repeat(code, tables, f, results)
+    else:
+        code.values.update({p.name: v for p, v in zip(f.params, results, strict=True)})
+        values = evaluate(code, tables, f.body)
+    key = (loops.Name("failed"),) if device.fails else ()
+    code.add(loops.Return(tuple(v.exp for v in values) + key))
+    return loops.Function(device.name, "device", tuple(parameters), tuple(code.statements),
+                          f.results + (("int",) if device.fails else ()), f.origin)
+
+
+def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Value]) -> tuple[Value, ...]:
+    """The body in a loop, for a function that calls itself in tail position."""
+    current = [code.var(p.name, a.type, a.exp) for p, a in zip(f.params, arguments, strict=True)]
+    results = [code.var("result", t, zero(t)) for t in f.results]
+    running = code.var("running", "bool", loops.Const(True, "bool"))
+    rounds = code.var("rounds", "int", integer(0))
+    with code.block() as body:
+        code.values.update({p.name: Value(loops.Name(c), a.type)
+                            for p, c, a in zip(f.params, current, arguments, strict=True)})
+        step(code, tables, f, f.body, current, results, running)
+        code.add(loops.Set(rounds, op("+", loops.Name(rounds), integer(1))))
+        poll(code, rounds, running)
+    code.add(loops.While(loops.Name(running), tuple(body)))
+    return tuple(Value(loops.Name(r), t) for r, t in zip(results, f.results, strict=True))
+
+
+def step(code: Code, tables: Tables, f: ir.ScalarFunction, exp: ir.Exp, current: list[str], results: list[str],
+         running: str) -> None:
+    """One round: either the results are set, or the parameters for the next round."""
+    while isinstance(exp, ir.Let):
+        refuse_recursion(f, exp.value)
+        for name, value in zip(exp.names, evaluate(code, tables, exp.value), strict=True):
+            if name != "_":
+                code.values[name] = code.let(name, value)
+        exp = exp.body
+    match exp:
+        case ir.If(condition, then, orelse):
+            refuse_recursion(f, condition)
+            test = scalar(code, tables, condition).exp
+            with code.block() as yes:
+                step(code, tables, f, then, current, results, running)
+            with code.block() as no:
+                step(code, tables, f, orelse, current, results, running)
+            code.add(loops.If(test, tuple(yes), tuple(no)))
+        case ir.CallScalar(name, arguments) if name == f.name:
+            for argument in arguments:
+                refuse_recursion(f, argument)
+            values = [scalar(code, tables, a) for a in arguments]
+            assign(code, current, values)
+        case _:
+            refuse_recursion(f, exp)
+            assign(code, results, list(evaluate(code, tables, exp)))
+            code.add(loops.Set(running, loops.Const(False, "bool")))
+
+
+def assign(code: Code, names: list[str], values: list[Value]) -> None:
+    """All at once: a value may mention a variable that is assigned before it."""
+    held = []
+    for name, value in zip(names, values, strict=True):
+        temporary = code.fresh(f"{name}_next")
+        code.add(loops.Let(temporary, value.type, value.exp))
+        held.append(temporary)
+    for name, temporary in zip(names, held, strict=True):
+        code.add(loops.Set(name, loops.Name(temporary)))
+
+
+def poll(code: Code, rounds: str, running: str) -> None:
+    """Stop when the interrupt word is set."""
+    with code.block() as look:
+        interrupted = op("/=", loops.Load("errors", integer(1), volatile=True), integer(0))
+        code.add(loops.If(interrupted, (loops.Set(running, loops.Const(False, "bool")),)))
+    code.add(loops.If(op("==", op("and", loops.Name(rounds), integer(POLL_MASK)), integer(0)), tuple(look)))
+
+
+def refuse_recursion(f: ir.ScalarFunction, exp: ir.Exp) -> None:
+    if f.name in called(exp):
+        raise refusal(f)

@@ -1,0 +1,262 @@
+"""What each SOAC does at one element of the walk, at the end of a segment, and when the walk is done.
+
+A `Sweep` writes one function. Registers of the current element are `Code.known` under (array, own index); a residual
+place runs inside the guard of its FILTER, where its own index is the survivor's rank.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nessie.base.source import InternalError
+from nessie.cudagen import loops
+from nessie.cudagen.code import Code, Value, integer, op
+from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
+from nessie.cudagen.thunks import Tables, apply, scalar
+from nessie.cudagen.walk import ROOT, SEGMENT, Place, Step, Walk, value_names
+from nessie.lambda_cu import ir
+
+
+@dataclass
+class Here:
+    """The current element: its place's own index, and where segments are the segment and its start."""
+    place: Place
+    index: loops.Exp
+    segment: loops.Exp | None = None
+    start: loops.Exp | None = None
+    position: loops.Exp | None = None
+
+
+@dataclass
+class Sweep:
+    """`active`: the bindings that take part (all, or in a summary those that carries need). `states` and the variables
+    that hold them, `variables`. `writing`: arrays are stored; a summary only computes."""
+    code: Code
+    tables: Tables
+    walk: Walk
+    states: dict[str, State]
+    active: frozenset[str]
+    writing: bool = True
+    variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    # Thunks and arrays ----------------------------------------------------------------------
+
+    def values(self, thunk: ir.Thunk, here: Here) -> tuple[Value, ...]:
+        return apply(self.code, self.tables, thunk, self.arguments(thunk, here))
+
+    def arguments(self, thunk: ir.Thunk, here: Here) -> tuple[Value, ...]:
+        index = Value(here.index, "int")
+        if len(thunk.params) == 1:
+            return (index,)
+        if here.segment is None or here.start is None:
+            raise InternalError("a segmented thunk runs where there are no segments")
+        position = here.position or op("-", here.index, here.start)
+        return Value(here.segment, "int"), Value(position, "int"), index
+
+    def bind(self, names: tuple[str, ...], index: loops.Exp, values: tuple[Value, ...]) -> None:
+        """These are the arrays' elements at this index: in registers, and in memory where they are kept."""
+        for name, value in zip(names, values, strict=True):
+            if name != "_":
+                value = self.code.let(name, value)
+                self.code.learn(name, index, value)
+                self.store(name, index, value)
+
+    def store(self, name: str, index: loops.Exp, value: Value) -> None:
+        if self.writing and name in self.walk.stored:
+            self.code.store(name, index, value)
+
+    # States ---------------------------------------------------------------------------------
+
+    def declare(self, state: State) -> None:
+        self.variables[state.name] = declare(self.code, self.tables, state)
+
+    def now(self, state: State) -> tuple[Value, ...]:
+        return current(state, self.variables[state.name])
+
+    def accumulate(self, state: State, values: tuple[Value, ...], loose: bool = False) -> None:
+        assign(self.code, self.variables[state.name],
+               combine(self.code, self.tables, state, self.now(state), values, loose))
+
+    # Places ---------------------------------------------------------------------------------
+
+    def place(self, here: Here, error_index: loops.Exp) -> None:
+        """All that happens at one element of a place. Where a survivor's rank is not known its failures are told by
+        the index outside, which comes in the same order."""
+        for step in self.walk.at(here.place):
+            if step.name in self.active:
+                self.code.error_index = error_index
+                self.step(step, here)
+
+    def step(self, step: Step, here: Here) -> None:
+        match step.bind.soac:
+            case ir.Map(thunk):
+                self.bind(step.bind.names, here.index, self.values(thunk, here))
+            case ir.Reduce(thunk):
+                if state := self.states.get(step.name):
+                    self.accumulate(state, self.values(thunk, here), loose=True)
+            case ir.Scan():
+                self.scan(step, step.bind.soac, here)
+            case ir.Filter():
+                self.filter(step, step.bind.soac, here)
+            case ir.Partition():
+                self.partition(step, step.bind.soac, here)
+            case ir.Permute():
+                self.permute(step, step.bind.soac, here)
+            case _:
+                raise InternalError(f"{type(step.bind.soac).__name__} has no place in a walk")
+
+    def scan(self, step: Step, soac: ir.Scan, here: Here) -> None:
+        """The prefix is the result here; the element joins the prefix for the next."""
+        state = self.states[step.name]
+        values = tuple(self.code.let("term", value) for value in self.values(soac.thunk, here))
+        if self.writing:
+            before = tuple(self.keep_now(name, value) for name, value in
+                           zip(step.bind.names, self.now(state), strict=True))
+            self.bind(step.bind.names, here.index, before)
+        self.accumulate(state, values, loose=not self.writing)
+
+    def keep_now(self, hint: str, value: Value) -> Value:
+        """A copy of a variable, which is about to change."""
+        name = self.code.fresh("before" if hint == "_" else hint)
+        self.code.add(loops.Let(name, value.type, value.exp))
+        return Value(loops.Name(name), value.type)
+
+    def filter(self, step: Step, soac: ir.Filter, here: Here) -> None:
+        holds = scalar_value(self.values(soac.predicate, here))
+        with self.code.block() as survives:
+            self.survivor(step, 0, soac.value, here)
+        if survives:
+            self.code.add(loops.If(holds.exp, tuple(survives)))
+
+    def partition(self, step: Step, soac: ir.Partition, here: Here) -> None:
+        holds = self.code.let("holds", scalar_value(self.values(soac.predicate, here)))
+        names = step.bind.names
+        counted = self.writing and {Place("residual", step.name, side) for side in (0, 1)} <= self.walk.ranked
+        sides = []
+        if counted:
+            yes, no = (self.now(self.states[rank_of(step, side)])[0].exp for side in (0, 1))
+            position = self.keep_now(names[-1], Value(op("select", holds.exp, yes, no), "int"))
+        for side in (0, 1):
+            with self.code.block() as then:
+                self.survivor(step, side, soac.value, here)
+            sides.append(tuple(then))
+        if any(sides):
+            self.code.add(loops.If(holds.exp, *sides))
+        if counted:
+            self.bind(names[-1:], here.index, (position,))
+
+    def survivor(self, step: Step, side: int, value: ir.Thunk, here: Here) -> None:
+        """Under the guard: values, what runs on the residual space, and the counts."""
+        place = Place("residual", step.name, side)
+        outer_index = self.code.error_index
+        inner = self.inner(step, place, here)
+        names = value_names(step.bind)[side]
+        if self.writing or any(name in self.active for name in names):
+            self.bind(names, inner.index, self.values(value, here))
+        self.place(inner, inner.index if self.writing and place in self.walk.ranked else outer_index)
+        self.code.error_index = outer_index
+        for name in (rank_of(step, side), position_of(step, side)):
+            if name in self.states:
+                self.accumulate(self.states[name], ONE)
+
+    def inner(self, step: Step, place: Place, here: Here) -> Here:
+        """A survivor's index. Where nobody needs its number, it is a name that no code mentions."""
+        rank: loops.Exp = loops.Name(f"rank of {step.name} {place.side}")
+        if self.writing and place in self.walk.ranked:
+            (count,) = self.now(self.states[rank_of(step, place.side)])
+            rank = self.keep_now(f"{step.name}_rank", count).exp
+        position = None
+        if self.writing and place in self.walk.positioned:
+            position = self.now(self.states[position_of(step, place.side)])[0].exp
+        return Here(place, rank, here.segment, here.start or here.segment, position or integer(0))
+
+    def permute(self, step: Step, soac: ir.Permute, here: Here) -> None:
+        """Stores outside the array are left out: -1 is meant so, and a failed check gives any index."""
+        values = self.values(soac.value, here)
+        target = self.code.let("target", scalar_value(self.values(soac.index, here))).exp
+        size = self.code.size(soac.size)
+        values = tuple(self.code.let("value", value) for value in values)
+        with self.code.block() as inside:
+            for name, value in zip(step.bind.names, values, strict=True):
+                if name != "_":
+                    self.scatter(soac.mode, name, target, value)
+        self.code.add(loops.If(op("and", op(">=", target, integer(0)), op("<", target, size)), tuple(inside)))
+
+    def scatter(self, mode: str, name: str, target: loops.Exp, value: Value) -> None:
+        array = self.code.array(name, value.type, writable=True)
+        if mode == "max" and value.type == "int":
+            self.code.add(loops.Atomic("max", array, target, value.exp))
+        elif mode == "max":
+            greater = op("or" if value.type == "bool" else "max", loops.Load(array, target), value.exp)
+            self.code.add(loops.Store(array, target, greater))
+        else:
+            self.code.add(loops.Store(array, target, value.exp))
+
+    # Segments -------------------------------------------------------------------------------
+
+    def segment(self, segment: loops.Exp, prologue: bool) -> None:
+        """The bindings over the segments: those that elements read come before the elements, the rest after."""
+        here = Here(SEGMENT, segment)
+        for step in self.walk.at(SEGMENT):
+            early = bool(self.walk.prologue & set(step.bind.names))
+            if step.name in self.active and early == prologue:
+                self.code.error_index = segment
+                self.step(step, here)
+
+    def root(self, index: loops.Exp, segment: loops.Exp | None = None, start: loops.Exp | None = None) -> None:
+        self.place(Here(ROOT, index, segment, start), index)
+
+
+def scalar_value(values: tuple[Value, ...]) -> Value:
+    (value,) = values
+    return value
+
+
+def rank_of(step: Step, side: int) -> str:
+    return f"{step.name}_count{side}"
+
+
+def position_of(step: Step, side: int) -> str:
+    return f"{step.name}_within{side}"
+
+
+# Which states a walk has ------------------------------------------------------------------------
+
+
+def states_of(walk: Walk) -> dict[str, State]:
+    """By name: a REDUCE's or SCAN's is its step's, a FILTER's or PARTITION's see rank_of and position_of."""
+    states: list[State] = []
+    for step in walk.steps:
+        match step.bind.soac:
+            case ir.Reduce(space=space) | ir.Scan(space=space):
+                states.append(State(step.name, monoid(walk, step), *kind(step, space)))
+            case ir.Filter():
+                states += counters(walk, step, 0)
+            case ir.Partition():
+                states += counters(walk, step, 0) + counters(walk, step, 1)
+    return {state.name: state for state in states}
+
+
+def kind(step: Step, space: ir.Space) -> tuple[str, bool]:
+    segmented = isinstance(space, ir.Segmented)
+    if isinstance(step.bind.soac, ir.Scan):
+        return "carry", segmented
+    return ("segment" if segmented else "total"), False
+
+
+def monoid(walk: Walk, step: Step) -> Monoid:
+    soac = step.bind.soac
+    if not isinstance(soac, (ir.Reduce, ir.Scan)):
+        raise TypeError(soac)
+    return Monoid(walk.bases[step.name], soac.identity, soac.operator)
+
+
+def counters(walk: Walk, step: Step, side: int) -> list[State]:
+    place = Place("residual", step.name, side)
+    found = []
+    if place in walk.ranked:
+        found.append(State(rank_of(step, side), COUNT, "carry"))
+    elif step.bind.names[side] != "_":
+        found.append(State(rank_of(step, side), COUNT, "total"))
+    if place in walk.positioned:
+        found.append(State(position_of(step, side), COUNT, "carry", restarts=True))
+    return found

@@ -1,0 +1,88 @@
+"""Running values of a walk: a reduction's accumulator, a scan's prefix, a count of survivors.
+
+    total      a chunk's total goes to `parts`; the totals are combined in chunk order when all chunks are done
+    carry      what an element needs of all elements before it: chunk totals come first, in a sweep of their own, and
+               become prefixes in place; with `restarts`, the value starts afresh in each segment
+    segment    a segment's total (SEG_REDUCE). A segment that began in an earlier chunk is finished when all chunks
+               are done: the chunk leaves what it has of it in `heads`, and what it has of its last segment in `tails`
+
+A state has as many components as its monoid; component c of buffer b of state x is the array x_b<c>.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nessie.cudagen import loops
+from nessie.cudagen.code import Code, Value
+from nessie.cudagen.thunks import Tables, apply, scalar
+from nessie.lambda_cu import ir
+
+
+@dataclass(frozen=True)
+class Monoid:
+    types: tuple[str, ...]
+    identity: tuple[ir.Exp, ...]
+    operator: ir.Thunk
+
+
+COUNT = Monoid(("int",), (ir.Const(0, "int"),),
+               ir.Thunk(("before", "more"), ir.Op("+", (ir.Var("before"), ir.Var("more")))))
+ONE = (Value(loops.Const(1, "int"), "int"),)
+
+
+@dataclass(frozen=True)
+class State:
+    name: str
+    monoid: Monoid
+    kind: str                   # 'total', 'carry', 'segment'
+    restarts: bool = False
+
+    def buffers(self, use: str) -> tuple[str, ...]:
+        return tuple(f"{self.name}_{use}{c}" for c in range(len(self.monoid.types)))
+
+
+def identity(code: Code, tables: Tables, state: State) -> tuple[Value, ...]:
+    return tuple(scalar(code, tables, exp) for exp in state.monoid.identity)
+
+
+def combine(code: Code, tables: Tables, state: State, left: tuple[Value, ...],
+            right: tuple[Value, ...], loose: bool = False) -> tuple[Value, ...]:
+    """left (+) right; `loose` if the compiler may reorder a float sum."""
+    outer, code.reassociate = code.reassociate, loose
+    right = tuple(code.let("term", value) for value in right)
+    result = apply(code, tables, state.monoid.operator, left + right)
+    code.reassociate = outer
+    return result
+
+
+def declare(code: Code, tables: Tables, state: State, hint: str = "") -> tuple[str, ...]:
+    """Variables that hold the state, the identity at first."""
+    first = identity(code, tables, state)
+    return tuple(code.var(f"{state.name}{hint or '_now'}", v.type, v.exp) for v in first)
+
+
+def current(state: State, names: tuple[str, ...]) -> tuple[Value, ...]:
+    return tuple(Value(loops.Name(n), t) for n, t in zip(names, state.monoid.types, strict=True))
+
+
+def assign(code: Code, names: tuple[str, ...], values: tuple[Value, ...]) -> None:
+    """All at once."""
+    if len(names) > 1:
+        values = tuple(code.let("next", value) for value in values)
+    for name, value in zip(names, values, strict=True):
+        code.add(loops.Set(name, value.exp))
+
+
+def held(code: Code, state: State, use: str, index: loops.Exp) -> tuple[Value, ...]:
+    """The state as buffers hold it at this index. Loaded afresh: the buffers are rewritten in place."""
+    values = []
+    for buffer, type_ in zip(state.buffers(use), state.monoid.types, strict=True):
+        name = code.fresh(f"{buffer}_at")
+        code.add(loops.Let(name, type_, loops.Load(code.array(buffer, type_), index)))
+        values.append(Value(loops.Name(name), type_))
+    return tuple(values)
+
+
+def keep(code: Code, state: State, use: str, index: loops.Exp, values: tuple[Value, ...]) -> None:
+    for buffer, value in zip(state.buffers(use), values, strict=True):
+        code.store(buffer, index, value)

@@ -1,0 +1,171 @@
+"""Thunk generators: what is computed at an index, written as loops statements and expressions.
+
+    evaluate(code, tables, exp)      the values of a thread expression, one per component
+
+A read at an index whose element registers hold (Code.known) is that register, any other read is a load. `if` stays
+lazy: a branch that needs statements becomes one, two cheap expressions become a select. A failed check is recorded as
+a key (site number, index) of which the least survives, and computing goes on with a zero: an index made of such a zero
+is compared with its array's size before it is used, so nothing is read out of bounds after a failure.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nessie.base.source import InternalError
+from nessie.cudagen import loops
+from nessie.cudagen.code import Code, Value, integer, op, zero
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.ops import result_type
+
+SITE_STRIDE = 2**40             # an error key is site * SITE_STRIDE + index
+CHEAP = 6                       # operators that are evaluated rather than branched around
+COSTLY = frozenset({"/", "rem", "mod", "sqrt", "ln", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+                    "cosh", "tanh"})
+
+
+@dataclass(frozen=True)
+class Device:
+    """How a scalar function is called: the device function, its results, and what it takes beyond its parameters."""
+    name: str
+    results: tuple[str, ...]
+    fails: bool = False             # takes the index, and has the error key as its last result
+    polls: bool = False             # takes the error words, to see interrupts
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What thunks of a program may mention beside arrays and scalars."""
+    sites: dict[str, int]
+    scalar_functions: dict[str, Device]
+
+
+def apply(code: Code, tables: Tables, thunk: ir.Thunk, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The thunk's values with its parameters being these."""
+    code.values.update(zip(thunk.params, arguments, strict=True))
+    return evaluate(code, tables, thunk.body)
+
+
+def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
+    while isinstance(exp, ir.Let):
+        for name, value in zip(exp.names, evaluate(code, tables, exp.value), strict=True):
+            if name != "_":
+                code.values[name] = code.let(name, value)
+        exp = exp.body
+    match exp:
+        case ir.Const(value, type_):
+            return (Value(loops.Const(value, type_), type_),)
+        case ir.Var(name):
+            return (variable(code, name),)
+        case ir.Op(name, arguments):
+            return (operator(code, name, tuple(scalar(code, tables, a) for a in arguments)),)
+        case ir.Read(array, index):
+            return (read(code, array, scalar(code, tables, index)),)
+        case ir.If():
+            return branch(code, tables, exp)
+        case ir.Tuple(items):
+            return tuple(scalar(code, tables, item) for item in items)
+        case ir.Fail(site, type_):
+            code.fail(tables.sites[site] * SITE_STRIDE)
+            return (Value(zero(type_), type_, tainted=True),)
+        case ir.CallScalar(function, arguments):
+            values = tuple(scalar(code, tables, a) for a in arguments)
+            return call(code, tables.scalar_functions[function], values)
+    raise TypeError(exp)
+
+
+def scalar(code: Code, tables: Tables, exp: ir.Exp) -> Value:
+    (value,) = evaluate(code, tables, exp)
+    return value
+
+
+def variable(code: Code, name: str) -> Value:
+    if name in code.values:
+        return code.values[name]
+    if name not in code.scalars:
+        raise InternalError(f"{name} is not known where a kernel reads it")
+    return Value(code.scalar(name, code.scalars[name]), code.scalars[name])
+
+
+def operator(code: Code, name: str, arguments: tuple[Value, ...]) -> Value:
+    type_ = result_type(name, tuple(a.type for a in arguments))
+    if type_ is None:
+        raise InternalError(f"operator {name} does not apply to {', '.join(a.type for a in arguments)}")
+    loose = code.reassociate and type_ == "float" and name in ("+", "*")
+    exp = loops.Op(name, tuple(a.exp for a in arguments), loose)
+    return Value(exp, type_, any(a.tainted for a in arguments))
+
+
+def read(code: Code, array: str, index: Value) -> Value:
+    index = code.let("at", index)
+    held = code.known.get((array, index.exp))
+    if held is not None:
+        return held
+    if array not in code.arrays:
+        raise InternalError(f"a kernel reads {array}, which it makes itself, at another index than its own")
+    type_ = code.arrays[array]
+    if not index.tainted:
+        return code.load(array, type_.base, index.exp)
+    size = code.size(type_.size)
+    end = op("+", size, integer(type_.plus)) if type_.plus else size
+    result = code.var(f"{array}_at", type_.base, zero(type_.base))
+    with code.block() as inside:
+        value = code.load(array, type_.base, index.exp)
+        code.add(loops.Set(result, value.exp))
+    code.add(loops.If(op("and", op(">=", index.exp, integer(0)), op("<", index.exp, end)), tuple(inside)))
+    return Value(loops.Name(result), type_.base, tainted=True)
+
+
+def branch(code: Code, tables: Tables, exp: ir.If) -> tuple[Value, ...]:
+    condition = code.let("test", scalar(code, tables, exp.condition)).exp
+    with code.block() as then:
+        yes = evaluate(code, tables, exp.then)
+    with code.block() as orelse:
+        no = evaluate(code, tables, exp.orelse)
+    if (not then and constant(no)) or (not orelse and constant(yes)) or (not then and not orelse):
+        if cheap(*yes, *no):
+            if then:
+                code.add(loops.If(condition, tuple(then)))
+            if orelse:
+                code.add(loops.If(op("not", condition), tuple(orelse)))
+            return tuple(Value(op("select", condition, y.exp, n.exp), y.type, y.tainted or n.tainted)
+                         for y, n in zip(yes, no, strict=True))
+    names = [code.var("branch", y.type, zero(y.type)) for y in yes]
+    then += [loops.Set(name, y.exp) for name, y in zip(names, yes, strict=True)]
+    orelse += [loops.Set(name, n.exp) for name, n in zip(names, no, strict=True)]
+    code.add(loops.If(condition, tuple(then), tuple(orelse)))
+    return tuple(Value(loops.Name(name), y.type, y.tainted or n.tainted)
+                 for name, y, n in zip(names, yes, no, strict=True))
+
+
+def constant(values: tuple[Value, ...]) -> bool:
+    return all(isinstance(value.exp, loops.Const) for value in values)
+
+
+def cheap(*values: Value) -> bool:
+    """Few enough operators, none of them slow, to evaluate them whether needed or not."""
+    waiting, seen = [value.exp for value in values], 0
+    while waiting and seen <= CHEAP:
+        exp = waiting.pop()
+        if isinstance(exp, loops.Op):
+            if exp.op in COSTLY:
+                return False
+            seen += 1
+            waiting += exp.arguments
+    return seen <= CHEAP
+
+
+def call(code: Code, device: Device, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+    names = [code.fresh(f"{device.name}_result") for _ in device.results]
+    passed = [a.exp for a in arguments]
+    bound = list(names)
+    if device.fails:
+        passed.append(code.error_index)
+        bound.append(code.fresh("key"))
+    if device.polls:
+        passed.append(loops.Name(code.array("errors", "int", writable=True)))
+    code.add(loops.Call(tuple(bound), device.name, tuple(passed)))
+    if device.fails and code.recording:
+        code.fails = True
+        code.add(loops.Set("failed", op("min", loops.Name("failed"), loops.Name(bound[-1]))))
+    tainted = device.fails or any(a.tainted for a in arguments)
+    return tuple(Value(loops.Name(n), t, tainted) for n, t in zip(names, device.results, strict=True))
