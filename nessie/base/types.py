@@ -84,21 +84,26 @@ def show_type(type_: Type, top: bool = True) -> str:
         case Base(name) | Var(name):
             return name
         case Seq(element):
-            return f"[{show_type(element, False)}]"
+            return f"[{show_item(element)}]"
         case Pair(first, second):
-            items = [show_type(first, False)]
+            items = [show_item(first)]
             while isinstance(second, Pair):
-                items.append(show_type(second.first, False))
+                items.append(show_item(second.first))
                 second = second.second
-            items.append(show_type(second, False))
+            items.append(show_item(second))
             inside = ", ".join(items)
             return inside if top else f"({inside})"
         case Fun(argument, result, _):
             text = f"{show_type(argument, False)} -> {show_type(result, False)}"
             return text if top else f"({text})"
         case Data(name, arguments):
-            inside = ", ".join(show_type(a, False) for a in arguments)
+            inside = ", ".join(map(show_item, arguments))
             return f"{name}({inside})" if arguments else name
         case Identity(name):
             return name
     raise TypeError(type_)
+
+
+def show_item(type_: Type) -> str:
+    """A type between brackets or commas: arrows need no parentheses there."""
+    return show_type(type_, isinstance(type_, Fun))

@@ -139,6 +139,7 @@ SPECIALS = (
             "A number from 0 to n-1 made from the value; equal values give equal numbers. Checked: n > 0."),
     derived("_label", "[a] -> [int]", "Numbers from 0 to #v-1, the same for equal values and only for them."),
     derived("_string_limited", "(a, int) -> [char]", "As string, but n levels deep and 5 elements wide."),
+    derived("_zero_of", "[a] -> a", "The zero of the type of the elements, of which there may be none."),
     derived("one", "a -> a" + NUMBER, "The 1 of the number's type."),
     derived("zero", "a -> a" + NUMBER, "The 0 of the number's type."),
     derived("float_num", "a -> float" + NUMBER, "An int or a float as a float."),
