@@ -18,6 +18,7 @@ Types = tuple[Type, ...]
 
 MIN_INT, MAX_INT = -2**63, 2**63 - 1
 GREATEST_CHAR = 0x10FFFF
+SHIFTS = "Shift count out of range, it must be in 0..63."
 
 
 class Failure(Exception):
@@ -82,18 +83,19 @@ def complement(a: Any) -> Any:
 
 
 def shift_left(a: int, n: int) -> int:
-    check(0 <= n <= 63, "The shift count must be between 0 and 63.")
+    check(0 <= n <= 63, SHIFTS)
     return wrap(a << n)
 
 
 def shift_right(a: int, n: int) -> int:
-    check(0 <= n <= 63, "The shift count must be between 0 and 63.")
+    check(0 <= n <= 63, SHIFTS)
     return a >> n
 
 
-def to_int(rounding: Callable[[float], int]) -> Callable[[float], int]:
+def to_int(rounding: Callable[[float], int], name: str) -> Callable[[float], int]:
     def convert(x: float) -> int:
-        check(math.isfinite(x) and MIN_INT <= rounding(x) <= MAX_INT, "The float is out of the range of int.")
+        check(math.isfinite(x) and MIN_INT <= rounding(x) <= MAX_INT,
+              f"Float out of the range of int in function {name}.")
         return rounding(x)
     return convert
 
@@ -105,7 +107,7 @@ def round_half_away(x: float) -> int:
 
 
 def code_char(i: int) -> str:
-    check(0 <= i <= GREATEST_CHAR, "The code of a character must be between 0 and 1114111.")
+    check(0 <= i <= GREATEST_CHAR, "Not the code of a character in function CODE_CHAR.")
     return chr(i)
 
 
@@ -143,8 +145,8 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "negate": lambda a: wrap(-a) if isinstance(a, int) else 0.0 - a,
     "abs": lambda a: wrap(abs(a)) if isinstance(a, int) else abs(a),
     "not": complement, "float": float, "btoi": int, "char_code": ord, "code_char": code_char,
-    "trunc": to_int(math.trunc), "floor": to_int(math.floor), "ceil": to_int(math.ceil),
-    "round": to_int(round_half_away), "sqrt": square_root, "ln": logarithm, "_isnan": math.isnan,
+    "trunc": to_int(math.trunc, "TRUNC"), "floor": to_int(math.floor, "FLOOR"), "ceil": to_int(math.ceil, "CEIL"),
+    "round": to_int(round_half_away, "ROUND"), "sqrt": square_root, "ln": logarithm, "_isnan": math.isnan,
     "exp": real(math.exp), "sin": real(math.sin), "cos": real(math.cos), "tan": real(math.tan),
     "asin": real(math.asin), "acos": real(math.acos), "atan": real(math.atan),
     "sinh": real(math.sinh, lambda x: math.copysign(math.inf, x)), "cosh": real(math.cosh), "tanh": real(math.tanh),
@@ -159,7 +161,7 @@ def element(v: list[Any], i: int) -> Any:
 
 
 def distribute(a: Any, n: int) -> list[Any]:
-    check(n >= 0, "The number of copies for the function DIST must not be negative.")
+    check(n >= 0, "Bounds error for function DIST.")
     return [a] * n
 
 
