@@ -35,6 +35,7 @@ class Definitions:
         self.entries: dict[str, Entry] = {}
         self.functions: dict[str, typed.Function] = {}
         self.datatypes: dict[str, typed.Datatype] = {}
+        self.variables: list[typed.Variable] = []
 
     def entry(self, name: str) -> Entry | None:
         return self.entries.get(name)
@@ -55,6 +56,8 @@ class Definitions:
                 self.functions[definition.name] = definition
             case typed.Datatype():
                 self.datatypes[definition.name] = definition
+            case typed.Variable():
+                self.variables.append(definition)
 
 
 @dataclass
@@ -71,6 +74,7 @@ class Environment:
         program.entries = dict(self.program.entries)
         program.functions = dict(self.program.functions)
         program.datatypes = dict(self.program.datatypes)
+        program.variables = list(self.program.variables)
         return Environment(self.library, program, set(self.taken), self.lambdas, self.in_library)
 
     def lookup(self, name: str) -> Entry | None:
