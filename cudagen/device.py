@@ -1,0 +1,73 @@
+"""What the host level asks of a device: memory, launches, and what went wrong. The CPU and the GPU targets are devices.
+
+Scalars cross as Python values: int, float, bool, a one-character str for char. Arrays are handles that only the device
+looks into; chars in them are int32 code points. The host counts the uses of a handle and frees it after the last.
+
+A failing check in a kernel records min(key), key = site number * 2**40 + index, in the device's error word and goes on
+with a zero. The host asks for it before it relies on anything that a kernel has computed.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+NO_FAILURE = 2**63 - 1
+INDEX_BITS = 40
+
+Scalar = int | float | bool | str
+
+
+@dataclass(eq=False)
+class Array:
+    """`length` elements of `base` in a device's memory; `buffer` is the device's own affair. `uses`: how many
+    places of the host level hold it."""
+    base: str
+    length: int
+    buffer: Any
+    uses: int = 0
+
+
+Held = Scalar | Array
+
+
+class OutOfMemory(Exception):
+    """An allocation would go beyond the limit; nothing was allocated."""
+
+    def __init__(self, wanted: int, used: int, limit: int) -> None:
+        super().__init__(wanted, used, limit)
+        self.wanted, self.used, self.limit = wanted, used, limit
+
+
+class Device(Protocol):
+    """`interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too."""
+    interrupted: bool
+
+    def begin(self, memory: int | None) -> None:
+        """Start a run: no failure, not interrupted, at most `memory` bytes (None: the device's own default)."""
+
+    def launch(self, kernel: str, arguments: Sequence[Held]) -> Sequence[Held]:
+        """Run a kernel of the program that the device was made for; its results in order."""
+
+    def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
+        """An array of these values. They may stay where they are: nobody changes them during the run."""
+
+    def download(self, array: Array) -> np.ndarray[Any, Any]:
+        """The array's values, as NumPy has them, valid for ever: their memory is not used again."""
+
+    def read(self, array: Array, index: int) -> Scalar:
+        """One element."""
+
+    def free(self, array: Array) -> None:
+        """The array's memory may be used again."""
+
+    def failure(self) -> int:
+        """The least key recorded by the launches so far, or NO_FAILURE."""
+
+    def interrupt(self) -> None:
+        """Make what is running end soon, with results that nobody uses."""
+
+    def used(self) -> int:
+        """Bytes of memory in use."""
