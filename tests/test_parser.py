@@ -59,7 +59,7 @@ SAME = [
     ("p or q xor r", "(p or q) xor r"), ("p or q and r", "p or (q and r)"), ("a < b and c", "(a < b) and c"),
     ("1, 2 + 3, 4", "(1, ((2 + 3), 4))"), ("(1, (2, 3))", "(1, 2, 3)"), ("(a, b), c", "((a, b), c)"),
     ("(if c then 1 else 2, 5)", "(if c then 1 else (2, 5))"), ("[let a = 1 in a, 2]", "[(let a = 1 in (a, 2))]"),
-    ("[(let a = 1 in a), 2]", "[(let a = 1 in a), 2]"), ("g(x => x, 2)", "g(x => (x, 2))"),
+    ("[(let a = 1 in a), 2]", "[(let a = 1 in a), 2]"), ("g(x => x, 2)", "g((x => x), 2)"),
     ("1 + if c then 1 else 2 + 3", "1 + (if c then 1 else (2 + 3))"), ("x => y => z", "x => (y => z)"),
     ("-if c then 1 else 2 + 3", "-(if c then 1 else (2 + 3))"), ("a, x => b", "a, (x => b)"),
     ("if p then if q then 1 else 2 else 3", "if p then (if q then 1 else 2) else 3"),

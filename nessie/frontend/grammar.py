@@ -7,8 +7,9 @@
 
 A `[` behind an app indexes it, so `[a, b]` is no atom.
 
-Operators are told apart by the table of precedences, and so is how far `if`, `let` and `=>` reach: their last part is
-an exp whose rule has the lowest precedence, so every operator that may follow, the comma included, is shifted into it.
+Operators are told apart by the table of precedences, and so is how far `if` and `let` reach: their last part is an
+exp whose rule has the lowest precedence, so every operator that may follow, the comma included, is shifted into it.
+The body of `=>` ends at a comma.
 
 A pattern is parsed as an expression and converted by frontend.patterns: which of the two it is, only a later token
 tells. PLY makes the tables from this module (frontend.build_tables); frontend.parser runs them.
@@ -164,7 +165,7 @@ def p_binding(p: Any) -> None:
 
 
 def p_lambda(p: Any) -> None:
-    "item : item FATARROW exp"
+    "item : item FATARROW item"
     p[0] = syntax.Lambda(pattern(p[1]), p[3], p.span())
 
 

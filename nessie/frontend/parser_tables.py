@@ -5,7 +5,7 @@
                 or just -rule, to be applied whatever comes next
     GOTOS       for each state: what a rule made there -> the state after it
 """
-SIGNATURE = "1a9c056050e35760"
+SIGNATURE = "ff001c2f4b15de95"
 
 RULES: tuple[tuple[str, int, str], ...] = (
     ("S'", 1, ''),
@@ -224,7 +224,10 @@ ACTIONS: tuple[dict[str, int] | int, ...] = (
     {'DCOLON': 118, 'DOLLAR': -12, 'SEMI': -12},
     -52,
     -19,
-    -27,
+    {'ADD': 47, 'AMPEQUALS': -27, 'AND': 45, 'BAR': -27, 'BAREQUALS': -27, 'COLON': -27, 'COMMA': -27, 'COMPARE':
+     46, 'DEFINE': 43, 'DOLLAR': -27, 'ELSE': -27, 'EQUALS': -27, 'FATARROW': 42, 'GATHER': 53, 'IN': -27, 'MINUS':
+     48, 'MUL': 50, 'OR': 44, 'POWER': 51, 'RBRACE': -27, 'RBRACKET': -27, 'RPAREN': -27, 'SCATTER': 52, 'SEMI':
+     -27, 'STAR': 49, 'THEN': -27},
     {'ADD': 47, 'AMPEQUALS': -28, 'AND': 45, 'BAR': -28, 'BAREQUALS': -28, 'COLON': -28, 'COMMA': -28, 'COMPARE':
      46, 'DEFINE': 43, 'DOLLAR': -28, 'ELSE': -28, 'EQUALS': -28, 'FATARROW': 42, 'GATHER': 53, 'IN': -28, 'MINUS':
      48, 'MUL': 50, 'OR': 44, 'POWER': 51, 'RBRACE': -28, 'RBRACKET': -28, 'RPAREN': -28, 'SCATTER': 52, 'SEMI':
@@ -414,7 +417,7 @@ GOTOS: tuple[dict[str, int], ...] = (
     {'typeatom': 31, 'typeexp': 80},
     {},
     {'app': 16, 'atom': 7, 'bracketed': 17, 'exp': 82, 'item': 11},
-    {'app': 16, 'atom': 7, 'bracketed': 17, 'exp': 83, 'item': 11},
+    {'app': 16, 'atom': 7, 'bracketed': 17, 'item': 83},
     {'app': 16, 'atom': 7, 'bracketed': 17, 'item': 84},
     {'app': 16, 'atom': 7, 'bracketed': 17, 'item': 85},
     {'app': 16, 'atom': 7, 'bracketed': 17, 'item': 86},
