@@ -96,7 +96,8 @@ def unpack(type_: Type, domain: Domain, names: Iterator[str], signature: Signatu
                 return reference(view(domain, start, length, payloads(sources, paths)), domain)
             size = next(names)
             space = free_domain(size)
-            return view(domain, start, length, (Leaf(space, unpack(item, space, names, of_element(signature), sources)),))
+            payload = unpack(item, space, names, of_element(signature), sources)
+            return view(domain, start, length, (Leaf(space, payload),))
     raise TypeError(type_)
 
 

@@ -1,7 +1,7 @@
 """Conditionals whose branches are parallel.
 
-On the host: one branch runs; both give the same names. Under a domain: PARTITION of the indices, each branch over its own
-elements (nothing is packed: outer variables are seen through the indices), and the merge is a pull,
+On the host: one branch runs; both give the same names. Under a domain: PARTITION of the indices, each branch over its
+own elements (nothing is packed: outer variables are seen through the indices), and the merge is a pull,
 
     c[i] ? then at pos[i] : else at pos[i]
 

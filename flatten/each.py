@@ -1,11 +1,11 @@
 """Apply-to-each: { body : x1 in s1; ...; xm in sm | filter }.
 
-The elements' space E is that of the first source that is dense here, else a fresh one with its lengths. The other sources
-are checked to have equal lengths, sequence by sequence. Without a filter the body is translated over E.
+The elements' space E is that of the first source that is dense here, else a fresh one with its lengths. The other
+sources are checked to have equal lengths, sequence by sequence. Without a filter the body is translated over E.
 
-With a filter, FILTER over E gives the survivors' space: again segments of the same parent, by new offsets. The body is
-translated there, and sees the sources' variables packed; so it runs for survivors only. A pure body is FILTER's own value
-thunk: there is nothing to pack.
+With a filter, FILTER over E gives the survivors' space: again segments of the same parent, by new offsets. The body
+is translated there, and sees the sources' variables packed; so it runs for survivors only. A pure body is FILTER's
+own value thunk: there is nothing to pack.
 """
 from __future__ import annotations
 

@@ -2,10 +2,11 @@
 
   in    mono programs, in which only functions of recursive components are called (others may be)
   out   flat lambda_cu: one SOAC per kernel, one run per SOAC
-  how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values); arrays come to
-        be at a let, a result of an apply-to-each, a SOAC's result, a call, and where an expression that can fail must run
-  why   a failing expression is evaluated for exactly the elements of its domain, before anything could narrow it or drop it;
-        nothing is evaluated for elements that do not run. Blelloch's flattening; lambda-cu paper, section 2.3.
+  how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values); arrays come
+        to be at a let, a result of an apply-to-each, a SOAC's result, a call, and where an expression that can fail
+        must run
+  why   a failing expression is evaluated for exactly the elements of its domain, before anything could narrow it or
+        drop it; nothing is evaluated for elements that do not run. Blelloch's flattening; lambda-cu paper, 2.3.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from nessie.flatten.boundary import Packer, layout_of
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, Domain, atom_of, irregular
 from nessie.flatten.emitter import Emitter
-from nessie.flatten.functions import called, thread_level_candidates
+from nessie.flatten.functions import call, called, thread_level_candidates
 from nessie.flatten.materialise import elements, space_of
 from nessie.flatten.provenance import signatures
 from nessie.flatten.thread import Purity, thread
@@ -29,8 +30,6 @@ from nessie.flatten.values import (
     Value,
     components,
     dense,
-    exp_of,
-    pull,
     stored,
 )
 from nessie.frontend import mono
@@ -43,7 +42,7 @@ def flatten(program: mono.Program) -> ir.Program:
     emitter.names.reserve(functions)
     purity = Purity(thread_level(program))
     t = Translator(program, emitter, purity, functions, dict(signatures(program.functions)))
-    scalar_functions = tuple(scalar_function(emitter, purity, functions[name], functions) for name in sorted(purity.thread_level))
+    scalar_functions = tuple(scalar_function(emitter, functions[name]) for name in sorted(purity.thread_level))
     main, entry = entry_function(t, functions[program.entry])
     made = tuple(emitter.functions.values())
     return ir.Program(tuple(emitter.sites.values()), scalar_functions, tuple(emitter.kernels), (main, *made), entry)
@@ -76,8 +75,7 @@ def mutual(name: str, functions: dict[str, mono.Function]) -> bool:
     return name in seen
 
 
-def scalar_function(emitter: Emitter, purity: Purity, function: mono.Function,
-                    functions: dict[str, mono.Function]) -> ir.ScalarFunction:
+def scalar_function(emitter: Emitter, function: mono.Function) -> ir.ScalarFunction:
     params: list[ir.Param] = []
 
     def parameter(name: str, type_: Type) -> Term:
@@ -110,7 +108,6 @@ def entry_function(t: Translator, function: mono.Function) -> tuple[ir.Function,
 
     def body() -> tuple[list[ir.Atom], ir.Layout]:
         if function.name in set().union(*(called(f.body) for f in t.program.functions)):
-            from nessie.flatten.functions import call
             arguments = tuple(mono.Var(p.name, p.type) for p in function.parameters)
             value = call(t, mono.Call(function.name, arguments, function.result, function.origin), env, HOST, "it")
         else:
@@ -145,7 +142,7 @@ def dense_parameter(emitter: Emitter, type_: Type, domain: Domain, hint: str, pa
 
 
 def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> tuple[list[ir.Atom], ir.Layout]:
-    """The names of the result and how they lie. Sequences come out dense; one that is a view of plain arrays stays one."""
+    """The names of the result and how they lie: sequences come out dense, views are copied."""
     packer = Packer(emitter, hint="result")
     match value, type_:
         case Both(a, b), Pair(first, second):
@@ -198,6 +195,3 @@ def result_params(emitter: Emitter, layout: ir.Layout, domain: Domain, atoms: li
 
     go(layout, None)
     return results
-
-
-__all__ = ["exp_of", "flatten", "pull"]

@@ -1,8 +1,9 @@
 """Functions: which run per element, and the host and lifted versions of the others, made on demand.
 
-A lifted version takes the number of activations and its parameters over them, translates the body under that domain, and does
-nothing when there are none: that guard ends every recursion. Deeper nesting needs no further version, since every depth is
-a domain. A version is known by its name before its body is translated, so functions may call themselves and each other.
+A lifted version takes the number of activations and its parameters over them, translates the body under that domain,
+and does nothing when there are none: that guard ends every recursion. Deeper nesting needs no further version, since
+every depth is a domain. A version is known by its name before its body is translated, so functions may call themselves
+and each other.
 """
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     if exp.function in t.purity.thread_level:
         names = tuple(f"#{k}" for k in range(len(arguments)))
         variables = tuple(mono.Var(name, p.type) for name, p in zip(names, function.parameters))
-        return pure(t, mono.Call(exp.function, variables, exp.type, exp.origin), dict(zip(names, arguments)), domain, hint)
+        applied = mono.Call(exp.function, variables, exp.type, exp.origin)
+        return pure(t, applied, dict(zip(names, arguments)), domain, hint)
     emitter = t.emitter
     emitter.origin = exp.origin
     lifted = domain is not HOST

@@ -102,10 +102,7 @@ def instantiate(signature: Signature, arguments: list[Signature]) -> Signature:
 def sources_at(arguments: list[Signature], path: Path) -> frozenset[Path]:
     signature = arguments[int(str(path[0]))]
     for step in path[1:]:
-        if step == "e":
-            signature = of_element(signature)
-        else:
-            signature = of_second(signature) if step == 1 else of_first(signature)
+        signature = {0: of_first, 1: of_second, "e": of_element}[step](signature)  # type: ignore[index]
     return signature.paths if isinstance(signature, Sources) else frozenset()
 
 
@@ -113,11 +110,14 @@ def signatures(functions: tuple[mono.Function, ...]) -> dict[str, Signature]:
     """The signature of each function's result: the least fixpoint."""
     known: dict[str, Signature] = {f.name: nowhere(f.result) for f in functions}
     while True:
-        following = {f.name: provenance(f.body, {p.name: parameter(p.type, (k,)) for k, p in enumerate(f.parameters)}, known)
-                     for f in functions}
+        following = {f.name: provenance(f.body, of_parameters(f), known) for f in functions}
         if following == known:
             return known
         known = following
+
+
+def of_parameters(function: mono.Function) -> dict[str, Signature]:
+    return {p.name: parameter(p.type, (k,)) for k, p in enumerate(function.parameters)}
 
 
 def provenance(exp: mono.Exp, env: Mapping[str, Signature], known: Mapping[str, Signature]) -> Signature:

@@ -64,6 +64,3 @@ def identity(operator: str, base: str) -> ir.Const:
 
 def monoid(operator: str) -> ir.Thunk:
     return ir.Thunk(("x", "y"), op(operator, ir.Var("x"), ir.Var("y")))
-
-
-__all__ = ["apply_operator", "identity", "monoid", "within"]

@@ -208,8 +208,8 @@ def get(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint
 
 
 def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """d <- ps: the greatest position among the pairs that name a place wins it, then every place is pulled: one rule for
-    every type, and the last write wins whatever the order of execution."""
+    """d <- ps: the greatest position among the pairs that name a place wins it, then every place is pulled: one rule
+    for every type, and the last write wins whatever the order of execution."""
     emitter = t.emitter
     target, pairs = map(sequence, values)
     target_space, pair_space = space_of(emitter, target, domain), space_of(emitter, pairs, domain)
@@ -222,8 +222,9 @@ def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
     nowhere = ir.Let((emitter.fresh("bad"),), ir.Fail(site, "int"), ir.Const(-1, "int"))
     place = ir.If(inside(ix, target_space.length(up.i)), plus(target_space.start(up.i), ix), nowhere)
     winner = emitter.declare("winner", ir.Array("int", target_space.size))
-    emitter.run(ir.Permute(scope.thunk(pair_space.params, at.i), scope.thunk(pair_space.params, context.result([place])),
-                           emitter.walked(pair_space), target_space.size, (ir.Const(-1, "int"),), "max"), [winner])
+    number, target_of = (scope.thunk(pair_space.params, body) for body in (at.i, context.result([place])))
+    emitter.run(ir.Permute(number, target_of, emitter.walked(pair_space), target_space.size, (ir.Const(-1, "int"),),
+                           "max"), [winner])
 
     def term_at(at: At, context: Context) -> Term:
         source = context.let(ir.Read(winner.name, at.i), "w")
@@ -249,7 +250,8 @@ def flatten(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, 
     space = space_of(t.emitter, outer, domain)
     row = sequence(solid(t.emitter, elements(t.emitter, outer, space, domain), space, hint))
     items = space_of(t.emitter, row, space)
-    return joined_rows(t.emitter, space, items, domain, solid(t.emitter, elements(t.emitter, row, items, space), items, hint))
+    copy = solid(t.emitter, elements(t.emitter, row, items, space), items, hint)
+    return joined_rows(t.emitter, space, items, domain, copy)
 
 
 def joined_rows(emitter: Emitter, rows: Domain, items: Domain, domain: Domain, value: Value) -> Value:
@@ -298,9 +300,9 @@ def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain
     def row_at(at: At, context: Context) -> Term:
         up = context.climb(space, domain, at)
         bounds = seq_of(pull(source, domain, up, context))
-        length = exp_of(pull(sizes, space, at, context))
+        start, length = (exp_of(pull(v, space, at, context)) for v in (starts, sizes))
         return context.branch(exp_of(pull(right, domain, up, context)),
-                              lambda c: SeqTerm(plus(bounds.start, exp_of(pull(starts, space, at, c))), length, bounds.leaves),
+                              lambda c: SeqTerm(plus(bounds.start, start), length, bounds.leaves),
                               lambda c: SeqTerm(ZERO, ZERO, bounds.leaves))
 
     rows = delayed(space, row_at, row_at(space.here(), Context(emitter)))
@@ -334,8 +336,8 @@ def checked_scalar(t: Translator, domain: Domain, value: Scalar, holds: Callable
 
 
 RULES: dict[str, Rule] = {
-    "dist": dist, "iseq": iseq, "append": append, "get": get, "write": write, "flatten": flatten, "partition": partition,
-    "order": order, "order_down": order,
+    "dist": dist, "iseq": iseq, "append": append, "get": get, "write": write, "flatten": flatten,
+    "partition": partition, "order": order, "order_down": order,
     **{f"reduce_{operator}": reduce for operator in ("+", "*", "max", "min", "and", "or", "xor")},
     **{f"scan_{operator}": scan for operator in ("+", "*", "max", "min", "and", "or", "xor")},
 }

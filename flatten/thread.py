@@ -81,8 +81,8 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
         return thread(part, env, domain, at, context)
 
     match exp:
-        case mono.Const(value, Base(base)):
-            return ScalarTerm(ir.Const(value, base), base)
+        case mono.Const(constant, Base(base)):
+            return ScalarTerm(ir.Const(constant, base), base)
         case mono.Var(name):
             found = env[name]
             return pull(found, domain, at, context) if isinstance(found, Scalar | Both | Sequence) else found
@@ -150,7 +150,8 @@ def length(terms: list[Term], context: Context, origin: Origin) -> Term:
 def elt(terms: list[Term], context: Context, origin: Origin) -> Term:
     """v[i]: the element, where 0 <= i < #v."""
     sequence, index = seq_of(terms[0]), context.let(exp_of(terms[1]), "ix")
-    return context.guard(inside(index, sequence.length), lambda inner: element(sequence.leaves, plus(sequence.start, index), inner),
+    position = plus(sequence.start, index)
+    return context.guard(inside(index, sequence.length), lambda inner: element(sequence.leaves, position, inner),
                          OUT_OF_BOUNDS, origin)
 
 
@@ -174,6 +175,3 @@ def scalar_of(term: Term) -> ScalarTerm:
 def pair_of(term: Term) -> PairTerm:
     assert isinstance(term, PairTerm)
     return term
-
-
-__all__ = ["Environment", "Purity", "bound", "nothing", "pair_of", "scalar_of", "thread"]

@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nessie.base.source import Unsupported, user_span
+from nessie.base.types import Base
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, Domain
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.materialise import from_host_term, solid
 from nessie.flatten.thread import Purity, thread
-from nessie.flatten.values import Both, Scalar, ScalarTerm, Sequence, Value, constant, delayed, pull, stored
+from nessie.flatten.values import Both, Scalar, Sequence, Value, constant, delayed, stored
 from nessie.frontend import mono
-from nessie.lambda_cu import ir, ops
+from nessie.lambda_cu import ops
 
 Values = Mapping[str, Value]
 
@@ -89,8 +90,8 @@ def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
     match exp:
         case mono.Var(name):
             return env[name]
-        case mono.Const(value, base):
-            return constant(value, base.name)  # type: ignore[union-attr]
+        case mono.Const(number, Base(base)):
+            return constant(number, base)
     if domain is HOST:
         return from_host_term(t.emitter, thread(exp, env, HOST, HOST.here(), t.emitter.host()), hint)
     context = Context(t.emitter)
@@ -137,7 +138,3 @@ def scalar(value: Value) -> Scalar:
 
 def result_scalars(home: Domain, names: list[str], bases: list[str]) -> list[Scalar]:
     return [stored(home, name, base) for name, base in zip(names, bases)]
-
-
-__all__ = ["ScalarTerm", "Translator", "Values", "both", "ir", "let_value", "pull", "pure", "result_scalars", "scalar",
-           "sequence", "translate", "unsupported"]

@@ -177,8 +177,8 @@ def delayed(domain: Domain, term_at: Callable[[At, Context], Term], shape: Term)
             case PairTerm(first, second):
                 return Both(build(first, (*path, 0)), build(second, (*path, 1)))
             case SeqTerm():
-                return Sequence(domain, lambda at, c: seq_of(find(at, c)).start, lambda at, c: seq_of(find(at, c)).length,
-                                term.leaves)
+                return Sequence(domain, lambda at, c: seq_of(find(at, c)).start,
+                                lambda at, c: seq_of(find(at, c)).length, term.leaves)
     return build(shape, ())
 
 
@@ -286,8 +286,3 @@ def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: 
 
 def shifted(start: ir.Exp, before: ir.Exp, after: ir.Exp) -> ir.Exp:
     return start if before == after else plus(minus(start, before), after)
-
-
-__all__ = ["Both", "Leaf", "PairTerm", "Pull", "Scalar", "ScalarTerm", "SeqTerm", "Sequence", "Term", "Value",
-           "components", "constant", "delayed", "dense", "element", "empty", "exp_of", "join_leaves", "leaf_key", "moved",
-           "name_pull", "pull", "rebuilt", "rehome", "seq_of", "stored", "value_key", "zero"]
