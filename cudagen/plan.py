@@ -54,9 +54,11 @@ Result = ScalarResult | ArrayResult
 
 @dataclass(frozen=True)
 class Plan:
-    """`results` in the order of the kernel's returns; `cells` is the number of cells."""
+    """`results` in the order of the kernel's returns; `cells` is the number of cells; `elements` says how many
+    elements (and ends of segments) the walk has."""
     kernel: ir.Kernel
     functions: tuple[loops.Function, ...]
     phases: tuple[Phase, ...]
     results: tuple[Result, ...]
     cells: int
+    elements: loops.Exp = loops.Const(1, "int")

@@ -88,7 +88,8 @@ def plan_walk(walk: Walk, tables: Tables, width: int) -> Plan:
         sweep(kernel, chunks)
     finish(kernel, chunks)
     results = tuple(result_of(kernel, name) for name in walk.kernel.returns)
-    return Plan(walk.kernel, tuple(kernel.functions), tuple(kernel.phases), results, len(kernel.slots))
+    elements = integer(1) if walk.root is None else items_exp(kernel, walk.root)
+    return Plan(walk.kernel, tuple(kernel.functions), tuple(kernel.phases), results, len(kernel.slots), elements)
 
 
 def result_of(kernel: Kernel, name: str) -> Result:
@@ -148,7 +149,7 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     def chunk_body(chunk: loops.Exp) -> None:
         for state in kernel.carries:
             run.declare(state)
-        part = walk_chunk(kernel, run, chunks, chunk)
+        part = summary_walk(kernel, run, chunks, chunk)
         for state in kernel.carries:
             keep(code, state, "carry", chunk, run.now(state))
         if part is not None and restarting(kernel):
@@ -161,6 +162,17 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     if restarting(kernel):
         buffers.append(Buffer("ends", "int", count))
     kernel.phase("summary", code, count, tuple(buffers))
+
+
+def summary_walk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> Span | None:
+    """Where every carry starts afresh in each segment, only the chunk's last segment plays a part."""
+    if not all(state.restarts for state in kernel.carries):
+        return walk_chunk(kernel, run, chunks, chunk)
+    part = span(run.code, chunks, chunk)
+    last = Span(part.s1, part.i0, part.s1, part.i1)
+    segmented_chunk(run.code, chunks, last, lambda s: run.segment(s, prologue=True),
+                    lambda s, start, i: run.root(i, s, start), lambda s: None)
+    return part
 
 
 def restarting(kernel: Kernel) -> bool:

@@ -1,0 +1,84 @@
+"""Object code kept on disk from run to run, under the user's cache folder.
+
+A file is named by what it was made from, and holds a checksum before the code; a file that does not fit its checksum
+is made again. Files are written beside their place and moved there, so another process sees all of a file or nothing.
+Code is only loaded from a folder that nobody but the user can write to.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+MAGIC = b"nessie object 1\n"
+
+
+def cached(source: str, made_for: str, build: Callable[[str], bytes]) -> bytes:
+    """build(source), or what an earlier run built for the same machine."""
+    folder = cache_folder(os.environ.get("XDG_CACHE_HOME", ""))
+    if folder is None:
+        return build(source)
+    key = hashlib.sha256(f"{made_for}\n{source}".encode()).hexdigest()
+    path = folder / f"{key}.o"
+    code = read(path)
+    if code is None:
+        code = build(source)
+        write(path, code)
+    return code
+
+
+@lru_cache(maxsize=8)
+def cache_folder(base: str) -> Path | None:
+    """The folder, made if need be; None, with a warning, where there can be none or others could write to it."""
+    try:
+        folder = (Path(base) if base else Path.home() / ".cache") / "nessie"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        problem = unsafe(folder)
+    except (OSError, RuntimeError) as error:
+        problem = str(error)
+    if problem:
+        print(f"warning: compiled code is not kept: {problem}", file=sys.stderr)
+        return None
+    return folder
+
+
+def unsafe(folder: Path) -> str:
+    """Why code from this folder should not be trusted; empty if it may."""
+    if not hasattr(os, "getuid"):
+        return ""
+    status = folder.stat()
+    if status.st_uid != os.getuid():
+        return f"{folder} belongs to another user"
+    if status.st_mode & 0o022:
+        return f"others may write to {folder}"
+    return ""
+
+
+def read(path: Path) -> bytes | None:
+    """The code in the file; None if there is none, or it is damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    start = len(MAGIC) + hashlib.sha256().digest_size
+    checksum, code = content[len(MAGIC):start], content[start:]
+    return code if content.startswith(MAGIC) and hashlib.sha256(code).digest() == checksum else None
+
+
+def write(path: Path, code: bytes) -> None:
+    """Keeps the code, if the disk lets us: a full or read-only disk only makes the next run slower."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(MAGIC + hashlib.sha256(code).digest() + code)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError:
+        pass

@@ -1,0 +1,273 @@
+"""The CPU target: a program's plans as one module of LLVM, built once, its kernels launched on threads.
+
+    Cpu(program)            a device (cudagen.device) whose kernels are the program's
+    launch                  packs arguments into words, takes memory for each phase, runs its chunks, unpacks results
+
+What can be known of a kernel before its arguments is worked out when the device is made (`Launcher`): a launch on few
+elements is a few microseconds of Python.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from nessie.base.values import DTYPES
+from nessie.cudagen import building, llvm, loops
+from nessie.cudagen.cache import cached
+from nessie.cudagen.code import NO_FAILURE
+from nessie.cudagen.device import Array, Scalar
+from nessie.cudagen.generate import CHUNK, generate
+from nessie.cudagen.memory import Block, Memory, address_of, view
+from nessie.cudagen.plan import ArrayResult, Phase, Plan
+from nessie.cudagen.pool import Pool
+from nessie.cudagen.scalar_functions import device_functions, tables_of
+from nessie.cudagen.sorting import SORTS
+from nessie.lambda_cu import ir
+
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+FEW = 3                         # chunks that are not worth a second thread
+
+Size = Callable[[list[int], Any], int]      # of a launch's words and its cells
+
+
+@dataclass
+class KernelStats:
+    launches: int = 0
+    elements: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Stats:
+    """What the device has done since it was made. Kernels' seconds are measured only while `timing`."""
+    launches: int = 0
+    elements: int = 0
+    kernels: dict[str, KernelStats] = field(default_factory=dict)
+    timing: bool = False
+
+
+class Cpu:
+    """A device that runs the program's kernels. `limit`: bytes of memory; `width`: items a chunk."""
+
+    def __init__(self, program: ir.Program, threads: int | None = None, limit: int | None = None,
+                 width: int = CHUNK) -> None:
+        tables = tables_of(program)
+        plans = [generate(kernel, program, "cpu", width, tables) for kernel in program.kernels]
+        shared = device_functions(program, tables)
+        addresses = build(loops.Module(shared + tuple(f for plan in plans for f in plan.functions)))
+        looping = {f.name for f in shared if any(p.name == "errors" for p in f.parameters)}
+        self.memory = Memory(limit)
+        self.pool = Pool(threads or os.cpu_count() or 1)
+        self.stats = Stats()
+        self.errors = (ctypes.c_int64 * 2)(NO_FAILURE, 0)
+        self.launchers = {plan.kernel.name: Launcher(plan, addresses, looping) for plan in plans}
+
+    def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
+        launcher = self.launchers[kernel]
+        started = perf_counter() if self.stats.timing else 0.0
+        results, elements = launcher.launch(self, arguments)
+        record = self.stats.kernels.setdefault(kernel, KernelStats())
+        record.launches += 1
+        record.elements += elements
+        self.stats.launches += 1
+        self.stats.elements += elements
+        if self.stats.timing:
+            record.seconds += perf_counter() - started
+        return results
+
+    def begin(self, memory: int | None) -> None:
+        self.memory.limit = memory
+        self.errors[0], self.errors[1] = NO_FAILURE, 0
+
+    def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
+        """The values where they lie, if they are contiguous: nothing writes to a kernel's inputs."""
+        values = np.ascontiguousarray(values, DTYPES[base])
+        storage = values.view(np.uint8) if values.size else np.zeros(8, np.uint8)
+        return Array(base, len(values), Block(address_of(storage), storage, 0))
+
+    def download(self, array: Array) -> np.ndarray[Any, Any]:
+        self.memory.release(array)
+        return view(array)
+
+    def read(self, array: Array, index: int) -> Scalar:
+        value: Scalar = view(array)[index].item()
+        return chr(int(value)) if array.base == "char" else value
+
+    def free(self, array: Array) -> None:
+        self.memory.give(array)
+
+    def failure(self) -> int:
+        return int(self.errors[0])
+
+    @property
+    def interrupted(self) -> bool:
+        return bool(self.errors[1])
+
+    def interrupt(self) -> None:
+        self.errors[1] = 1
+
+    def used(self) -> int:
+        return self.memory.used
+
+
+def build(module: loops.Module) -> dict[str, Any]:
+    """The module's host functions, callable."""
+    names = [f"{f.name}.call" for f in module.functions if f.kind == "host"]
+    if not names:
+        return {}
+    code = cached(llvm.show(module), building.fingerprint(), building.build)
+    return {name.removesuffix(".call"): ENTRY(address) for name, address in building.load(code, names).items()}
+
+
+# Launching --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A buffer that a phase takes."""
+    name: str
+    slot: int
+    base: str
+    size: Size
+    fill: int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A phase, ready to go: `slots` say which words are its arguments."""
+    buffers: tuple[Taken, ...]
+    function: Any
+    slots: tuple[int, ...]
+    words: Any                  # the ctypes array type
+    chunks: Size | None
+    sort: tuple[Callable[..., None], tuple[str, ...]] | None
+    few: int
+
+
+class Launcher:
+    """A plan with names resolved to places in a list of words, and sizes to functions of that list."""
+
+    def __init__(self, plan: Plan, functions: dict[str, Any], looping: set[str]) -> None:
+        self.plan = plan
+        self.slots: dict[str, int] = {}
+        self.packers = [None if isinstance(p.type, ir.Array) else PACKERS[p.type] for p in plan.kernel.params]
+        for name in (*(p.name for p in plan.kernel.params), "cells", "errors"):
+            self.slot(name)
+        self.cells = ctypes.c_int64 * max(1, plan.cells)
+        unbounded = any(calls(f, looping) for f in plan.functions)
+        self.steps = [self.step(phase, functions, 1 if unbounded else FEW) for phase in plan.phases]
+        self.elements = size_function(plan.elements, self.slots)
+        self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
+
+    def slot(self, name: str) -> int:
+        return self.slots.setdefault(name, len(self.slots))
+
+    def step(self, phase: Phase, functions: dict[str, Any], few: int) -> Step:
+        buffers = tuple(Taken(b.name, self.slot(b.name), b.base, size_function(b.size, self.slots),
+                              ord(b.fill) if isinstance(b.fill, str) else b.fill) for b in phase.buffers)
+        slots = tuple(self.slot(name) for name in phase.arguments)
+        sort = (SORTS[phase.function], phase.arguments) if phase.library else None
+        chunks = None if phase.chunks is None else size_function(phase.chunks, self.slots)
+        return Step(buffers, functions.get(phase.function), slots, ctypes.c_int64 * len(slots), chunks, sort, few)
+
+    def launch(self, device: Cpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+        """The results, and how many elements were walked."""
+        words = [0] * len(self.slots)
+        arrays: dict[str, Array] = {}
+        for at, (argument, pack) in enumerate(zip(arguments, self.packers, strict=True)):
+            words[at] = argument.buffer.address if pack is None else pack(argument)
+        cells = self.cells()
+        at = len(self.packers)
+        words[at], words[at + 1] = ctypes.addressof(cells), ctypes.addressof(device.errors)
+        finished = False
+        try:
+            for step in self.steps:
+                self.run(step, device, words, cells, arrays, arguments)
+            finished = True
+        finally:
+            for name, array in arrays.items():
+                if not finished or name not in self.returned:
+                    device.memory.give(array)
+        return [self.result(r, cells, arrays) for r in self.plan.results], self.elements(words, cells)
+
+    def run(self, step: Step, device: Cpu, words: list[int], cells: Any, arrays: dict[str, Array],
+            arguments: Sequence[Any]) -> None:
+        for buffer in step.buffers:
+            array = device.memory.take(buffer.base, buffer.size(words, cells))
+            arrays[buffer.name] = array
+            words[buffer.slot] = array.buffer.address
+            if buffer.fill is not None:
+                view(array).fill(buffer.fill)
+        if step.sort is not None:
+            sort, names = step.sort
+            given = {p.name: a for p, a in zip(self.plan.kernel.params, arguments, strict=True)}
+            sort(*(view(arrays.get(name) or given[name]) for name in names))
+            return
+        packed = step.words(*[words[slot] for slot in step.slots])
+        chunks = 1 if step.chunks is None else step.chunks(words, cells)
+        if chunks <= step.few and (step.few > 1 or step.chunks is None) or device.pool.threads == 1 and step.few > 1:
+            step.function(0, chunks, packed)
+        else:
+            device.pool.run(step.function, chunks, packed, device.errors)
+
+    def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
+        if isinstance(result, ArrayResult):
+            return arrays[result.buffer]
+        return UNPACKERS[result.base](cells[result.slot])
+
+
+def calls(function: loops.Function, names: set[str]) -> bool:
+    """Does the function call one of these, at any depth of its statements?"""
+    waiting: list[Any] = list(function.body)
+    while waiting:
+        statement = waiting.pop()
+        match statement:
+            case loops.Call(_, name) if name in names:
+                return True
+            case loops.For(body=body) | loops.While(body=body):
+                waiting += body
+            case loops.If(_, then, orelse):
+                waiting += (*then, *orelse)
+    return False
+
+
+def size_function(exp: loops.Exp, slots: dict[str, int]) -> Size:
+    """The size as a Python function of a launch's words and cells."""
+    function: Size = eval(f"lambda words, cells: {size_text(exp, slots)}")      # our own text: numbers and operators
+    return function
+
+
+def size_text(exp: loops.Exp, slots: dict[str, int]) -> str:
+    match exp:
+        case loops.Const(value):
+            return str(int(value))
+        case loops.Name(name):
+            return f"words[{slots[name]}]"
+        case loops.Load("cells", index):
+            return f"cells[{size_text(index, slots)}]"
+        case loops.Op(name, (a, b)) if name in ("+", "-", "*", "/"):
+            return f"({size_text(a, slots)} {'//' if name == '/' else name} {size_text(b, slots)})"
+        case loops.Op(name, (a, b)) if name in ("min", "max"):
+            return f"{name}({size_text(a, slots)}, {size_text(b, slots)})"
+    raise TypeError(exp)
+
+
+def float_bits(value: float) -> int:
+    bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
+    return bits
+
+
+PACKERS: dict[str, Callable[[Any], int]] = {"int": int, "float": float_bits, "bool": int, "char": ord}
+UNPACKERS: dict[str, Callable[[int], Any]] = {
+    "int": int,
+    "float": lambda bits: struct.unpack("<d", struct.pack("<q", bits))[0],
+    "bool": lambda bits: bool(bits & 0xFF),
+    "char": lambda bits: chr(bits & 0xFFFFFFFF),
+}

@@ -1,0 +1,105 @@
+"""The CPU target's buffers. Fresh pages cost as much as the work done on them, so freed buffers are kept for reuse.
+
+Buffers come in size classes, four for each power of two. All bytes held, in use or kept, count against the limit
+*before* they are taken: what is kept is given back first, and only then is it an error.
+"""
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nessie.base.values import DTYPES
+from nessie.cudagen.device import Array, OutOfMemory
+
+SMALLEST = 256
+
+
+@dataclass(eq=False)
+class Block:
+    """Memory at an address, which `storage` owns. `size`: its class, 0 where it is not the pool's (any more)."""
+    address: int
+    storage: np.ndarray[Any, Any]
+    size: int
+
+
+class Memory:
+    """The pool. Safe to use from several threads."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
+        self.used = 0                   # bytes in arrays
+        self.kept = 0                   # bytes that wait for reuse
+        self._blocks: dict[int, list[Block]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, base: str, length: int) -> Array:
+        """An array of that many elements; what is in it is anything."""
+        size = size_class(length * DTYPES[base].itemsize)
+        with self._lock:
+            waiting = self._blocks.get(size)
+            if waiting:
+                self.kept -= size
+                block = waiting.pop()
+            else:
+                self._reserve(size)
+                block = self._fresh(size)
+            self.used += size
+        return Array(base, length, block)
+
+    def give(self, array: Array) -> None:
+        """Takes the array's memory back. Twice is harmless."""
+        block: Block = array.buffer
+        with self._lock:
+            if block.size:
+                self._blocks.setdefault(block.size, []).append(Block(block.address, block.storage, block.size))
+                self.kept += block.size
+                self.used -= block.size
+                block.size = 0
+
+    def release(self, array: Array) -> None:
+        """The array's memory is somebody else's from now on."""
+        block: Block = array.buffer
+        with self._lock:
+            self.used -= block.size
+            block.size = 0
+
+    def trim(self) -> None:
+        """Gives what is kept back to the system."""
+        self._blocks.clear()
+        self.kept = 0
+
+    def _reserve(self, size: int) -> None:
+        if self.limit is not None and self.used + self.kept + size > self.limit:
+            self.trim()
+            if self.used + size > self.limit:
+                raise OutOfMemory(size, self.used, self.limit)
+
+    def _fresh(self, size: int) -> Block:
+        try:
+            storage = np.empty(size, np.uint8)
+        except MemoryError:
+            raise OutOfMemory(size, self.used, self.limit or self.used) from None
+        return Block(address_of(storage), storage, size)
+
+
+def view(array: Array) -> np.ndarray[Any, Any]:
+    """The elements, as NumPy sees them."""
+    dtype = DTYPES[array.base]
+    storage: np.ndarray[Any, Any] = array.buffer.storage
+    return storage[:array.length * dtype.itemsize].view(dtype)
+
+
+def size_class(size: int) -> int:
+    """The least class that holds so many bytes: 4, 5, 6 or 7 times a power of two."""
+    if size <= SMALLEST:
+        return SMALLEST
+    step = 1 << ((size - 1).bit_length() - 3)
+    return -(-size // step) * step
+
+
+def address_of(storage: np.ndarray[Any, Any]) -> int:
+    address: int = storage.__array_interface__["data"][0]
+    return address
