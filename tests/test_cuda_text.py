@@ -1,0 +1,232 @@
+"""loops as CUDA C++ text: taken by a CUDA compiler, and right when a C++ compiler runs it."""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import importlib.util
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from loops_cases import BLOCK_SUM, CASES, EDGES, EVERYTHING, edge_arguments, operator_module
+
+from nessie.base.values import DTYPES
+from nessie.cudagen import cuda, loops
+from nessie.cudagen.cuda_operators import HELPERS, OPERATORS
+from nessie.cudagen.loops import Module
+from nessie.cudagen.loops_check import check
+from nessie.cudagen.loops_interpreter import run
+from nessie.cudagen.loops_text import parse
+from nessie.lambda_cu.ops import OPS, ROWS, result_type
+
+INEXACT = {"exp", "ln", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"}
+
+
+def operators_module() -> Module:
+    """A kernel for every operator at every type."""
+    functions = [operator_module(op, type_, "cuda").functions[0] for op, type_ in CASES]
+    return Module(tuple(loops.Function(f"k{number}", f.kind, f.parameters, f.body)
+                        for number, f in enumerate(functions)))
+
+
+# Text -------------------------------------------------------------------------------------------
+
+def test_every_operator_at_every_type_is_printed() -> None:
+    assert {(op, type_) for op, row in OPERATORS.items() for type_ in row} == set(CASES)
+    assert {row.name for row in ROWS} == OPERATORS.keys()
+
+
+def kernel(body: str, parameters: str = "int n, int[] xs, writable int[] out") -> str:
+    """The statements of a kernel as CUDA text."""
+    module = parse(f"cuda k({parameters}) {{ {body} }}")
+    check(module)
+    return cuda.show(module).split("extern", 1)[1].split("{\n", 1)[1].rsplit("}", 1)[0]
+
+
+@pytest.mark.parametrize("body, expected", [
+    ("int i = blockIdx * blockDim + threadIdx;",
+     "const long long i = (long long)blockIdx.x * (long long)blockDim.x + (long long)threadIdx.x;"),
+    ("int a = n + 1;", "const long long a = wrap_add(n, 1);"),
+    ("int a = n / 2;", "const long long a = n / 2;"),
+    ("int a = n / -1;", "const long long a = int_div(n, -1);"),
+    ("int a = n rem n;", "const long long a = int_rem(n, n);"),
+    ("bool b = n < 1 and (n > 2 or n == 3);", "const bool b = n < 1 && (n > 2 || n == 3);"),
+    ("int a = (n < 1 ? 2 : 3) + n;", "const long long a = wrap_add(n < 1 ? 2 : 3, n);"),
+    ("int a = (n or 1) and 2;", "const long long a = (n | 1) & 2;"),
+    ("float x = 1.0 - (2.0 - 3.0);", "const double x = 1.0 - (2.0 - 3.0);"),
+    ("float x = neg(-0.5) * 1e300;", "const double x = (0.0 - -0.5) * 1e+300;"),
+    ("float x = float(n) / -inf;", "const double x = (double)n / __longlong_as_double(0xfff0000000000000LL);"),
+    ("int a = -9223372036854775808;", "const long long a = (-9223372036854775807LL - 1);"),
+    ("int a = 9223372036854775807;", "const long long a = 9223372036854775807LL;"),
+    ("char c = 'a'; out[0] = char_code(c);", "const int c = 97;\n  out[0] = (long long)c;"),
+    ("int a = volatile out[0];", "const long long a = ((const volatile long long *)out)[0];"),
+    ("atomic min(out[n], 3);", "atomicMin(&out[n], (long long)(3));"),
+    ("bool b = true; bool c = shuffle up(b, 1);",
+     "const bool b = true;\n  const bool c = (bool)__shfl_up_sync(0xffffffffu, (int)b, (int)1);"),
+    ("for (i = 0; i < n; i += 1) {}", "for (long long i = 0; i < n; i += 1) {\n  }"),
+    ("var int m = n; for (i = 0; i < m; i += 2) { m = 0; }", "long long m = n;\n  "
+     "for (long long i = 0, i_end = m; i < i_end; i += 2) {\n    m = 0;\n  }"),
+    ("int double = n; int double_1 = double;", "const long long double_2 = n;\n  const long long double_1 = double_2;"),
+])
+def test_what_text_statements_become(body: str, expected: str) -> None:
+    assert kernel(body).strip() == expected
+
+
+def test_only_the_helpers_that_are_used_are_written() -> None:
+    text = cuda.show(parse("cuda k(int n, writable int[] out) { out[0] = n mod 2 + 1; }"))
+    assert set(re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)) == {"int_mod", "wrap_add"}
+
+
+def test_host_functions_are_left_out() -> None:
+    text = cuda.show(parse(EVERYTHING))
+    assert "struct collatz_results { long long r0; bool r1; };" in text and "counters" not in text
+
+
+# A CUDA compiler --------------------------------------------------------------------------------
+
+def nvcc(text: str, folder: Path) -> str:
+    """What nvcc says of the text: empty if it takes it."""
+    source = folder / "kernels.cu"
+    source.write_text(text)
+    command = ["nvcc", "-cubin", "-arch=sm_80", "--fmad=false", "-w", str(source), "-o", str(folder / "kernels.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def nvrtc_library() -> str | None:
+    """NVRTC of the Python package or of the system."""
+    found = importlib.util.find_spec("nvidia")
+    for folder in found.submodule_search_locations or () if found else ():
+        for path in sorted(Path(folder).glob("**/libnvrtc.so*")):
+            return str(path)
+    return ctypes.util.find_library("nvrtc")
+
+
+def nvrtc(text: str, folder: Path) -> str:
+    """What NVRTC says of the text: empty if it takes it."""
+    library = ctypes.CDLL(nvrtc_library() or "")
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
+    options = (ctypes.c_char_p * 2)(b"--gpu-architecture=sm_80", b"--fmad=false")
+    if library.nvrtcCompileProgram(program, len(options), options) == 0:
+        return ""
+    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetProgramLog(program, log)
+    return log.value.decode()
+
+
+def cuda_compiler() -> Callable[[str, Path], str]:
+    if shutil.which("nvcc"):
+        return nvcc
+    if nvrtc_library():
+        return nvrtc
+    pytest.skip("neither nvcc nor NVRTC (pip install nvidia-cuda-nvrtc) is here")
+
+
+RESERVED_NAMES = """
+device register(int int_max, float double) -> float { return double; }
+cuda k(int wrap_add, float[] long, writable float[] auto, writable char[] switch, bool[] new) {
+  var int private = wrap_add;
+  for (class = 0; class < private + 1; class += 1) {
+    delete = call register(max(class, 3), long[class]);
+    auto[class] = delete;
+    switch[class] = new[0] ? '\\u{10ffff}' : '\\'';
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("text", [EVERYTHING, BLOCK_SUM, RESERVED_NAMES], ids=["device", "block", "names"])
+def test_a_cuda_compiler_takes_whole_kernels(text: str, tmp_path: Path) -> None:
+    module = parse(text)
+    check(module)
+    assert cuda_compiler()(cuda.show(module), tmp_path) == ""
+
+
+def test_a_cuda_compiler_takes_every_operator(tmp_path: Path) -> None:
+    text = cuda.show(operators_module())
+    assert set(re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)) == HELPERS.keys()
+    assert cuda_compiler()(text, tmp_path) == ""
+
+
+def test_a_cuda_compiler_takes_every_statement_of_cuda(tmp_path: Path) -> None:
+    module = parse("""
+      cuda k(int n, writable int[] cells, writable float[] sums) {
+        shared float tile[64];
+        int a = threadIdx;
+        float x = float(a);
+        char c = 'a';
+        tile[a] = x;
+        barrier;
+        old = atomic add(cells[0], a);
+        atomic min(cells[1], old);
+        most = atomic max(cells[1], old);
+        was = atomic cas(cells[2], most, 77);
+        atomic exchange(cells[3], was);
+        atomic add(sums[0], tile[63 - a]);
+        last = atomic exchange(sums[1], nan);
+        fence;
+        sums[a] = shuffle down(x, 1) + shuffle up(x, n) + shuffle index(last, a xor 1);
+        cells[a] = shuffle down(a, 1) + char_code(shuffle up(c, 1));
+        if (isnan(x)) { return; }
+        while (volatile cells[5] == 0) {}
+      }""")
+    check(module)
+    assert cuda_compiler()(cuda.show(module), tmp_path) == ""
+
+
+# Results, from a C++ compiler with one thread -----------------------------------------------------
+
+DIALECT = """
+#include <cmath>
+#include <cstring>
+using namespace std;
+#define __global__
+#define __device__
+#define __forceinline__ inline
+static inline double __longlong_as_double(long long a) { double d; memcpy(&d, &a, 8); return d; }
+static inline long long __double_as_longlong(double d) { long long a; memcpy(&a, &d, 8); return a; }
+"""
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The kernels of operators_module, run by the host; signed overflow would be seen to trap."""
+    if not shutil.which("g++"):
+        pytest.skip("g++ is not here")
+    folder = tmp_path_factory.mktemp("native")
+    source, library = folder / "kernels.cpp", folder / "kernels.so"
+    source.write_text(DIALECT + cuda.show(operators_module()))
+    subprocess.run(["g++", "-std=c++17", "-O1", "-ftrapv", "-shared", "-fPIC", "-ffp-contract=off", str(source),
+                    "-o", str(library)], check=True)
+    return ctypes.CDLL(str(library))
+
+
+@pytest.mark.parametrize("number, case", list(enumerate(CASES)), ids=[f"{op}-{t}" for op, t in CASES])
+def test_operators_agree_with_the_interpreter(native: Any, number: int, case: tuple[str, str]) -> None:
+    op, type_ = case
+    cases = edge_arguments(op, type_)
+    inputs = [np.array([ord(c[k]) if type_ == "char" else c[k] for c in cases], DTYPES[type_])     # type: ignore[arg-type]
+              for k in range(OPS[op].arity)]
+    outputs = [np.zeros(len(cases), DTYPES[result_type(op, (type_,) * OPS[op].arity) or ""]) for _ in range(2)]
+    run(operator_module(op, type_), "f", (len(cases), *inputs, outputs[0]))
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*inputs, outputs[1])]
+    getattr(native, f"k{number}")(ctypes.c_longlong(len(cases)), *pointers)
+    np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-14 if op in INEXACT else 0, atol=0)
+    if outputs[0].dtype == np.float64:
+        numbers = ~np.isnan(outputs[0])
+        np.testing.assert_array_equal(np.signbit(outputs[1])[numbers], np.signbit(outputs[0])[numbers])
+
+
+@pytest.mark.parametrize("op", ["/", "rem", "mod", "lshift", "rshift"])
+def test_no_int_operator_traps_outside_its_domain(native: Any, op: str) -> None:
+    pairs = np.array([(a, b) for a in EDGES["int"] for b in EDGES["int"]], np.int64)
+    first, second, out = pairs[:, 0].copy(), pairs[:, 1].copy(), np.zeros(len(pairs), np.int64)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (first, second, out)]
+    getattr(native, f"k{CASES.index((op, 'int'))}")(ctypes.c_longlong(len(pairs)), *pointers)
