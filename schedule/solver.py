@@ -47,8 +47,8 @@ def build(model: Model, scale: float) -> Any:
     import pulp
 
     program = pulp.LpProblem("schedule", pulp.LpMinimize)
-    variables = {name: pulp.LpVariable(name, 0, 1, cat="Binary") for name in model.binary}
-    variables.update((name, pulp.LpVariable(name, 0, 1)) for name in model.real)
+    variables = {name: program.add_variable(name, 0, 1, cat="Binary") for name in model.binary}
+    variables.update((name, program.add_variable(name, 0, 1)) for name in model.real)
     program.setObjective(pulp.LpAffineExpression(
         (variables[name], weight / scale) for name, weight in model.objective.items()))
     for row in model.rows:

@@ -1,0 +1,106 @@
+"""Pass: make the kernels that a schedule asks for.
+
+  in    flat lambda_cu, one combinator in a kernel, and a schedule of it
+  out   fused lambda_cu: a kernel for each cluster, its bindings joined by the fusion rules
+  how   In each control region, the steps of a cluster are merged into one kernel and one launch (schedule.merge),
+        which is rewritten (schedule.rewrite); launches and the host's code stand in the order of the schedule.
+        Kernels that nobody launches any more are left out, equal ones become one.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.base.source import InternalError
+from nessie.lambda_cu import ir, scope
+from nessie.schedule.build import build_graph, descriptor_text
+from nessie.schedule.cost import CPU
+from nessie.schedule.merge import merge
+from nessie.schedule.regions import Region, Step, rewrite_regions, statement_uses, steps_of, without_a_name
+from nessie.schedule.rewrite import rewrite_kernel
+from nessie.schedule.schedule_form import Schedule
+from nessie.schedule.sizes import Estimates
+
+
+def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
+    """The program with kernels merged and rewritten as the schedule says."""
+    fusing = Fusing(program, schedule)
+    functions = tuple(rewrite_regions(function, fusing.region) for function in program.functions)
+    launched = {statement.kernel for function in functions for statement in scope.statements(function.body)
+                if isinstance(statement, ir.Run)}
+    kernels = tuple(kernel for kernel in (*program.kernels, *fusing.made) if kernel.name in launched)
+    return simplified(replace(program, kernels=kernels, functions=functions))
+
+
+def simplified(program: ir.Program) -> ir.Program:
+    """Equal kernels are one."""
+    try:
+        from nessie.lambda_cu.simplify import simplify
+    except ImportError:
+        return program
+    return simplify(program)
+
+
+class Fusing:
+    """What regions have in common: the kernels there are, the kernels made so far, the supply of their names."""
+
+    def __init__(self, program: ir.Program, schedule: Schedule) -> None:
+        self.kernels = {kernel.name: kernel for kernel in program.kernels}
+        self.names = Names(self.kernels)
+        self.regions = {(region.function, region.number): region for region in schedule.regions}
+        self.failing = scope.failing_functions(program.scalar_functions)
+        self.made: list[ir.Kernel] = []
+
+    def region(self, region: Region) -> Sequence[ir.Statement]:
+        """The region's statements, fused."""
+        parts = steps_of(region, self.kernels)
+        schedule = self.regions.get((region.function, region.number))
+        if schedule is None or not parts.steps:
+            return region.statements
+        steps = {step.name: step for step in parts.steps}
+        if sorted(steps) != sorted(name for cluster in schedule.clusters for name in cluster):
+            raise InternalError(f"the schedule of {region.function} is not of its region {region.number}")
+        statements = list(parts.first)
+        types = region_types(region, parts.steps)
+        for cluster in schedule.clusters:
+            members = sorted((steps[name] for name in cluster), key=parts.steps.index)
+            others = [step for step in parts.steps if step.name not in cluster]
+            statements.append(self.launch(members, others, region, types, parts.steps))
+        return statements
+
+    def launch(self, members: Sequence[Step], others: Sequence[Step], region: Region, types: Mapping[str, ir.Type],
+               steps: Sequence[Step]) -> ir.Statement:
+        """One statement for a cluster."""
+        if len(members) == 1:
+            return as_written(members[0].statement)
+        needed = {name for step in others for name in statement_uses(step.statement)} | region.outside
+        graph = build_graph(region, steps, Estimates(CPU), types, self.failing)
+        name = self.names.fresh(next(step.statement.kernel for step in members if isinstance(step.statement, ir.Run)))
+        kernel, run = merge(name, members, needed, types, graph, descriptors(steps))
+        self.made.append(rewrite_kernel(kernel, types, self.failing))
+        return run
+
+
+def as_written(statement: ir.Statement) -> ir.Statement:
+    """The statement, with the names taken away that the scheduler gave to what nobody needs."""
+    match statement:
+        case ir.Run(results, _, _):
+            return replace(statement, results=tuple(map(without_a_name, results)))
+        case ir.HostLet(result, _):
+            return replace(statement, result=without_a_name(result))
+    return statement
+
+
+def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:
+    """The types of all names that the region's steps mention."""
+    types = dict(region.types)
+    types.update((param.name, param.type) for step in steps for param in scope.results(step.statement))
+    types.pop("_", None)
+    return types
+
+
+def descriptors(steps: Sequence[Step]) -> dict[str, ir.Space]:
+    """The segmented spaces of the steps, by the text that stands for them in graphs."""
+    spaces = [scope.space_of(step.bind.soac) for step in steps if step.bind is not None]
+    return {descriptor_text(space): space for space in spaces if space is not None and not isinstance(space, ir.Flat)}

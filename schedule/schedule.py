@@ -1,0 +1,106 @@
+"""Pass: decide which launches become one kernel.
+
+  in    flat lambda_cu
+  out   a schedule: for every control region, clusters of its launches
+  how   The region's dependence graph; verdicts on pairs; the cheapest clusters that keep them (schedule.solve).
+        Modes: `ilp`; `greedy` only; `none`, where every launch stays alone. Equal problems are solved once.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from nessie.lambda_cu import ir, scope
+from nessie.schedule.build import build_graph
+from nessie.schedule.certificate import execution_order
+from nessie.schedule.cost import CPU, Profile
+from nessie.schedule.fuse import region_types
+from nessie.schedule.fusible import rule
+from nessie.schedule.greedy import greedy
+from nessie.schedule.pdg import Graph
+from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.regions import Region, rewrite_regions, steps_of
+from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
+from nessie.schedule.sizes import Estimates
+from nessie.schedule.solve import GREEDY, OPTIMAL, Solution, solution, solve
+
+MODES = ("ilp", "greedy", "none")
+ALL_PAIRS = 40                  # nodes up to which pairs are looked at that share no data
+
+_solved: dict[tuple[Graph, Profile, str], Solution] = {}
+
+
+def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
+             sizes: Mapping[str, float] | None = None) -> Schedule:
+    """The schedule of every region of the program that launches anything. `sizes`: what some sizes measure."""
+    regions = []
+    for graph in graphs(program, profile, sizes):
+        problem = Problem(graph, profile)
+        found = solve_once(problem, mode)
+        regions.append(region_schedule(problem, found))
+    return Schedule(mode, profile.name, tuple(regions))
+
+
+def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> list[Graph]:
+    """The dependence graphs of the program's control regions, in the order of the regions."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    failing = scope.failing_functions(program.scalar_functions)
+    found: list[Graph] = []
+    for function in program.functions:
+        estimates = Estimates(profile, sizes)
+
+        def note(region: Region, estimates: Estimates = estimates) -> Sequence[ir.Statement]:
+            parts = steps_of(region, kernels)
+            estimates.learn(parts.first, parts.steps)
+            if parts.steps:
+                found.append(build_graph(region, parts.steps, estimates, region_types(region, parts.steps), failing))
+            return region.statements
+
+        rewrite_regions(function, note)
+    return found
+
+
+def solve_once(problem: Problem, mode: str) -> Solution:
+    """The solution, remembered while the process lives: loops and recursion meet the same regions again."""
+    key = (replace(problem.index.graph, name="", region=0), problem.profile, mode)
+    if key not in _solved:
+        _solved[key] = solve_by(problem, mode)
+    return _solved[key]
+
+
+def solve_by(problem: Problem, mode: str) -> Solution:
+    match mode:
+        case "ilp":
+            return solve(problem)
+        case "greedy":
+            return solution(problem, greedy(problem), GREEDY)
+        case "none":
+            return solution(problem, problem.apart(), GREEDY)
+    raise ValueError(f"no mode of scheduling: {mode}")
+
+
+def region_schedule(problem: Problem, found: Solution) -> RegionSchedule:
+    graph, moved = problem.index.graph, problem.cost(found.clusters)
+    names = tuple(tuple(graph.nodes[k].name for k in sorted(members)) for members in found.clusters)
+    return RegionSchedule(graph.name, graph.region, found.status, moved.total, moved.bytes, names,
+                          tuple(pairs(problem, found.clusters)))
+
+
+def pairs(problem: Problem, clusters: Clusters) -> list[Pair]:
+    """What became of each pair of nodes that use common data, and why."""
+    index = problem.index
+    home = {k: number for number, members in enumerate(clusters) for k in members}
+    result = []
+    for u, v in combinations(range(len(index.nodes)), 2):
+        made = {name for name in index.nodes[u].results if name != "_"}
+        used = {use.name for use in index.nodes[v].uses}
+        if not made & used and not set(index.streamed[u]) & set(index.streamed[v]):
+            continue
+        reason = problem.fusible.reason.get((u, v))
+        verdict = NEVER if reason else TOGETHER if home[u] == home[v] else APART
+        result.append(Pair(index.nodes[u].name, index.nodes[v].name, verdict, reason or rule(index, u, v)))
+    return result
+
+
+__all__ = ["MODES", "OPTIMAL", "execution_order", "graphs", "schedule"]

@@ -1,0 +1,89 @@
+"""How a binding uses names: which array it reads at its own index, which at its segment's number, which elsewhere."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nessie.lambda_cu import ir, scope
+from nessie.schedule.pdg import GATHER, OWN, SCALAR, SEG, Use
+
+
+@dataclass
+class Uses:
+    """`rank`: the index is computed with; `place`: the position in the segment is."""
+    found: dict[Use, None] = field(default_factory=dict)
+    rank: bool = False
+    place: bool = False
+
+    def add(self, mode: str, name: str) -> None:
+        self.found[Use(mode, name)] = None
+
+
+def op_name(soac: ir.Soac) -> str:
+    """The SOAC's name in a graph: SEG_ where segments make a difference to what it computes."""
+    name = type(soac).__name__.upper()
+    segmented = not isinstance(soac, ir.Once) and not isinstance(soac.space, ir.Flat)
+    return f"SEG_{name}" if segmented and name in ("REDUCE", "SCAN", "FILTER") else name
+
+
+def total(space: ir.Space) -> ir.Size:
+    return space.size if isinstance(space, ir.Flat) else space.total
+
+
+def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type]) -> Uses:
+    """What the thunks, operator and identity of the SOAC use."""
+    uses = Uses()
+    elements = None if isinstance(soac, ir.Once) else total(soac.space)
+    segments = None if isinstance(soac, ir.Once) or isinstance(soac.space, ir.Flat) else soac.space.segments
+    operator = soac.operator if isinstance(soac, ir.Reduce | ir.Scan) else None
+    for thunk in scope.thunks(soac):
+        if thunk is operator or isinstance(soac, ir.Once):
+            visit(uses, thunk.body, Indices(), types)
+        else:
+            index = thunk.params[-1]
+            segment, place = thunk.params[:2] if len(thunk.params) == 3 else (None, None)
+            visit(uses, thunk.body, Indices(index, place, segment, elements, segments), types)
+    if isinstance(soac, ir.Reduce | ir.Scan):
+        for exp in soac.identity:
+            visit(uses, exp, Indices(), types)
+    return uses
+
+
+@dataclass(frozen=True)
+class Indices:
+    """A thunk's parameters and how far they go."""
+    index: str | None = None
+    place: str | None = None
+    segment: str | None = None
+    elements: ir.Size | None = None
+    segments: ir.Size | None = None
+
+
+def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type]) -> None:
+    """Note the uses in an expression."""
+    stack = [body]
+    while stack:
+        exp = stack.pop()
+        match exp:
+            case ir.Read(array, index):
+                mode = read_mode(index, types.get(array), at)
+                uses.add(mode, array)
+                if mode == GATHER:
+                    stack.append(index)
+                continue
+            case ir.Var(name) if name == at.index:
+                uses.rank = True
+            case ir.Var(name) if name == at.place:
+                uses.place = True
+            case ir.Var(name) if isinstance(types.get(name), str):
+                uses.add(SCALAR, name)
+        stack.extend(reversed(scope.children(exp)))
+
+
+def read_mode(index: ir.Exp, type_: ir.Type | None, at: Indices) -> str:
+    if isinstance(index, ir.Var) and isinstance(type_, ir.Array):
+        if index.name == at.index and type_.size == at.elements:
+            return OWN
+        if index.name == at.segment and type_.size == at.segments:
+            return SEG
+    return GATHER
