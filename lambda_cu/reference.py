@@ -1,0 +1,215 @@
+"""The reference executor: runs whole programs of lambda_cu, flat or fused, on NumPy. It says what programs mean.
+
+  in    a program that lambda_cu.check accepts, and flat values (nessie.base.values) for the entry's arguments
+  out   the flat value of the result, or NessieError for what fails in the program
+  how   the host level with an explicit stack of activations, so that recursion is as deep as memory allows; kernels
+        by reference_kernels, their thunks by reference_thunks. Names are dropped after their last use.
+
+Failures of kernels are seen where the host looks: at a scalar it computes with, a condition, a size that a kernel
+found, a call, and the end. Of several failures seen together the least site, then index, is raised.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nessie.base.values import DTYPES
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import from_names, to_names
+from nessie.lambda_cu.reference_context import Context, Limits, Stats
+from nessie.lambda_cu.reference_kernels import run_kernel
+from nessie.lambda_cu.reference_thunks import Evaluator, Lanes, constant
+from nessie.lambda_cu.scope import atom_names, free_names
+
+__all__ = ["Limits", "Stats", "execute"]
+
+
+def execute(program: ir.Program, arguments: Sequence[Any], limits: Limits | None = None,
+            stats: Stats | None = None) -> Any:
+    """The value of the entry's function on these flat values. `stats`, if given, is counted up."""
+    held = [value for argument, layout in zip(arguments, program.entry.arguments, strict=True)
+            for value in to_names(argument, layout)]
+    machine = Machine(program, Context(program, limits or Limits(), stats or Stats()))
+    with np.errstate(all="ignore"):
+        results = machine.run(program.entry.function, held)
+    return from_names(results, program.entry.result)
+
+
+# Code: blocks with what can be forgotten after each statement --------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement and the names that nothing after it uses."""
+    statement: ir.Statement
+    drops: tuple[str, ...]
+    then: Code | None = None
+    orelse: Code | None = None
+
+
+@dataclass(frozen=True)
+class Code:
+    steps: tuple[Step, ...]
+    results: tuple[ir.Atom, ...]
+
+
+def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
+    """The block's steps, and the names that it uses. `after` are the names used when it has ended."""
+    used = set(atom_names(block.results))
+    live = used.union(after)
+    steps: list[Step] = []
+    for statement in reversed(block.statements):
+        then = orelse = None
+        names = uses(statement)
+        if isinstance(statement, ir.Branch):
+            then, in_then = compiled(statement.then, frozenset(live))
+            orelse, in_else = compiled(statement.orelse, frozenset(live))
+            names |= in_then | in_else
+        steps.append(Step(statement, tuple(names - live), then, orelse))
+        live |= names
+        used |= names
+    return Code(tuple(reversed(steps)), block.results), used
+
+
+def uses(statement: ir.Statement) -> set[str]:
+    """The names that the statement uses, blocks in it left out."""
+    match statement:
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
+            return set(atom_names(arguments))
+        case ir.HostLet(_, value):
+            return set(free_names(value))
+        case ir.Branch(_, condition, _, _):
+            return set(atom_names((condition,)))
+    return set()
+
+
+# The machine --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Activation:
+    """A block under way. A branch's block shares its function's names; `results` get a block's results."""
+    code: Code
+    names: dict[str, Any]
+    results: tuple[ir.Param, ...] = ()
+    position: int = 0
+    unread: set[str] | None = None          # scalars that kernels found and the host has not looked at
+
+
+class Machine:
+    def __init__(self, program: ir.Program, context: Context) -> None:
+        self.context = context
+        self.kernels = {kernel.name: kernel for kernel in program.kernels}
+        self.functions = {function.name: function for function in program.functions}
+        self.code: dict[str, Code] = {}
+        self.stack: list[Activation] = []
+        self.depth = 0
+
+    def run(self, function: str, arguments: Sequence[Any]) -> list[Any]:
+        """The function's results; each round does one statement."""
+        self.enter(function, [interned(value) for value in arguments], ())
+        while True:
+            activation = self.stack[-1]
+            if activation.position < len(activation.code.steps):
+                self.context.poll()
+                step = activation.code.steps[activation.position]
+                activation.position += 1
+                self.do(step, activation)
+                continue
+            values = [atom_value(atom, activation.names) for atom in activation.code.results]
+            self.stack.pop()
+            if not self.stack:
+                self.context.raise_pending()
+                return values
+            outer = self.stack[-1]
+            self.depth -= activation.names is not outer.names
+            self.bind(activation.results, values, outer)
+
+    def enter(self, name: str, values: Sequence[Any], results: tuple[ir.Param, ...]) -> None:
+        """Begin a call."""
+        self.depth += 1
+        if self.depth > self.context.limits.depth:
+            self.context.too_deep(self.context.limits.depth)
+        function = self.functions[name]
+        code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
+        names = {param.name: value for param, value in zip(function.params, values, strict=True)}
+        self.stack.append(Activation(code, names, results))
+
+    def do(self, step: Step, activation: Activation) -> None:
+        statement, names = step.statement, activation.names
+        self.context.origin = statement.origin or self.context.origin
+        match statement:
+            case ir.Run(results, kernel, arguments):
+                self.look_at_sizes(kernel, arguments, activation)
+                values = run_kernel(self.kernels[kernel], [atom_value(a, names) for a in arguments], self.context)
+                unread = {param.name for param in results if not isinstance(param.type, ir.Array)}
+                activation.unread = (activation.unread or set()) | unread
+                self.bind(results, values, activation)
+            case ir.Call(results, function, arguments):
+                self.look(activation)
+                values = [atom_value(a, names) for a in arguments]
+                self.forget(step, names)
+                self.enter(function, values, results)
+                return
+            case ir.HostLet(result, value):
+                self.look(activation)
+                lanes = Lanes(np.zeros(1, np.int64), {})
+                computed = np.asarray(Evaluator(self.context, names).value(value, lanes)).reshape(-1)[0]
+                self.bind((result,), [computed], activation)
+            case ir.Data(result, values):
+                self.bind((result,), [data(result, values)], activation)
+            case ir.Branch(results, condition, _, _):
+                self.look(activation)
+                code = step.then if atom_value(condition, names) else step.orelse
+                assert code is not None
+                self.stack.append(Activation(code, names, results))
+        self.forget(step, names)
+
+    def look(self, activation: Activation) -> None:
+        """The host reads a scalar, and the error word with it."""
+        self.context.raise_pending()
+        activation.unread = None
+
+    def look_at_sizes(self, kernel: str, arguments: tuple[ir.Atom, ...], activation: Activation) -> None:
+        """A size that a kernel found is read before something is made that large."""
+        params = self.kernels[kernel].params
+        sizes = {atom.name for param, atom in zip(params, arguments, strict=True)
+                 if isinstance(atom, ir.Var) and param.type == "int"}
+        if activation.unread and not sizes.isdisjoint(activation.unread):
+            self.look(activation)
+
+    def forget(self, step: Step, names: dict[str, Any]) -> None:
+        if not isinstance(step.statement, ir.Branch):
+            for name in step.drops:
+                names.pop(name, None)
+
+    def bind(self, results: tuple[ir.Param, ...], values: Sequence[Any], activation: Activation) -> None:
+        for param, value in zip(results, values, strict=True):
+            if param.name != "_":
+                activation.names[param.name] = value
+
+
+def atom_value(atom: ir.Atom, names: dict[str, Any]) -> Any:
+    return names[atom.name] if isinstance(atom, ir.Var) else constant(atom)
+
+
+def data(result: ir.Param, values: Sequence[Any]) -> Any:
+    base = result.type.base if isinstance(result.type, ir.Array) else result.type
+    return np.array([ord(value) if base == "char" else value for value in values], DTYPES[base])
+
+
+def interned(value: Any) -> Any:
+    """An argument as the executor holds it: scalars of NumPy's types, a char as its code point."""
+    match value:
+        case np.ndarray() | np.generic():
+            return value
+        case str():
+            return DTYPES["char"].type(ord(value))
+        case bool():
+            return np.bool_(value)
+        case float():
+            return np.float64(value)
+    return np.int64(value)

@@ -1,0 +1,78 @@
+"""What the operators of lambda_cu.ops mean, in NumPy, for the reference executor.
+
+The functions take and give int64, float64, bool and int32 (char) scalars or arrays. Outside an operator's stated
+domain they give any value; warnings are off while the executor runs.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Value = Any                     # a NumPy scalar, or an array with one element per lane
+
+MEANINGS: dict[str, Callable[..., Value]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": lambda x, y: divide(x, y),
+    "rem": np.fmod,
+    "mod": np.mod,
+    "neg": lambda x: np.subtract(x.dtype.type(0), x),
+    "abs": np.abs,
+    "max": np.maximum,
+    "min": np.minimum,
+    "==": np.equal,
+    "/=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "not": np.invert,
+    "lshift": lambda x, count: np.left_shift(x, count & 63),
+    "rshift": lambda x, count: np.right_shift(x, count & 63),
+    "float": lambda x: x.astype(np.float64),
+    "trunc": lambda x: np.trunc(x).astype(np.int64),
+    "floor": lambda x: np.floor(x).astype(np.int64),
+    "ceil": lambda x: np.ceil(x).astype(np.int64),
+    "round": lambda x: round_half_away(x).astype(np.int64),
+    "btoi": lambda x: x.astype(np.int64),
+    "char_code": lambda x: x.astype(np.int64),
+    "code_char": lambda x: x.astype(np.int32),
+    "sqrt": np.sqrt,
+    "ln": np.log,
+    "exp": np.exp,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "isnan": np.isnan,
+}
+
+
+def divide(x: Value, y: Value) -> Value:
+    """Floats divide; ints truncate towards zero: what fmod leaves over is taken away before."""
+    if x.dtype.kind == "f":
+        return np.divide(x, y)
+    return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
+
+
+def round_half_away(x: Value) -> Value:
+    """Adding a half before truncating would round 0.49999999999999994 up."""
+    whole = np.trunc(x)
+    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
+
+
+# Operators of reductions that NumPy reduces directly, in any order; others go pair by pair.
+MONOIDS: dict[str, np.ufunc] = {
+    "+": np.add, "*": np.multiply, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor}
