@@ -12,12 +12,9 @@ from nessie.flatten.boundary import Packer, params_of, unpack
 from nessie.flatten.domains import HOST, Domain, free_domain
 from nessie.flatten.provenance import Signature
 from nessie.flatten.translate import Translator, Values, pure
-from nessie.flatten.values import Value
+from nessie.flatten.values import ZEROS, Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, scope
-
-ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
-
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
     """A call of the version for this domain; of a thread-level function, a pure expression of its arguments."""

@@ -102,7 +102,7 @@ def instantiate(signature: Signature, arguments: list[Signature]) -> Signature:
 def sources_at(arguments: list[Signature], path: Path) -> frozenset[Path]:
     signature = arguments[int(str(path[0]))]
     for step in path[1:]:
-        signature = {0: of_first, 1: of_second, "e": of_element}[step](signature)  # type: ignore[index]
+        signature = {0: of_first, 1: of_second, "e": of_element}[step](signature)
     return signature.paths if isinstance(signature, Sources) else frozenset()
 
 

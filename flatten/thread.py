@@ -15,6 +15,7 @@ from nessie.flatten.contexts import Context
 from nessie.flatten.domains import ZERO, At, Domain, inside, minus, op, plus
 from nessie.flatten.scalars import apply_operator
 from nessie.flatten.values import (
+    ZEROS,
     Both,
     PairTerm,
     Scalar,
@@ -130,7 +131,7 @@ def nothing(type_: Type) -> Term:
     """A term of zeros and empty sequences."""
     match type_:
         case Base(base):
-            return ScalarTerm(ir.Const({"int": 0, "float": 0.0, "bool": False, "char": "\0"}[base], base), base)
+            return ScalarTerm(ir.Const(ZEROS[base], base), base)
         case Pair(first, second):
             return PairTerm(nothing(first), nothing(second))
         case Seq():
