@@ -10,7 +10,7 @@ not tell has it beside it: (error("no root") : float).
 """
 from __future__ import annotations
 
-from nessie.base.layout import LINE, SOFT, Doc, Group, Nest, join, render
+from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.tokens import show_char, show_name, show_string
 from nessie.base.types import BOOL, CHAR, Seq, Type, show_type
 from nessie.frontend import mono
@@ -89,9 +89,10 @@ def atom_doc(exp: Exp) -> Doc:
 def let_doc(exp: Exp) -> Doc:
     """A chain of lets, one below the other."""
     parts: list[Doc] = []
+    between = HARD if isinstance(exp, mono.Let) and isinstance(exp.body, mono.Let) else LINE
     while isinstance(exp, mono.Let):
         head = f"let {name(exp.name)} : {show_type(type_of(exp.value), False)} ="
-        parts += [Group((head, Nest((LINE, exp_doc(exp.value))), " in")), LINE]
+        parts += [Group((head, Nest((LINE, exp_doc(exp.value))), " in")), between]
         exp = exp.body
     return (*parts, exp_doc(exp))
 

@@ -1,0 +1,75 @@
+"""Which function of a mono program calls which."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from nessie.frontend import mono
+from nessie.frontend.mono_walk import called
+
+
+def calls(program: mono.Program) -> dict[str, list[str]]:
+    """The functions that each function calls, each once, in order."""
+    return {f.name: list(dict.fromkeys(called(f.body))) for f in program.functions}
+
+
+def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """The strongly connected components, callees before callers (Tarjan's algorithm, with a stack of its own)."""
+    found: list[list[str]] = []
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_: list[str] = []                   # visited, in no component yet
+    for root in graph:
+        if root in number:
+            continue
+        work = [(root, iter(graph[root]))]
+        number[root] = lowest[root] = len(number)
+        open_.append(root)
+        while work:
+            node, callees = work[-1]
+            callee = next(callees, None)
+            if callee is None:
+                work.pop()
+                if work:
+                    lowest[work[-1][0]] = min(lowest[work[-1][0]], lowest[node])
+                if lowest[node] == number[node]:
+                    found.append(cut(open_, node))
+            elif callee not in number:
+                number[callee] = lowest[callee] = len(number)
+                open_.append(callee)
+                work.append((callee, iter(graph[callee])))
+            elif callee in open_:
+                lowest[node] = min(lowest[node], number[callee])
+    return found
+
+
+def cut(stack: list[str], node: str) -> list[str]:
+    """Takes the nodes from this one on off the stack."""
+    position = stack.index(node)
+    taken = stack[position:]
+    del stack[position:]
+    return taken
+
+
+def callees_first(program: mono.Program) -> tuple[list[str], set[str]]:
+    """The functions in an order in which callees stand before callers, but for recursion; and the recursive ones."""
+    graph = calls(program)
+    order: list[str] = []
+    recursive: set[str] = set()
+    for component in components(graph):
+        order += component
+        if len(component) > 1 or component[0] in graph[component[0]]:
+            recursive.update(component)
+    return order, recursive
+
+
+def reachable(program: mono.Program) -> mono.Program:
+    """The program without the functions that its entry does not need."""
+    graph = calls(program)
+    needed: set[str] = set()
+    pending = [program.entry]
+    while pending:
+        name = pending.pop()
+        if name not in needed:
+            needed.add(name)
+            pending += graph[name]
+    return mono.Program(tuple(f for f in program.functions if f.name in needed), program.entry)

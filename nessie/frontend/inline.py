@@ -1,0 +1,170 @@
+"""Pass: calls become the bodies of what they call, so that flattening and fusion see through them.
+
+  in    mono
+  out   mono; calls are left of functions that are recursive, or large and called from many places
+  how   callees first: a call is replaced by lets of the arguments and the callee's finished body, its binders
+        renamed, the call's origin at the end of its origins. The library's functions always; a function called from
+        one place only; others while they are small and the program has not grown GROWTH times.
+  sound because lets evaluate the arguments as the call did, in order, whether they are used or not. Only names,
+        projections of names and constants are put in the place of a name; a tuple is bound part by part, and
+        a projection of it is the part. What can fail is neither dropped nor moved.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.base.source import Origin
+from nessie.base.types import Seq, Type
+from nessie.frontend import mono
+from nessie.frontend.call_graph import callees_first, reachable
+from nessie.frontend.mono import Exp
+from nessie.frontend.mono_typing import type_of
+from nessie.frontend.mono_walk import binders, called, expressions, is_trivial, let_chain, map_parts
+
+SMALL = 150                 # nodes of a function that is copied to many places
+GROWTH = 4                  # times the program, by such copies
+
+
+def inline(program: mono.Program) -> mono.Program:
+    inliner = Inliner(program)
+    order, recursive = callees_first(program)
+    for name in order:
+        inliner.finish(name, recursive)
+    return reachable(mono.Program(tuple(inliner.finished[f.name] for f in program.functions), program.entry))
+
+
+def size(exp: Exp) -> int:
+    """How many nodes it has."""
+    return sum(1 for _ in expressions(exp))
+
+
+def is_library(function: mono.Function) -> bool:
+    return all(span.source.library for span in function.origin)
+
+
+class Inliner:
+    def __init__(self, program: mono.Program) -> None:
+        self.functions = {f.name: f for f in program.functions}
+        self.uses = Counter(name for f in program.functions for name in called(f.body))
+        self.binders = Names(binders(program))
+        self.finished: dict[str, mono.Function] = {}
+        self.inlined: set[str] = set()              # what calls are replaced of
+        self.small: dict[str, int] = {}             # those of them that cost room, with their sizes
+        self.room = (GROWTH - 1) * sum(size(f.body) for f in program.functions) + SMALL
+
+    def finish(self, name: str, recursive: set[str]) -> None:
+        """The function with its calls inlined; decides whether calls of it will be."""
+        function = self.functions[name]
+        self.finished[name] = replace(function, body=Copy(self, renamed=False).exp(function.body))
+        if name in recursive:
+            return
+        if is_library(function) or self.uses[name] <= 1:
+            self.inlined.add(name)
+        elif (nodes := size(self.finished[name].body)) <= SMALL:
+            self.inlined.add(name)
+            self.small[name] = nodes
+
+    def takes(self, name: str) -> bool:
+        """Is this call of the function to be replaced?"""
+        if name not in self.inlined or self.small.get(name, 0) > self.room:
+            return False
+        self.room -= self.small.get(name, 0)
+        return True
+
+
+class Copy:
+    """Copies an expression: names replaced as `by` says; if `renamed`, with binders of its own, as inlined by a call
+    of that origin."""
+
+    def __init__(self, inliner: Inliner, renamed: bool, origin: Origin = ()) -> None:
+        self.inliner, self.renamed, self.origin = inliner, renamed, origin
+        self.by: dict[str, Exp] = {}
+
+    def exp(self, exp: Exp) -> Exp:
+        match exp:
+            case mono.Let():
+                return self.let(exp)
+            case mono.Var(name, type_, origin):
+                found = self.by.get(name, exp)
+                return mono.Var(found.name, type_, origin + self.origin) if isinstance(found, mono.Var) else found
+            case mono.Call(function, arguments, _, origin) if self.inliner.takes(function):
+                return self.body(function, tuple(map(self.exp, arguments)), origin + self.origin)
+            case mono.First(pair, origin):
+                return project(mono.First(self.exp(pair), origin + self.origin))
+            case mono.Second(pair, origin):
+                return project(mono.Second(self.exp(pair), origin + self.origin))
+            case mono.Each(_, generators, _, _):
+                sources = [self.exp(g.source) for g in generators]
+                named = tuple(mono.Generator(self.binder(g.name, g.source), s)
+                              for g, s in zip(generators, sources, strict=True))
+                condition = None if exp.filter is None else self.exp(exp.filter)
+                return mono.Each(self.exp(exp.body), named, condition, exp.origin + self.origin)
+        copied = map_parts(self.exp, exp)
+        return replace(copied, origin=exp.origin + self.origin) if self.origin else copied
+
+    def binder(self, name: str, source: Exp) -> str:
+        """What a generator's variable is called in the copy."""
+        if not self.renamed:
+            return name
+        fresh = self.inliner.binders.fresh(name)
+        self.by[name] = mono.Var(fresh, element_type(source))
+        return fresh
+
+    def let(self, exp: Exp) -> Exp:
+        """A chain of lets, of any length."""
+        bound: list[tuple[str, Exp]] = []
+        while isinstance(exp, mono.Let):
+            bound += self.bind(exp.name, self.exp(exp.value))
+            exp = exp.body
+        return let_chain(bound, self.exp(exp))
+
+    def body(self, function: str, arguments: tuple[Exp, ...], origin: Origin) -> Exp:
+        """The function's body, for a call with these arguments. The body of the only call keeps its names."""
+        callee = self.inliner.finished[function]
+        copy = Copy(self.inliner, self.inliner.uses[function] > 1, origin)
+        bound: list[tuple[str, Exp]] = []
+        for parameter, argument in zip(callee.parameters, arguments, strict=True):
+            bound += copy.bind(parameter.name, argument)
+        return let_chain(bound, copy.exp(callee.body))
+
+    def bind(self, name: str, value: Exp) -> list[tuple[str, Exp]]:
+        """Makes the name mean the value: itself if it is trivial, else by the lets that are returned. Lets around
+        the value come first: let x = (let y = v in e) in b is let y = v; x = e in b."""
+        bound: list[tuple[str, Exp]] = []
+        while isinstance(value, mono.Let):
+            bound.append((value.name, value.value))
+            value = value.body
+        if is_trivial(value):
+            self.by[name] = value
+            return bound
+        if isinstance(value, mono.Pair):
+            first, second = self.inliner.binders.fresh(name), self.inliner.binders.fresh(name)
+            parts = Copy(self.inliner, renamed=False)
+            bound += [*parts.bind(first, value.first), *parts.bind(second, value.second)]
+            self.by[name] = mono.Pair(parts.by[first], parts.by[second], value.origin)
+            return bound
+        fresh = self.inliner.binders.fresh(name) if self.renamed else name
+        self.by[name] = mono.Var(fresh, type_of(value))
+        return [*bound, (fresh, value)]
+
+
+def element_type(source: Exp) -> Type:
+    type_ = type_of(source)
+    assert isinstance(type_, Seq)
+    return type_.element
+
+
+def project(projection: mono.First | mono.Second) -> Exp:
+    """The part itself, where the pair is written out and its other part is nothing to evaluate."""
+    pair = projection.pair
+    if not isinstance(pair, mono.Pair):
+        return projection
+    part, other = (pair.first, pair.second) if isinstance(projection, mono.First) else (pair.second, pair.first)
+    return part if is_idle(other) else projection
+
+
+def is_idle(exp: Exp) -> bool:
+    """Made of pairs of what is trivial."""
+    return is_idle(exp.first) and is_idle(exp.second) if isinstance(exp, mono.Pair) else is_trivial(exp)

@@ -1,0 +1,238 @@
+"""Pass: one copy of each function per use at different types; no type variables, function values or datatypes left.
+
+  in    an environment of typed definitions; the entry, a function at argument types or an expression
+  out   mono.Program, with what the entry's parameters stand for
+  how   on demand from the entry: a function at types is an instance, translated once (frontend.specialise). Functions
+        are nominal, so a function value's type says which function it is: calls through it call that function's
+        instance, and an argument of function type is only the values it captured. Variables of the top level become
+        parameters of all functions that need them, the entry's callers give their values.
+  ends  because the types that functions are used at are finitely many; where they grow without end (recursion at
+        ever larger types, which forward declarations allow) an error says so.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from nessie.base.names import Names
+from nessie.base.source import NOWHERE, NessieError, Origin, user_span
+from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var
+from nessie.frontend import mono, typed, typed_walk
+from nessie.frontend.environment import Environment, pattern_type, shown_name
+from nessie.frontend.erase import erase, is_too_large, leaves
+from nessie.frontend.mono_typing import PRIMITIVES as MONO_PRIMITIVES
+from nessie.frontend.mono_walk import called, map_parts
+from nessie.frontend.primitives import PRIMITIVES
+from nessie.frontend.specialise import Instance, Specialiser, Supply
+from nessie.frontend.types_text import show_scheme, substitute
+
+MOST_COPIES = 300               # of one function at different types
+
+
+@dataclass(frozen=True)
+class Monomorphised:
+    """The program; what its entry's parameters are: the parts of the argument, whose types these are, and then the
+    values of the variables; the types are those of the source, as is the result's."""
+    program: mono.Program
+    parameters: tuple[Type, ...]
+    variables: tuple[typed.Name, ...]
+    result: Type
+
+
+def monomorphise(environment: Environment, entry: str, argument: Type | None = None) -> Monomorphised:
+    """The program that calls the function `entry` (an internal name) on an argument of this type; None where its
+    type says it all."""
+    function = environment.function(entry)
+    parameter = pattern_type(function.parameter)
+    types = match_types(parameter, parameter if argument is None else argument)
+    if types is None or any(v.name not in types for v in function.variables):
+        takes = f"{shown_name(entry)} takes {show_scheme(parameter)}"
+        message = takes if types is None else f"{takes}: the type of the argument must be given"
+        raise NessieError(message, *[(span, "") for span in function.origin[:1]])
+    instances = Instances(environment)
+    made = instances.function(entry, tuple(types[v.name] for v in function.variables), function.origin)
+    return instances.finish(made)
+
+
+def monomorphise_expression(environment: Environment, exp: typed.Exp, type_: Type, name: str = "it") -> Monomorphised:
+    """The program whose entry computes the expression, of this type."""
+    instances = Instances(environment)
+    nothing = typed.NamePattern("_", Fun(type_, type_, Identity("it")))         # erased: the entry has no argument
+    return instances.finish(instances.add(Instance(instances.names.fresh(name), nothing, type_, exp, {},
+                                                   getattr(exp, "origin", NOWHERE))))
+
+
+def match_types(pattern: Type, type_: Type) -> dict[str, Type] | None:
+    """What the pattern's variables stand for, if that makes it the type."""
+    found: dict[str, Type] = {}
+    pending = [(pattern, type_)]
+    while pending:
+        match pending.pop():
+            case Var(), Var():
+                pass                            # the argument's type leaves it open
+            case Var(name, cls), actual:
+                in_class = cls == "any" or (isinstance(actual, Base) and actual.name in CLASSES[cls])
+                if not in_class or found.setdefault(name, actual) != actual:
+                    return None
+            case Base(a), Base(b) if a == b:
+                pass
+            case Seq(a), Seq(b):
+                pending.append((a, b))
+            case (Pair(a, b), Pair(c, d)):
+                pending += [(a, c), (b, d)]
+            case Data(a, items), Data(b, others) if a == b:
+                pending += zip(items, others, strict=True)
+            case Fun(a, b, identity), Fun(c, d, other):
+                pending += [(a, c), (b, d), (identity, other)]
+            case one, other if one == other:
+                pass
+            case _:
+                return None
+    return found
+
+
+class Instances:
+    """The instances asked for so far, and those whose bodies are still to be made."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.names = Names(MONO_PRIMITIVES)
+        self.made: dict[tuple[str, tuple[Type, ...]], Instance] = {}
+        self.copies: dict[str, int] = {}
+        self.lambdas: dict[str, tuple[typed.Lambda, tuple[str, ...]]] = {}
+        self.pending: list[Instance] = []
+        self.supply = Supply(environment, Names(), self.function, self.anonymous, self.register)
+
+    def add(self, instance: Instance) -> Instance:
+        self.pending.append(instance)
+        return instance
+
+    def function(self, name: str, types: tuple[Type, ...], origin: Origin) -> Instance:
+        key = name, types
+        if is_too_large(types) or self.copies.get(name, 0) > MOST_COPIES:
+            place = user_span(origin)
+            raise NessieError(f"{shown_name(name)} is called at ever larger types, without end",
+                              *([(place, "here")] if place else []))
+        if key not in self.made:
+            definition = derive(name, types, self.environment) if name in PRIMITIVES \
+                else self.environment.function(name)
+            self.made[key] = self.add(self.instance(definition, types))
+            self.copies[name] = self.copies.get(name, 0) + 1
+        return self.made[key]
+
+    def instance(self, function: typed.Function, types: tuple[Type, ...]) -> Instance:
+        by = dict(zip((v.name for v in function.variables), types, strict=True))
+        return Instance(self.names.fresh(shown_name(function.name)), close(function.parameter, by),
+                        substitute(function.result, by), function.body, by, function.origin)
+
+    def register(self, function: typed.Lambda, variables: tuple[str, ...]) -> None:
+        """Remember a lambda; its identity is at types for these variables."""
+        assert isinstance(function.type, Fun) and isinstance(function.type.identity, Identity)
+        self.lambdas[function.type.identity.name] = function, variables
+
+    def anonymous(self, kind: Fun) -> Instance:
+        """The instance of a lambda: its captured variables are parameters before its own."""
+        identity = kind.identity
+        assert isinstance(identity, Identity)
+        key = identity.name, (*identity.types, *identity.captured, kind)
+        if key not in self.made:
+            if identity.name not in self.lambdas:
+                find_lambdas(self.environment, self.register)
+            function, variables = self.lambdas[identity.name]
+            by = dict(zip(variables, identity.types, strict=True))
+            pattern = function.pattern
+            for captured in reversed(function.captured):
+                pattern = typed.PairPattern(typed.NamePattern(captured.name, captured.type), pattern)
+            name = self.names.fresh(identity.name.replace("'", "_"))
+            self.made[key] = self.add(Instance(name, close(pattern, by), kind.result, function.body, by,
+                                               function.origin))
+        return self.made[key]
+
+    def finish(self, entry: Instance) -> Monomorphised:
+        """Make all bodies that are still to be made, and those that they ask for."""
+        functions: list[mono.Function] = []
+        wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]] = {}
+        while self.pending:
+            specialiser = Specialiser(self.supply, self.pending.pop())
+            functions.append(specialiser.function())
+            wanted[functions[-1].name] = specialiser.variables
+        functions.reverse()                                     # callees before their callers, mostly
+        variables = pass_variables(functions, wanted, self.supply.binders)
+        parameters = tuple(leaf.type for leaf in leaves(entry.parameter) if erase(leaf.type, self.environment))
+        return Monomorphised(mono.Program(tuple(functions), entry.name), parameters, variables[entry.name],
+                             entry.result)
+
+
+def derive(name: str, types: tuple[Type, ...], environment: Environment) -> typed.Function:
+    """The function that a derived primitive is at these types."""
+    from nessie.frontend.derived import derive as derive_at
+    return derive_at(name, types, environment)
+
+
+def close(pattern: typed.Pattern, by: dict[str, Type]) -> typed.Pattern:
+    """The pattern at these types."""
+    match pattern:
+        case typed.NamePattern(name, type_):
+            return typed.NamePattern(name, substitute(type_, by))
+        case typed.PairPattern(first, second):
+            return typed.PairPattern(close(first, by), close(second, by))
+        case typed.DataPattern(constructor, types, argument):
+            return typed.DataPattern(constructor, tuple(substitute(t, by) for t in types), close(argument, by))
+    raise TypeError(pattern)
+
+
+def find_lambdas(environment: Environment, register: Callable[[typed.Lambda, tuple[str, ...]], None]) -> None:
+    """All lambdas of the definitions: a top-level variable may hold one that no text of this program contains."""
+    definitions: list[typed.Function | typed.Variable] = []
+    for known in (environment.library, environment.program):
+        definitions += [*known.functions.values(), *known.variables]
+    for definition in definitions:
+        variables = tuple(v.name for v in definition.variables) if isinstance(definition, typed.Function) else ()
+        body = definition.body if isinstance(definition, typed.Function) else definition.value
+        for exp in typed_walk.expressions(body):
+            if isinstance(exp, typed.Lambda):
+                register(exp, variables)
+
+
+def pass_variables(functions: list[mono.Function], wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]],
+                   binders: Names) -> dict[str, tuple[typed.Name, ...]]:
+    """Gives every function the top-level variables that it needs, or that one it calls needs, as further parameters,
+    and every call the arguments; which they are, for each function."""
+    calls = {f.name: set(called(f.body)) for f in functions}
+    spread_over(wanted, calls, binders)
+    if any(wanted.values()):
+        for position, function in enumerate(functions):
+            own = wanted[function.name]
+            more = tuple(mono.Parameter(own[n][1].name, own[n][1].type) for n in sorted(own))
+            functions[position] = replace(function, parameters=function.parameters + more,
+                                          body=with_variables(function.body, own, wanted))
+    return {name: tuple(own[n][0] for n in sorted(own)) for name, own in wanted.items()}
+
+
+def spread_over(wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]], calls: dict[str, set[str]],
+                binders: Names) -> None:
+    """What a callee wants its callers want too."""
+    callers: dict[str, list[str]] = {name: [] for name in calls}
+    for caller, callees in calls.items():
+        for callee in callees:
+            callers[callee].append(caller)
+    pending = [name for name in calls if wanted[name]]
+    while pending:
+        callee = pending.pop()
+        for caller in callers[callee]:
+            missing = wanted[callee].keys() - wanted[caller].keys()
+            for variable in sorted(missing):
+                source, there = wanted[callee][variable]
+                wanted[caller][variable] = source, mono.Var(binders.fresh(variable), there.type)
+            if missing:
+                pending.append(caller)
+
+
+def with_variables(exp: mono.Exp, own: dict[str, tuple[typed.Name, mono.Var]],
+                   wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]]) -> mono.Exp:
+    """The expression with its calls given the variables that the callees want."""
+    exp = map_parts(lambda part: with_variables(part, own, wanted), exp)
+    if isinstance(exp, mono.Call) and wanted[exp.function]:
+        more = tuple(own[name][1] for name in sorted(wanted[exp.function]))
+        return replace(exp, arguments=exp.arguments + more)
+    return exp
