@@ -7,6 +7,8 @@ one function, for all its chunks at once or once:
     chunked   f(first_chunk, last_chunk, arguments)      any number of calls, from any threads, cover 0 .. chunks-1
     once      f(arguments)
 
+On the GPU `chunks` is the number of blocks (None: one), each of THREADS threads, and functions take no chunk range.
+
 Chunks depend on sizes alone, never on the number of threads, so results have the same bits on 1 and on 64.
 """
 from __future__ import annotations
@@ -15,6 +17,8 @@ from dataclasses import dataclass
 
 from nessie.cudagen import loops
 from nessie.lambda_cu import ir
+
+THREADS = 256                        # of a block on the GPU
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from functools import cmp_to_key
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from nessie.cudagen import loops, loops_interpreter
 from nessie.cudagen.generate import generate
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_meanings import MEANINGS
-from nessie.cudagen.plan import ArrayResult, Plan
+from nessie.cudagen.plan import THREADS, ArrayResult, Plan
 from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.lambda_cu import ir
 
@@ -234,3 +235,29 @@ def width(thunk: ir.Thunk) -> int:
 
 def columns(rows: list[Any], count: int) -> list[Any]:
     return [[row[c] for row in rows] for c in range(count)]
+
+
+# The GPU's plans, interpreted -------------------------------------------------------------------
+
+
+def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int) -> tuple[list[Any], int]:
+    """As run_plan, on threads in an order that the seed draws."""
+    program = program_of(kernel)
+    tables = tables_of(program)
+    plan = generate(kernel, program, "cuda", tables=tables)
+    module = loops.Module(device_functions(program, tables) + plan.functions)
+    check(module)
+    memory: dict[str, Any] = {p.name: a for p, a in zip(plan.kernel.params, arguments, strict=True)}
+    memory["cells"] = np.zeros(plan.cells, np.int64)
+    memory["errors"] = np.array([NO_FAILURE, 0], np.int64)
+    for phase in plan.phases:
+        for buffer in phase.buffers:
+            memory[buffer.name] = unset(buffer.base, size(buffer.size, memory))
+            if buffer.fill is not None:
+                memory[buffer.name][:] = buffer.fill
+        function = next(f for f in module.functions if f.name == phase.function)
+        given = [memory[name].view(DTYPES[p.type]) if name == "cells" else memory[name]
+                 for p, name in zip(function.parameters, phase.arguments, strict=True)]
+        blocks = 1 if phase.chunks is None else size(phase.chunks, memory)
+        loops_interpreter.launch(module, phase.function, given, blocks, THREADS, order=Random(seed))
+    return [result(plan, r, memory) for r in plan.results], int(memory["errors"][0])

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_runs import Meaning, run_plan
+from kernel_runs import Meaning, run_cuda, run_plan
 
+from nessie.base.source import Unsupported
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
 
@@ -214,6 +215,32 @@ def test_walks_of_triangles(name: str, segments: int, slope: int, offset: int) -
 def segmented_kernel(more: str, space: str, body: str) -> ir.Kernel:
     text = body.replace(" D\n", f" {space}\n")
     return parse_kernel(f"kernel K (n : int, m : int, xs : [int; n], vs : [int; m], {more}) {{{text}\n}}")
+
+
+CUDA = ["map", "reduce", "map and its sum", "permute distinct", "permute max", "errors", "once before the walk",
+        "nothing but once", "chars and bools", "unsafe index after a failure"]
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 700])
+@pytest.mark.parametrize("name", [*CUDA, "ordered reduce"])
+def test_walks_by_blocks_of_threads(name: str, n: int) -> None:
+    body = ORDERED if name == "ordered reduce" else FLAT[name]
+    arguments = [n, numbers(n)]
+    meaning = Meaning(flat_kernel(body), arguments)
+    results, failed = run_cuda(flat_kernel(body), arguments, seed=n)
+    assert failed == meaning.failed
+    assert failed < 2**63 - 1 or results == meaning.results
+
+
+ORDERED = f"""
+    let (v, ok) = REDUCE {{ i => (i, xs[i] > 3) using xs }} (0, false) {KEEP_LEFT} (n)
+    return (v, ok)"""
+
+
+@pytest.mark.parametrize("name", ["scan", "filter", "partition", "permute last", "order"])
+def test_what_the_gpu_cannot_do_yet_is_said(name: str) -> None:
+    with pytest.raises(Unsupported, match="the cuda target cannot"):
+        run_cuda(flat_kernel(FLAT[name]), [3, numbers(3)], 0)
 
 
 def agree(kernel: ir.Kernel, arguments: list[Any]) -> None:

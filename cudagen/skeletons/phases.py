@@ -65,10 +65,11 @@ class Kernel:
     def sweep(self, code: Code, states: list[State], active: frozenset[str], writing: bool = True) -> Sweep:
         return Sweep(code, self.tables, self.walk, {state.name: state for state in states}, active, writing)
 
-    def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = ()) -> None:
+    def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
+              kind: str = "host") -> None:
         name = f"{self.walk.kernel.name}_{use}"
-        first = () if chunks is None else CHUNK_RANGE_PARAMETERS
-        function = code.function(name, first, origin=self.walk.kernel.origin)
+        first = CHUNK_RANGE_PARAMETERS if kind == "host" and chunks is not None else ()
+        function = code.function(name, first, kind, self.walk.kernel.origin)
         self.functions.append(function)
         arguments = tuple("cells" if p.name in CELLS.values() else p.name for p in function.parameters[len(first):])
         self.phases.append(Phase(name, arguments, chunks, buffers))
@@ -360,11 +361,15 @@ def finish(kernel: Kernel, chunks: Chunks | None) -> None:
         finish_chunks(kernel, run, chunks)
     for step in kernel.walk.steps:
         final_values(kernel, run, chunks, step)
+    returned_scalars(kernel, code)
+    if code.statements:
+        kernel.phase("finish", code, None)
+
+
+def returned_scalars(kernel: Kernel, code: Code) -> None:
     for name in kernel.walk.kernel.returns:
         if name in code.values and not isinstance(kernel.walk.types[name], ir.Array):
             to_cell(kernel, code, name, code.values[name])
-    if code.statements:
-        kernel.phase("finish", code, None)
 
 
 def finish_chunks(kernel: Kernel, run: Sweep, chunks: Chunks) -> None:
