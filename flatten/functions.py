@@ -16,6 +16,7 @@ from nessie.flatten.values import ZEROS, Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, scope
 
+
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
     """A call of the version for this domain; of a thread-level function, a pure expression of its arguments."""
     function = t.functions[exp.function]

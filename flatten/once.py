@@ -48,8 +48,8 @@ class Once:
         statements: list[ir.Statement] = []
         for statement in block.statements:
             match statement:
-                case ir.Run(results):
-                    device |= {r.name for r in results if not isinstance(r.type, ir.Array)}
+                case ir.Run(bound):
+                    device |= {r.name for r in bound if not isinstance(r.type, ir.Array)}
                 case ir.HostLet(result, value) if self.moves(value, result.name, needed, device):
                     statement = self.kernel(statement, types)
                     device |= {result.name}
