@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from nessie.base.source import InternalError
+from nessie.cudagen.vector_math import LIBRARY, vector_library, with_vector_versions
 
 _LOCK = threading.Lock()
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
@@ -25,7 +26,7 @@ def build(text: str) -> bytes:
     binding, machine = tools()
     with _LOCK:
         try:
-            module = binding.parse_assembly(text)
+            module = binding.parse_assembly(with_vector_versions(text, features()))
             module.verify()
         except RuntimeError as error:
             raise InternalError(f"LLVM refuses its text: {error}") from error
@@ -38,7 +39,7 @@ def optimised(text: str) -> str:
     """The text after LLVM's passes: to see what was vectorised and inlined."""
     binding, _ = tools()
     with _LOCK:
-        module = binding.parse_assembly(text)
+        module = binding.parse_assembly(with_vector_versions(text, features()))
         optimise(module)
         return str(module)
 
@@ -60,8 +61,14 @@ def fingerprint() -> str:
     """The LLVM and the CPU that object code is made for."""
     binding, machine = tools()
     version = ".".join(map(str, binding.llvm_version_info))
-    features = binding.get_host_cpu_features().flatten()
-    return f"{version} {machine.triple} {binding.get_host_cpu_name()} {features}"
+    library = LIBRARY if vector_library() else ""
+    return f"{version} {machine.triple} {binding.get_host_cpu_name()} {','.join(sorted(features()))} {library}"
+
+
+def features() -> frozenset[str]:
+    """What this CPU can do, as LLVM names it."""
+    binding, _ = tools()
+    return frozenset(name for name, there in binding.get_host_cpu_features().items() if there)
 
 
 def optimise(module: Any) -> None:
@@ -90,4 +97,6 @@ def tools() -> tuple[Any, Any]:
 def just_in_time() -> Any:
     """The linker that loads object code."""
     binding, machine = tools()
+    if vector_library():
+        binding.load_library_permanently(LIBRARY)
     return binding.create_lljit_compiler(machine)

@@ -136,9 +136,10 @@ class FunctionPrinter:
         self.lines.append(f"  {register} = {instruction}")
         return register
 
-    def intrinsic(self, name: str, result: str, *arguments: str) -> str:
+    def external(self, name: str, result: str, *arguments: str) -> str:
         types = ", ".join(a.split(" ", 1)[0] for a in arguments)
-        self.declared[name] = f"declare {result} @{name}({types})"
+        pure = "" if name.startswith("llvm.") else " nounwind willreturn memory(none)"
+        self.declared[name] = f"declare {result} @{name}({types}){pure}"
         return self.emit(f"call {result} @{name}({', '.join(arguments)})")
 
     def do(self, instruction: str) -> None:

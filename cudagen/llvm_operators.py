@@ -24,8 +24,8 @@ class Emitter(Protocol):
     def emit(self, instruction: str) -> str:
         """Appends the instruction; gives the register that its result is in."""
 
-    def intrinsic(self, name: str, result: str, *arguments: str) -> str:
-        """Appends a call of a declared function on typed arguments."""
+    def external(self, name: str, result: str, *arguments: str) -> str:
+        """Appends a call of an intrinsic or a pure library function on typed arguments."""
 
 
 Operator = Callable[[Emitter, tuple[Value, ...]], str]
@@ -73,7 +73,7 @@ def extreme(name: str) -> Operator:
         a, b = arguments
         type_ = TYPES[a.type]
         function = f"llvm.{name}imum.f64" if a.type == "float" else f"llvm.s{name}.{type_}"
-        return emitter.intrinsic(function, type_, f"{type_} {a.text}", f"{type_} {b.text}")
+        return emitter.external(function, type_, f"{type_} {a.text}", f"{type_} {b.text}")
     return operator
 
 
@@ -127,8 +127,8 @@ def negate(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
 def absolute(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
     (a,) = arguments
     if a.type == "float":
-        return emitter.intrinsic("llvm.fabs.f64", "double", f"double {a.text}")
-    return emitter.intrinsic("llvm.abs.i64", "i64", f"i64 {a.text}", "i1 false")
+        return emitter.external("llvm.fabs.f64", "double", f"double {a.text}")
+    return emitter.external("llvm.abs.i64", "i64", f"i64 {a.text}", "i1 false")
 
 
 def complement(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
@@ -148,8 +148,8 @@ def to_int(rounding: str) -> Operator:
     """Rounds, then converts; the conversion itself truncates."""
     def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
         (a,) = arguments
-        whole = emitter.intrinsic(f"llvm.{rounding}.f64", "double", f"double {a.text}") if rounding else a.text
-        return emitter.intrinsic("llvm.fptosi.sat.i64.f64", "i64", f"double {whole}")
+        whole = emitter.external(f"llvm.{rounding}.f64", "double", f"double {a.text}") if rounding else a.text
+        return emitter.external("llvm.fptosi.sat.i64.f64", "i64", f"double {whole}")
     return operator
 
 
@@ -158,8 +158,8 @@ def convert(instruction: str, source: str, target: str) -> Operator:
 
 
 def function(name: str) -> Operator:
-    """A function of a float."""
-    return lambda emitter, arguments: emitter.intrinsic(f"llvm.{name}.f64", "double", f"double {arguments[0].text}")
+    """A function of a float, LLVM's or the C library's."""
+    return lambda emitter, arguments: emitter.external(name, "double", f"double {arguments[0].text}")
 
 
 def is_nan(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
@@ -198,7 +198,7 @@ OPERATORS: dict[str, Operator] = {
     "btoi": convert("zext", "i1", "i64"),
     "char_code": convert("sext", "i32", "i64"),
     "code_char": convert("trunc", "i64", "i32"),
-    "sqrt": function("sqrt"),
+    "sqrt": function("llvm.sqrt.f64"),
     "ln": function("log"),
     "exp": function("exp"),
     "sin": function("sin"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import subprocess
 import sys
 import threading
@@ -20,7 +21,7 @@ from loops_cases import CASES, EDGES, EVERYTHING, VALUES, edge_arguments, in_dom
 
 from nessie.base.source import InternalError
 from nessie.base.values import DTYPES
-from nessie.cudagen import building, llvm, loops
+from nessie.cudagen import building, llvm, loops, vector_math
 from nessie.cudagen.llvm_operators import OPERATORS
 from nessie.cudagen.loops import Const, Load, Module, Name, Op, Store
 from nessie.cudagen.loops_check import check
@@ -31,6 +32,7 @@ from nessie.lambda_cu.ops import OPS, result_type
 
 pytest.importorskip("llvmlite")
 
+OPERATOR_NAMES = {"ln": "log"}
 ROOT = Path(__file__).parent.parent
 
 # Where libraries differ in the last bits.
@@ -243,6 +245,27 @@ def test_a_reduction_is_vectorised_only_where_it_may_be_reassociated() -> None:
 ])
 def test_maps_guards_and_extremes_are_vectorised(body: str) -> None:
     assert vectors(f"host f(int n, float[] xs, float[] ys, writable float[] out) {{ {body} }}")
+
+
+@pytest.mark.skipif(vector_math.vector_library() is None, reason="the C library has no vector functions")
+@pytest.mark.parametrize("op", ["exp", "ln", "sin", "cos"])
+def test_library_functions_are_called_on_vectors(op: str) -> None:
+    reduced = building.optimised(llvm.show(operator_module(op, "float")))
+    assert re.search(r"call <\d+ x double> @_ZGV\w+_" + OPERATOR_NAMES.get(op, op), reduced)
+
+
+def test_only_versions_for_this_processor_are_named() -> None:
+    text = "declare double @exp(double) nounwind\n"
+    assert vector_math.with_vector_versions(text, frozenset()) == text
+    if vector_math.has("_ZGVdN4v_exp"):
+        found = set(re.findall(r"_ZGV\w+_exp", vector_math.with_vector_versions(text, frozenset(["sse2", "avx2"]))))
+        assert found == {"_ZGVbN2v_exp", "_ZGVdN4v_exp"}
+
+
+@pytest.mark.parametrize("op", sorted(INEXACT))
+def test_vectors_and_remainders_are_right(op: str) -> None:
+    xs = np.linspace(-1, 1, 101) if op in ("asin", "acos") else np.linspace(0 if op == "ln" else -30, 30, 101)
+    agree(op, *both_results(op, "float", [(x,) for x in xs.tolist()]))
 
 
 # Building ---------------------------------------------------------------------------------------
