@@ -1,0 +1,325 @@
+"""The host level at work: runs the instructions of a program's functions, with kernels on a device.
+
+  in    ir.Program, flat values for the entry's arguments, a device that has the program's kernels
+  out   the flat value of the entry's result
+  how   a loop over instructions (cudagen.instructions) with an explicit stack of frames, so that NESL may recur as deep
+        as memory allows. Arrays are counted by the slots that hold them and freed with the last.
+
+The device's error word is looked at before the host relies on what kernels computed: before it computes, branches or
+calls, before a kernel gets a size that another one found, and at the end; also before any other error is raised, since
+an earlier failing check may be what caused it. Before launches and calls the host looks at the clock, and at whether it
+was interrupted.
+"""
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nessie.base.source import InternalError, NessieError, Origin, user_span
+from nessie.base.values import DTYPES
+from nessie.cudagen.device import INDEX_BITS, NO_FAILURE, Array, Device, Held, OutOfMemory
+from nessie.cudagen.host_eval import HostFailure, Surroundings, evaluate
+from nessie.cudagen.instructions import (
+    Code,
+    Compute,
+    Constant,
+    Drop,
+    Give,
+    Instruction,
+    Invoke,
+    Jump,
+    JumpUnless,
+    Launch,
+    Move,
+    Operand,
+    Results,
+    Slots,
+    translate,
+)
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import from_names, to_names
+
+Frame = list[Any]                       # what the slots hold; None where nothing
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`memory` in bytes on the device, `seconds` of time; None: as much as there is."""
+    depth: int = 1_000_000
+    memory: int | None = None
+    seconds: float | None = None
+
+
+@dataclass
+class Stats:
+    """What the host level did; kernels are counted by the device."""
+    deepest: int = 0                    # calls within calls
+    peak: int = 0                       # bytes in use on the device after a launch, at most
+
+
+def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limits: Limits | None = None,
+            stats: Stats | None = None, codes: dict[str, Code] | None = None) -> Any:
+    """Call the program's entry. `codes`, if the program was translated before."""
+    limits = limits or Limits()
+    host = Host(program, translate(program) if codes is None else codes, device, limits, stats or Stats())
+    device.begin(limits.memory)
+    alarm = None
+    if limits.seconds is not None:
+        alarm = threading.Timer(limits.seconds, device.interrupt)       # ends a kernel that runs on and on
+        alarm.daemon = True
+        alarm.start()
+    try:
+        return host.call_entry(arguments)
+    finally:
+        if alarm is not None:
+            alarm.cancel()
+        host.release_all()
+
+
+@dataclass
+class Activation:
+    """A function that is running: its code, where it is, what it holds, and where its caller wants the results."""
+    code: Code
+    frame: Frame
+    at: int = 0
+    results: Results = ()
+    origin: Origin = ()
+
+
+class Host:
+    """One run. The stack's top is the function that is running."""
+
+    def __init__(self, program: ir.Program, codes: dict[str, Code], device: Device, limits: Limits,
+                 stats: Stats) -> None:
+        self.program, self.codes, self.device, self.limits, self.stats = program, codes, device, limits, stats
+        self.kernels = {k.name: k for k in program.kernels}
+        self.functions = {f.name: f for f in program.scalar_functions}
+        self.stack: list[Activation] = []
+        self.constants: dict[int, Array] = {}
+        self.unread: set[Operand] = set()       # the top frame's scalars from kernels since the last look
+        self.started = time.monotonic()
+
+    # The loop -----------------------------------------------------------------------------------
+
+    def call_entry(self, arguments: Sequence[Any]) -> Any:
+        entry = self.program.entry
+        names = [held for value, layout in zip(arguments, entry.arguments, strict=True)
+                 for held in to_names(value, layout)]
+        held = [self.upload(value) for value in names]
+        self.enter(self.codes[entry.function], held, (), ())
+        for value in held:
+            self.unhold(value)
+        results = self.run()
+        self.check(())
+        return from_names([self.download(value) for value in results], entry.result)
+
+    def run(self) -> list[Held]:
+        """Run instructions until the entry gives its results, which are still held."""
+        while True:
+            activation = self.stack[-1]
+            instruction = activation.code.instructions[activation.at]
+            activation.at += 1
+            if isinstance(instruction, Give):
+                results = [self.value(operand, activation.frame) for operand in instruction.results]
+                for result in results:
+                    hold(result)
+                self.drop(instruction.dead, activation.frame)
+                self.stack.pop()
+                if not self.stack:
+                    return results
+                self.unread = moved(self.unread, instruction.results, activation.results)
+                self.assign(activation.results, results, self.stack[-1].frame)
+                for result in results:
+                    self.unhold(result)
+            else:
+                self.step(instruction, activation)
+
+    def step(self, instruction: Instruction, activation: Activation) -> None:
+        frame = activation.frame
+        match instruction:
+            case Launch(dead=dead):
+                self.launch(instruction, frame)
+                self.drop(dead, frame)
+            case Compute(result, _, _, dead):
+                self.assign((result,), (self.compute(instruction, frame),), frame)
+                self.drop(dead, frame)
+            case Constant(result, base, values):
+                self.assign((result,), (self.constant(instruction, base, values),), frame)
+            case Invoke(results, function, arguments, dead, origin):
+                self.poll(origin)
+                self.look(origin)
+                self.enter(self.codes[function], [self.value(a, frame) for a in arguments], results, origin)
+                self.drop(dead, frame)
+            case JumpUnless(condition, target, dead, origin):
+                self.look(origin)
+                if not self.value(condition, frame):
+                    activation.at = target
+                self.drop(dead, frame)
+            case Jump(target):
+                activation.at = target
+            case Move(results, sources, dead):
+                self.assign(results, [self.value(s, frame) for s in sources], frame)
+                self.unread.update(moved(self.unread, sources, results))
+                self.drop(dead, frame)
+            case Drop(dead):
+                self.drop(dead, frame)
+
+    def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
+        if len(self.stack) > self.limits.depth:
+            raise self.error(f"Recursion is too deep: more than {self.limits.depth} calls within calls.", origin)
+        frame: Frame = [None] * code.slots
+        self.assign(code.parameters, arguments, frame)
+        self.stack.append(Activation(code, frame, 0, results, origin))
+        self.stats.deepest = max(self.stats.deepest, len(self.stack))
+
+    # Slots --------------------------------------------------------------------------------------
+
+    def value(self, operand: Operand, frame: Frame) -> Held:
+        return operand.value if isinstance(operand, ir.Const) else frame[operand]
+
+    def assign(self, results: Results, values: Sequence[Held], frame: Frame) -> None:
+        """Into empty slots. What nobody reads is freed, unless something else holds it."""
+        for slot, value in zip(results, values, strict=True):
+            if slot is not None:
+                hold(value)
+                frame[slot] = value
+            elif isinstance(value, Array) and value.uses == 0:
+                self.device.free(value)
+
+    def drop(self, dead: Slots, frame: Frame) -> None:
+        for slot in dead:
+            value, frame[slot] = frame[slot], None
+            self.unhold(value)
+
+    def unhold(self, value: Held) -> None:
+        if isinstance(value, Array):
+            value.uses -= 1
+            if value.uses == 0:
+                self.device.free(value)
+
+    def release_all(self) -> None:
+        """After an error: whatever frames still hold; and the constants."""
+        for activation in self.stack:
+            self.drop(tuple(slot for slot, held in enumerate(activation.frame) if held is not None), activation.frame)
+        for array in self.constants.values():
+            self.unhold(array)
+
+    # Work ---------------------------------------------------------------------------------------
+
+    def launch(self, instruction: Launch, frame: Frame) -> None:
+        origin = instruction.origin
+        self.poll(origin)
+        if not self.unread.isdisjoint(a for a in instruction.arguments if isinstance(a, int)):
+            self.look(origin)
+        arguments = [self.value(a, frame) for a in instruction.arguments]
+        found = self.guarded(lambda: self.device.launch(instruction.kernel, arguments), origin)
+        self.stats.peak = max(self.stats.peak, self.device.used())
+        self.assign(instruction.results, found, frame)
+        self.unread.update(slot for slot, value in zip(instruction.results, found, strict=True)
+                           if slot is not None and not isinstance(value, Array))
+
+    def compute(self, instruction: Compute, frame: Frame) -> Held:
+        def read(array: str, index: int) -> Any:
+            return self.device.read(frame[instruction.names[array]], index)
+
+        origin = instruction.origin
+        self.look(origin)
+        names = {name: frame[slot] for name, slot in instruction.names.items()}
+        around = Surroundings(self.functions, read, lambda: self.poll(origin))
+        try:
+            value: Held = self.guarded(lambda: evaluate(instruction.value, names, around)[0], origin)
+            return value
+        except HostFailure as failure:
+            site = next(s for s in self.program.sites if s.name == failure.site)
+            raise self.error(site.message, site.origin or origin) from None
+        except RecursionError:
+            raise self.error("Recursion is too deep.", origin) from None
+
+    def constant(self, instruction: Constant, base: str, values: tuple[Any, ...]) -> Array:
+        """Constant arrays are made once in a run, and held until its end."""
+        if id(instruction) not in self.constants:
+            items = [ord(v) for v in values] if base == "char" else values
+            array = self.upload(np.array(items, DTYPES[base]))
+            self.constants[id(instruction)] = array
+        return self.constants[id(instruction)]
+
+    def upload(self, value: Any) -> Any:
+        """A scalar, or an array on the device, held once."""
+        if not isinstance(value, np.ndarray):
+            return value
+        base = next(name for name, dtype in DTYPES.items() if dtype == value.dtype)
+        array: Array = self.guarded(lambda: self.device.upload(base, value), ())
+        array.uses += 1
+        return array
+
+    def download(self, value: Held) -> Any:
+        if not isinstance(value, Array):
+            return value
+        result = self.device.download(value)
+        self.unhold(value)
+        return result
+
+    # What can go wrong --------------------------------------------------------------------------
+
+    def guarded(self, work: Callable[[], Any], origin: Origin) -> Any:
+        """Work by the device. If it stumbles, an earlier failing check is the reason to report, if there was one."""
+        try:
+            return work()
+        except OutOfMemory as full:
+            raise self.error(f"Out of memory: {full.wanted:,} bytes are needed, {full.used:,} of {full.limit:,} are in "
+                             "use.", origin) from None
+        except (HostFailure, NessieError, RecursionError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            self.check(origin)
+            raise InternalError(f"the device stumbled: {type(error).__name__}: {error}") from error
+
+    def look(self, origin: Origin) -> None:
+        """The host is about to rely on what kernels computed."""
+        self.unread.clear()
+        self.check(origin)
+
+    def check(self, origin: Origin) -> None:
+        """Raise the error that kernels have recorded, if any."""
+        key = self.device.failure()
+        if key != NO_FAILURE:
+            site = self.program.sites[key >> INDEX_BITS]
+            index = key & ((1 << INDEX_BITS) - 1)
+            raise located(site.message, site.origin or origin, self.stack, f"at element {index}" if index else "")
+
+    def poll(self, origin: Origin) -> None:
+        """Notice the time and interruptions."""
+        seconds = self.limits.seconds
+        if seconds is not None and time.monotonic() - self.started > seconds:
+            raise self.error(f"The time limit of {seconds:g} seconds is over.", origin)
+        if self.device.interrupted:
+            raise self.error("Interrupted.", origin)
+
+    def error(self, message: str, origin: Origin) -> NessieError:
+        """The error, unless kernels have recorded one before it."""
+        self.check(origin)
+        return located(message, origin, self.stack)
+
+
+def located(message: str, origin: Origin, stack: Sequence[Activation], label: str = "") -> NessieError:
+    """The error where the user wrote what failed, or the nearest call that leads there."""
+    for place in (origin, *(activation.origin for activation in reversed(stack))):
+        if span := user_span(place):
+            return NessieError(message, (span, label))
+    return NessieError(message)
+
+
+def moved(unread: set[Operand], sources: Sequence[Operand], results: Results) -> set[Operand]:
+    """The slots among `results` that get unread scalars."""
+    return {slot for source, slot in zip(sources, results, strict=True)
+            if isinstance(source, int) and source in unread and slot is not None}
+
+
+def hold(value: Held) -> None:
+    if isinstance(value, Array):
+        value.uses += 1
