@@ -38,6 +38,14 @@ def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, typ
                  typed, tuple(nodes), order_edges(nodes), outputs)
 
 
+def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:
+    """The types of all names that the region's steps mention."""
+    types = dict(region.types)
+    types.update((param.name, param.type) for step in steps for param in scope.results(step.statement))
+    types.pop("_", None)
+    return types
+
+
 def segments_of(node: Node) -> ir.Size:
     return node.space.segments if isinstance(node.space, Elements) else 1
 

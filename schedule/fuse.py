@@ -14,7 +14,7 @@ from dataclasses import replace
 from nessie.base.names import Names
 from nessie.base.source import InternalError
 from nessie.lambda_cu import ir, scope
-from nessie.schedule.build import build_graph, descriptor_text
+from nessie.schedule.build import build_graph, descriptor_text, region_types
 from nessie.schedule.cost import CPU
 from nessie.schedule.merge import merge
 from nessie.schedule.regions import Region, Step, rewrite_regions, statement_uses, steps_of, without_a_name
@@ -90,14 +90,6 @@ def as_written(statement: ir.Statement) -> ir.Statement:
         case ir.HostLet(result, _):
             return replace(statement, result=without_a_name(result))
     return statement
-
-
-def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:
-    """The types of all names that the region's steps mention."""
-    types = dict(region.types)
-    types.update((param.name, param.type) for step in steps for param in scope.results(step.statement))
-    types.pop("_", None)
-    return types
 
 
 def descriptors(steps: Sequence[Step]) -> dict[str, ir.Space]:

@@ -194,7 +194,8 @@ def digraph(graph: Graph) -> Any:
     """The graph as a networkx.DiGraph: nodes by name; edges with the names and modes of their uses."""
     import networkx
 
-    index, result = Index(graph), networkx.DiGraph()
+    index = Index(graph)
+    result: Any = networkx.DiGraph()
     for node in graph.nodes:
         result.add_node(node.name, op=node.op, space=node.space)
     for node in graph.nodes:

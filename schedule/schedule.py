@@ -12,10 +12,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from nessie.lambda_cu import ir, scope
-from nessie.schedule.build import build_graph
-from nessie.schedule.certificate import execution_order
+from nessie.schedule.build import build_graph, region_types
 from nessie.schedule.cost import CPU, Profile
-from nessie.schedule.fuse import region_types
 from nessie.schedule.fusible import rule
 from nessie.schedule.greedy import greedy
 from nessie.schedule.pdg import Graph
@@ -23,7 +21,7 @@ from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.regions import Region, rewrite_regions, steps_of
 from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
 from nessie.schedule.sizes import Estimates
-from nessie.schedule.solve import GREEDY, OPTIMAL, Solution, solution, solve
+from nessie.schedule.solve import GREEDY, Solution, solution, solve
 
 MODES = ("ilp", "greedy", "none")
 ALL_PAIRS = 40                  # nodes up to which pairs are looked at that share no data
@@ -102,5 +100,3 @@ def pairs(problem: Problem, clusters: Clusters) -> list[Pair]:
         result.append(Pair(index.nodes[u].name, index.nodes[v].name, verdict, reason or rule(index, u, v)))
     return result
 
-
-__all__ = ["MODES", "OPTIMAL", "execution_order", "graphs", "schedule"]

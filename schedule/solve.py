@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
@@ -133,11 +134,11 @@ def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> list[lis
     return result
 
 
-def shortest_cycle(graph: object, start: int) -> list[int]:
+def shortest_cycle(graph: Any, start: int) -> list[int]:
     """The nodes of a shortest cycle through a node of a strongly connected graph."""
     import networkx
 
     paths = networkx.single_source_shortest_path(graph, start)
-    back = min((node for node in paths if graph.has_edge(node, start)),        # type: ignore[attr-defined]
+    back = min((node for node in paths if graph.has_edge(node, start)),
                key=lambda node: (len(paths[node]), node))
     return list(paths[back])

@@ -1,0 +1,182 @@
+"""Dependence graphs as text: show and parse are inverse to each other. The grammar is in schedule.pdg's header."""
+from __future__ import annotations
+
+from nessie.base.tokens import Tokens, show_name
+from nessie.lambda_cu import ir
+from nessie.schedule.pdg import (
+    MODES,
+    OPS,
+    Elements,
+    Flat,
+    Graph,
+    Node,
+    Size,
+    Space,
+    Survivors,
+    Unit,
+    Use,
+)
+
+KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "rank", "place", "fails",
+                      *MODES, "flat", "elements", "survivors", "unit"})
+FLAGS = ("rank", "place", "fails")
+
+
+def name(text: str) -> str:
+    return show_name(text, KEYWORDS)
+
+
+def show(graph: Graph) -> str:
+    lines = [f"  size {name(str(size))} = {estimate!r}" for size, estimate in graph.sizes]
+    lines += [f"  {show_typed(param)}" for param in graph.types]
+    lines += [f"  node {show_node(node)}" for node in graph.nodes]
+    lines += [f"  order ({name(before)}, {name(after)})" for before, after in graph.order]
+    lines += [f"  outputs ({', '.join(map(name, graph.outputs))})"]
+    return f"graph {name(graph.name)} {graph.region} {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def show_typed(param: ir.Param) -> str:
+    if isinstance(param.type, str):
+        return f"scalar {name(param.name)} : {param.type}"
+    plus = "+1" if param.type.plus else ""
+    return f"array {name(param.name)} : [{param.type.base}; {show_size(param.type.size)}{plus}]"
+
+
+def show_size(size: Size) -> str:
+    return name(size) if isinstance(size, str) else str(size)
+
+
+def show_space(space: Space) -> str:
+    match space:
+        case Flat(size):
+            return f"flat({show_size(size)})"
+        case Elements(descriptor, segments, total):
+            return f"elements({name(descriptor)}, {show_size(segments)}, {show_size(total)})"
+        case Survivors(host, count):
+            return f"survivors({name(host)}, {show_size(count)})"
+    return "unit()"
+
+
+def show_node(node: Node) -> str:
+    uses = ", ".join(f"{use.mode} {name(use.name)}" for use in node.uses)
+    flags = "".join(f" {flag}" for flag in FLAGS if getattr(node, flag))
+    results = ", ".join(map(name, node.results))
+    return f"{name(node.name)} = {node.op} {show_space(node.space)} ({uses}) -> ({results}){flags}"
+
+
+def parse(text: str) -> Graph:
+    tokens = Tokens(text, KEYWORDS)
+    graph = parse_graph(tokens)
+    tokens.finish()
+    return graph
+
+
+def parse_all(text: str) -> tuple[Graph, ...]:
+    """Graphs one after another."""
+    tokens = Tokens(text, KEYWORDS)
+    graphs = []
+    while tokens.at("graph"):
+        graphs.append(parse_graph(tokens))
+    tokens.finish()
+    return tuple(graphs)
+
+
+def parse_graph(tokens: Tokens) -> Graph:
+    tokens.expect("graph")
+    title, region = tokens.name(), tokens.integer()
+    tokens.expect("{")
+    sizes: list[tuple[Size, float]] = []
+    types: list[ir.Param] = []
+    nodes: list[Node] = []
+    order: list[tuple[str, str]] = []
+    while not tokens.at("outputs"):
+        match tokens.take().text:
+            case "size":
+                size = tokens.name()
+                tokens.expect("=")
+                sizes.append((size, tokens.literal("float")))
+            case "array" | "scalar" as kind:
+                types.append(parse_typed(tokens, kind))
+            case "node":
+                nodes.append(parse_node(tokens))
+            case "order":
+                before, after = parenthesised(tokens)
+                order.append((before, after))
+            case other:
+                tokens.fail(f"size, array, scalar, node, order or outputs is expected, not '{other}'")
+    tokens.expect("outputs")
+    outputs = parenthesised(tokens)
+    tokens.expect("}")
+    return Graph(title, region, tuple(sizes), tuple(types), tuple(nodes), tuple(order), outputs)
+
+
+def parenthesised(tokens: Tokens) -> tuple[str, ...]:
+    tokens.expect("(")
+    return tokens.listed(tokens.name, ")")
+
+
+def parse_size(tokens: Tokens) -> Size:
+    return tokens.name() if tokens.at_name() else tokens.integer()
+
+
+def parse_typed(tokens: Tokens, kind: str) -> ir.Param:
+    typed = tokens.name()
+    tokens.expect(":")
+    if kind == "scalar":
+        return ir.Param(typed, tokens.name("a type"))
+    tokens.expect("[")
+    base = tokens.name("a type")
+    tokens.expect(";")
+    size = parse_size(tokens)
+    plus = 0
+    if tokens.accept("+"):
+        plus = tokens.integer()
+    tokens.expect("]")
+    return ir.Param(typed, ir.Array(base, size, plus))
+
+
+def parse_node(tokens: Tokens) -> Node:
+    node = tokens.name()
+    tokens.expect("=")
+    if not tokens.at(*OPS):
+        tokens.fail("an operation is expected here")
+    op, space = tokens.take().text, parse_space(tokens)
+    tokens.expect("(")
+    uses = tokens.listed(lambda: parse_use(tokens), ")")
+    tokens.expect("->")
+    results = parenthesised(tokens)
+    flags = set()
+    while tokens.at(*FLAGS):
+        flags.add(tokens.take().text)
+    return Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags)
+
+
+def parse_use(tokens: Tokens) -> Use:
+    if not tokens.at(*MODES):
+        tokens.fail("a mode of use is expected here")
+    return Use(tokens.take().text, tokens.name())
+
+
+def parse_space(tokens: Tokens) -> Space:
+    kind = tokens.accept("flat", "elements", "survivors", "unit")
+    if kind is None:
+        tokens.fail("a space is expected here")
+    tokens.expect("(")
+    space: Space
+    match kind:
+        case "flat":
+            space = Flat(parse_size(tokens))
+        case "elements":
+            descriptor = tokens.name()
+            tokens.expect(",")
+            segments = parse_size(tokens)
+            tokens.expect(",")
+            space = Elements(descriptor, segments, parse_size(tokens))
+        case "survivors":
+            host = tokens.name()
+            tokens.expect(",")
+            space = Survivors(host, parse_size(tokens))
+        case _:
+            space = Unit()
+    tokens.expect(")")
+    return space

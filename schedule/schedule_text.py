@@ -1,0 +1,57 @@
+"""Schedules as text: show and parse are inverse to each other. The grammar is in schedule_form's header."""
+from __future__ import annotations
+
+from nessie.base.tokens import Tokens, show_name, show_string
+from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
+
+KEYWORDS = frozenset({"schedule", "region", "kernel", "pair", TOGETHER, APART, NEVER})
+
+
+def name(text: str) -> str:
+    return show_name(text, KEYWORDS)
+
+
+def show(schedule: Schedule) -> str:
+    regions = "".join(show_region(region) for region in schedule.regions)
+    return f"schedule {name(schedule.mode)} {name(schedule.profile)} {{\n{regions}}}\n"
+
+
+def show_region(region: RegionSchedule) -> str:
+    head = f"  region {name(region.function)} {region.number} {show_string(region.status)} {region.cost!r} " \
+           f"{region.bytes!r} {{\n"
+    lines = [f"    kernel ({', '.join(map(name, cluster))})\n" for cluster in region.clusters]
+    lines += [f"    pair {name(pair.first)} {name(pair.second)} {pair.verdict} {name(pair.reason)}\n"
+              for pair in region.pairs]
+    return head + "".join(lines) + "  }\n"
+
+
+def parse(text: str) -> Schedule:
+    tokens = Tokens(text, KEYWORDS)
+    tokens.expect("schedule")
+    mode, profile = tokens.name(), tokens.name()
+    tokens.expect("{")
+    regions = []
+    while not tokens.accept("}"):
+        regions.append(parse_region(tokens))
+    tokens.finish()
+    return Schedule(mode, profile, tuple(regions))
+
+
+def parse_region(tokens: Tokens) -> RegionSchedule:
+    tokens.expect("region")
+    function, number, status = tokens.name(), tokens.integer(), tokens.literal("string")
+    cost, moved = tokens.literal("float"), tokens.literal("float")
+    clusters: list[tuple[str, ...]] = []
+    pairs: list[Pair] = []
+    tokens.expect("{")
+    while not tokens.accept("}"):
+        if tokens.accept("kernel"):
+            tokens.expect("(")
+            clusters.append(tokens.listed(tokens.name, ")"))
+        else:
+            tokens.expect("pair")
+            first, second = tokens.name(), tokens.name()
+            if not tokens.at(TOGETHER, APART, NEVER):
+                tokens.fail("together, apart or never is expected here")
+            pairs.append(Pair(first, second, tokens.take().text, tokens.name()))
+    return RegionSchedule(function, number, status, cost, moved, tuple(clusters), tuple(pairs))

@@ -1,0 +1,77 @@
+"""Random programs mean the same after fusing, under every schedule, failures and their indices included."""
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from schedule_programs import random_program
+
+from nessie.base.source import NessieError
+from nessie.base.values import Flat
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.check import check
+from nessie.lambda_cu.printer import show
+from nessie.lambda_cu.reference import execute
+from nessie.schedule.check import check_schedule
+from nessie.schedule.cost import CPU, H200, Profile
+from nessie.schedule.fuse import fuse
+from nessie.schedule.schedule import schedule
+
+WAYS = (("ilp", CPU), ("ilp", H200), ("greedy", CPU), ("none", CPU),
+        ("ilp", Profile("all", 1e9, 0.0, 0.0)))
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Flat):
+        return [int(value.length), *(int(x) for x in np.asarray(value.column))]
+    return tuple(map(plain, value)) if isinstance(value, tuple) else int(value)
+
+
+def outcome(program: ir.Program, arguments: list[Any]) -> Any:
+    try:
+        return plain(execute(program, arguments))
+    except NessieError as error:
+        return "error", str(error)
+
+
+def arguments(seed: int) -> list[list[Any]]:
+    rng = random.Random(seed)
+    lengths = [(0, 0), (1, 1), (5, 3), (9, 0), (12, 7)]
+    return [[Flat(n, np.array([rng.randint(-5, 9) for _ in range(n)], np.int64)) for n in pair] for pair in lengths]
+
+
+def compare(seed: int, steps: int) -> int:
+    """How many launches fusing saved."""
+    program = random_program(seed, steps)
+    check(program)
+    inputs = arguments(seed)
+    expected = [outcome(program, args) for args in inputs]
+    saved = 0
+    for mode, profile in WAYS:
+        found = schedule(program, mode, profile)
+        check_schedule(program, found)
+        fused = fuse(program, found)
+        try:
+            check(fused)
+        except Exception as error:
+            raise AssertionError(f"{error}\n{show(program)}\n{show(fused)}\n{found}") from error
+        got = [outcome(fused, args) for args in inputs]
+        assert got == expected, f"seed {seed}, {mode} {profile.name}\n{show(program)}\n==>\n{show(fused)}"
+        saved += len(program.functions[0].body.statements) - len(fused.functions[0].body.statements)
+    return saved
+
+
+def test_small_programs() -> None:
+    assert sum(compare(seed, 6) for seed in range(60)) > 100
+
+
+def test_larger_programs() -> None:
+    assert sum(compare(seed, 14) for seed in range(500, 512)) > 50
+
+
+@pytest.mark.slow
+def test_thousands_of_programs() -> None:
+    for seed in range(1000, 4000):
+        compare(seed, 4 + seed % 10)
