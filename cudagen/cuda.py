@@ -40,6 +40,7 @@ from nessie.cudagen.loops import (
 )
 from nessie.lambda_cu.ops import result_type
 
+DEEPEST = 30                    # deeper statements are not indented more
 SPECIAL_BITS = {"blockIdx": 31, "gridDim": 31, "blockDim": 11, "threadIdx": 10}
 MASK = "0xffffffffu"
 SHUFFLES = {"down": "__shfl_down_sync", "up": "__shfl_up_sync", "index": "__shfl_sync"}
@@ -63,7 +64,7 @@ def show(module: Module) -> str:
     names = Names(RESERVED)
     named = {f.name: names.fresh(f.name) for f in functions}
     printers = [FunctionPrinter(f, {g.name: g for g in functions}, named) for f in functions]
-    bodies = ["\n".join(printer.lines()) for printer in printers]
+    bodies = [printer.show() for printer in printers]
     prototypes = [line for p in printers if p.function.kind == "device" for line in p.prototype()]
     called = set(re.findall(r"\w+(?=\()", "\n".join(bodies)))
     parts = [text for name, text in HELPERS.items() if name in called]
@@ -80,6 +81,8 @@ class FunctionPrinter:
         self.names = {name: self.supply.fresh(name) for name in sorted(bound, key=lambda n: n in self.supply.taken)}
         self.types = {p.name: p.type for p in function.parameters}
         self.variables: set[str] = set()
+        self.lines: list[str] = []
+        self.depth = 0
 
     def prototype(self) -> Iterator[str]:
         """A device function before its definition, so that functions may call each other."""
@@ -88,10 +91,11 @@ class FunctionPrinter:
             yield f"struct {self.result()} {{ {fields} }};"
         yield self.header() + ";"
 
-    def lines(self) -> Iterator[str]:
-        yield self.header() + " {"
-        yield from self.block(self.function.body)
-        yield "}"
+    def show(self) -> str:
+        self.line(self.header() + " {")
+        self.block(self.function.body)
+        self.line("}")
+        return "\n".join(self.lines)
 
     def header(self) -> str:
         start = 'extern "C" __global__' if self.function.kind == "cuda" else "static __device__"
@@ -109,62 +113,70 @@ class FunctionPrinter:
 
     # Statements -----------------------------------------------------------------------------
 
-    def block(self, body: tuple[Stmt, ...]) -> Iterator[str]:
-        for statement in body:
-            for line in self.statement(statement):
-                yield "  " + line
+    def line(self, text: str) -> None:
+        self.lines.append("  " * min(self.depth, DEEPEST) + text)
 
-    def statement(self, statement: Stmt) -> Iterator[str]:
+    def block(self, body: tuple[Stmt, ...]) -> None:
+        self.depth += 1
+        for statement in body:
+            match statement:
+                case For() | While() | If():
+                    self.compound(statement)
+                case Call(names, function, arguments):
+                    self.call(names, self.functions[function], arguments)
+                case _:
+                    self.line(self.simple(statement) + ";")
+        self.depth -= 1
+
+    def simple(self, statement: Stmt) -> str:
+        """A statement that is one line, without its semicolon."""
         match statement:
             case Let(name, type_, value):
-                yield f"const {TYPES[type_]} {self.bind(name, type_)} = {self.text(value)};"
+                return f"const {TYPES[type_]} {self.bind(name, type_)} = {self.text(value)}"
             case Var(name, type_, initial):
                 self.variables.add(name)
-                yield f"{TYPES[type_]} {self.bind(name, type_)} = {self.text(initial)};"
+                return f"{TYPES[type_]} {self.bind(name, type_)} = {self.text(initial)}"
             case Set(name, value):
-                yield f"{self.names[name]} = {self.text(value)};"
+                return f"{self.names[name]} = {self.text(value)}"
             case Store(array, index, value):
-                yield f"{self.names[array]}[{self.text(index)}] = {self.text(value)};"
+                return f"{self.names[array]}[{self.text(index)}] = {self.text(value)}"
             case Shared(name, type_, size):
-                yield f"__shared__ {TYPES[type_]} {self.bind(name, type_)}[{size}];"
-            case For() | While() | If():
-                yield from self.compound(statement)
+                return f"__shared__ {TYPES[type_]} {self.bind(name, type_)}[{size}]"
             case Atomic(result=None):
-                yield f"{self.atomic(statement)};"
+                return self.atomic(statement)
             case Atomic(array=array, result=str() as result):
                 type_ = self.types[array]
-                yield f"const {TYPES[type_]} {self.bind(result, type_)} = {self.atomic(statement)};"
-            case Call(names, function, arguments):
-                yield from self.call(names, self.functions[function], arguments)
+                return f"const {TYPES[type_]} {self.bind(result, type_)} = {self.atomic(statement)}"
             case Fence() | Barrier():
-                yield "__threadfence();" if isinstance(statement, Fence) else "__syncthreads();"
+                return "__threadfence()" if isinstance(statement, Fence) else "__syncthreads()"
             case Return(values):
                 listed = ", ".join(map(self.text, values))
-                yield (f"return {{{listed}}};" if len(values) > 1 else f"return {listed}".rstrip() + ";")
+                return f"return {{{listed}}}" if len(values) > 1 else f"return {listed}".rstrip()
+        raise TypeError(statement)
 
     def bind(self, name: str, type_: str) -> str:
         self.types[name] = type_
         return self.names[name]
 
-    def compound(self, statement: For | While | If) -> Iterator[str]:
+    def compound(self, statement: For | While | If) -> None:
         match statement:
             case For(index, low, high, body, step):
                 i = self.bind(index, "int")
                 bounds = [self.bound(index, "end", high), self.bound(index, "step", step)]
                 inits = ", ".join([f"{i} = {self.text(low)}", *(f"{n} = {text}" for n, text in bounds if n != text)])
                 (end, _), (by, _) = bounds
-                yield f"for (long long {inits}; {i} < {end}; {i} += {by}) {{"
-                yield from self.block(body)
+                self.line(f"for (long long {inits}; {i} < {end}; {i} += {by}) {{")
+                self.block(body)
             case While(condition, body):
-                yield f"while ({self.text(condition)}) {{"
-                yield from self.block(body)
+                self.line(f"while ({self.text(condition)}) {{")
+                self.block(body)
             case If(condition, then, orelse):
-                yield f"if ({self.text(condition)}) {{"
-                yield from self.block(then)
+                self.line(f"if ({self.text(condition)}) {{")
+                self.block(then)
                 if orelse:
-                    yield "} else {"
-                    yield from self.block(orelse)
-        yield "}"
+                    self.line("} else {")
+                    self.block(orelse)
+        self.line("}")
 
     def bound(self, index: str, what: str, exp: Exp) -> tuple[str, str]:
         """The text to use for a loop's bound, and what it is first set to: the same if it cannot change."""
@@ -191,20 +203,20 @@ class FunctionPrinter:
                 return f"(long long)atomicCAS(({WORD} *){place}, ({WORD})({compare}), {bits})"
         raise TypeError(atomic)
 
-    def call(self, names: tuple[str, ...], function: Function, arguments: tuple[Exp, ...]) -> Iterator[str]:
+    def call(self, names: tuple[str, ...], function: Function, arguments: tuple[Exp, ...]) -> None:
         listed = ", ".join(self.names[argument.name] if parameter.array and isinstance(argument, Name)
                            else self.text(argument)
                            for parameter, argument in zip(function.parameters, arguments, strict=True))
         call = f"{self.named[function.name]}({listed})"
         if len(names) == 1:
-            yield f"const {TYPES[function.results[0]]} {self.bind(names[0], function.results[0])} = {call};"
+            self.line(f"const {TYPES[function.results[0]]} {self.bind(names[0], function.results[0])} = {call};")
         elif names:
             several = self.supply.fresh("results")
-            yield f"const {result_text(function, self.named)} {several} = {call};"
+            self.line(f"const {result_text(function, self.named)} {several} = {call};")
             for position, (name, type_) in enumerate(zip(names, function.results, strict=True)):
-                yield f"const {TYPES[type_]} {self.bind(name, type_)} = {several}.r{position};"
+                self.line(f"const {TYPES[type_]} {self.bind(name, type_)} = {several}.r{position};")
         else:
-            yield call + ";"
+            self.line(call + ";")
 
     # Expressions ----------------------------------------------------------------------------
 
@@ -274,21 +286,24 @@ def constant(value: int | float | bool | str, type_: str) -> Piece:
     return Piece(text, type_, UNARY, number.bit_length() if number >= 0 else 64)
 
 
-def bound_names(body: tuple[Stmt, ...]) -> Iterator[str]:
+def bound_names(body: tuple[Stmt, ...]) -> list[str]:
     """Every name that the statements bind."""
-    for statement in body:
+    names: list[str] = []
+    work = list(body)
+    while work:
+        statement = work.pop()
         match statement:
             case Let(name) | Var(name) | Shared(name):
-                yield name
+                names.append(name)
             case For(index, _, _, inner):
-                yield index
-                yield from bound_names(inner)
+                names.append(index)
+                work += inner
             case While(_, inner):
-                yield from bound_names(inner)
+                work += inner
             case If(_, then, orelse):
-                yield from bound_names(then)
-                yield from bound_names(orelse)
+                work += then + orelse
             case Atomic(result=str() as result):
-                yield result
-            case Call(names):
-                yield from names
+                names.append(result)
+            case Call(bound):
+                names += bound
+    return names

@@ -1,8 +1,6 @@
 """The words and levels of the text of loops, and its printer (grammar: cudagen.loops_text)."""
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from nessie.base.tokens import show_char, show_name
 from nessie.cudagen.loops import (
     Atomic,
@@ -12,7 +10,6 @@ from nessie.cudagen.loops import (
     Exp,
     Fence,
     For,
-    Function,
     If,
     Let,
     Load,
@@ -38,6 +35,7 @@ SHUFFLES = ("down", "up", "index")
 LEVELS = {"or": 2, "xor": 2, "and": 3, "==": 4, "/=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4,
           "+": 5, "-": 5, "*": 6, "/": 6, "rem": 6, "mod": 6}
 LOOSEST, SELECT = 0, 1
+DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
                       "while", "if", "else", "atomic", "call", "fence", "barrier", "return", "volatile", "shuffle",
                       "inf", "nan", "true", "false"])
@@ -45,15 +43,14 @@ KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "w
 
 def show(module: Module) -> str:
     """The module's text."""
-    return "\n".join("\n".join(function_lines(f)) + "\n" for f in module.functions)
-
-
-def function_lines(function: Function) -> Iterator[str]:
-    parameters = ", ".join(show_parameter(p) for p in function.parameters)
-    results = f" -> {', '.join(function.results)}" if function.results else ""
-    yield f"{function.kind} {word(function.name)}({parameters}){results} {{"
-    yield from body_lines(function.body)
-    yield "}"
+    lines: list[str] = []
+    for function in module.functions:
+        parameters = ", ".join(show_parameter(p) for p in function.parameters)
+        results = f" -> {', '.join(function.results)}" if function.results else ""
+        lines.append(f"{function.kind} {word(function.name)}({parameters}){results} {{")
+        write_body(lines, function.body, 1)
+        lines += ["}", ""]
+    return "\n".join(lines)
 
 
 def show_parameter(parameter: Parameter) -> str:
@@ -61,32 +58,32 @@ def show_parameter(parameter: Parameter) -> str:
     return f"{writable}{parameter.type}{brackets} {word(parameter.name)}"
 
 
-def body_lines(body: tuple[Stmt, ...]) -> Iterator[str]:
+def write_body(lines: list[str], body: tuple[Stmt, ...], depth: int) -> None:
+    """Appends the statements' lines, indented."""
     for statement in body:
-        for line in statement_lines(statement):
-            yield "  " + line
+        write_statement(lines, statement, depth)
 
 
-def statement_lines(statement: Stmt) -> Iterator[str]:
+def write_statement(lines: list[str], statement: Stmt, depth: int) -> None:
+    indent = "  " * min(depth, DEEPEST)
     match statement:
         case For(index, low, high, body, step):
             i = word(index)
-            yield f"for ({i} = {show_exp(low)}; {i} < {show_exp(high)}; {i} += {show_exp(step)}) {{"
-            yield from body_lines(body)
-            yield "}"
+            lines.append(f"{indent}for ({i} = {show_exp(low)}; {i} < {show_exp(high)}; {i} += {show_exp(step)}) {{")
+            write_body(lines, body, depth + 1)
         case While(condition, body):
-            yield f"while ({show_exp(condition)}) {{"
-            yield from body_lines(body)
-            yield "}"
+            lines.append(f"{indent}while ({show_exp(condition)}) {{")
+            write_body(lines, body, depth + 1)
         case If(condition, then, orelse):
-            yield f"if ({show_exp(condition)}) {{"
-            yield from body_lines(then)
+            lines.append(f"{indent}if ({show_exp(condition)}) {{")
+            write_body(lines, then, depth + 1)
             if orelse:
-                yield "} else {"
-                yield from body_lines(orelse)
-            yield "}"
+                lines.append(f"{indent}}} else {{")
+                write_body(lines, orelse, depth + 1)
         case _:
-            yield show_simple(statement) + ";"
+            lines.append(f"{indent}{show_simple(statement)};")
+            return
+    lines.append(f"{indent}}}")
 
 
 def show_simple(statement: Stmt) -> str:

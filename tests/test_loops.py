@@ -12,8 +12,8 @@ from loops_cases import BLOCK_SUM, CASES, EVERYTHING, VALUES, edge_arguments, op
 
 from nessie.base.deep import run_deep
 from nessie.base.source import IllFormed, NessieError
-from nessie.cudagen import loops
-from nessie.cudagen.loops import Const, Load, Module, Name, Op
+from nessie.cudagen import cuda, llvm, loops
+from nessie.cudagen.loops import Const, Load, Module, Name, Op, Store
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_interpreter import Counts, LoopsError, launch, run
 from nessie.cudagen.loops_meanings import MEANINGS
@@ -80,6 +80,22 @@ def test_deep_expressions_are_printed_read_and_checked() -> None:
     text = run_deep(lambda: show(deep))
     run_deep(lambda: check(deep))
     assert run_deep(lambda: show(parse(text))) == text
+
+
+def test_deep_statements_are_printed_read_checked_and_run() -> None:
+    body: tuple[loops.Stmt, ...] = (Store("out", Const(0, "int"), Const(7, "int")),)
+    for _ in range(10_000):
+        body = (loops.If(Op("<", (Load("out", Const(0, "int")), Const(5, "int"))), body),)
+    deep = Module((loops.Function("f", "host", (loops.Parameter("out", "int", True, True),), body),))
+    text, out = run_deep(lambda: show(deep)), np.zeros(1, np.int64)
+    assert len(text) < 3_000_000
+    run_deep(lambda: check(deep))
+    assert run_deep(lambda: show(parse(text))) == text
+    run_deep(lambda: run(deep, "f", (out,)))
+    assert out[0] == 7
+    assert run_deep(lambda: llvm.show(deep)).count("br i1") == 10_000
+    kernels = Module((loops.Function("f", "cuda", deep.functions[0].parameters, body),))
+    assert run_deep(lambda: cuda.show(kernels)).count("if (") == 10_000
 
 
 @pytest.mark.parametrize("text, message", [
