@@ -12,8 +12,8 @@ from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Data, Fun, Identit
 from nessie.frontend import typed
 from nessie.frontend.environment import Environment, constructor_scheme
 from nessie.frontend.primitives import PRIMITIVES
-from nessie.frontend.types_text import instantiate, primitive_scheme
 from nessie.frontend.typed import Apply, Const, Each, Exp, Generator, Global, If, Let, Name, NamePattern, String
+from nessie.frontend.types_text import instantiate, primitive_scheme
 
 SHOWN_ELEMENTS = 5              # of a sequence, in a limited text
 
@@ -23,7 +23,8 @@ def derive(name: str, types: tuple[Type, ...], environment: Environment) -> type
     scheme = primitive_scheme(name, PRIMITIVES[name].type)
     type_ = instantiate(scheme, types)
     assert isinstance(type_, Fun)
-    parts, rest = [], type_.argument
+    parts: list[Type] = []
+    rest = type_.argument
     while isinstance(rest, Pair) and len(parts) < ARITY.get(name, 1) - 1:
         parts.append(rest.first)
         rest = rest.second
@@ -159,7 +160,8 @@ def string_limited(make: Maker, type_: Type, x: Name, levels: Name) -> Exp:
     inner = make.call("-", (INT,), levels, integer(1))
     texts = each(make.call("_string_limited", (element,), item, inner), (item, shown))
     dots = typed.Sequence((String("..."),), Seq(STRING))
-    parts = If(make.call(">", (INT,), count, integer(SHOWN_ELEMENTS)), make.call("append", (STRING,), texts, dots), texts)
+    longer = make.call(">", (INT,), count, integer(SHOWN_ELEMENTS))
+    parts = If(longer, make.call("append", (STRING,), texts, dots), texts)
     return If(make.call("<=", (INT,), levels, integer(0)), String("..."), make.call("_sequence_string", (), parts))
 
 # Zeros and numbers ----------------------------------------------------------------------------------

@@ -6,13 +6,14 @@ programs need no scopes for global names; `shown_name` gives back what the user 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from nessie.base.source import NOWHERE, NessieError, Origin
-from nessie.base.types import Base, Data, Fun, Identity, Pair, Scheme, Type
+from nessie.base.types import Base, Data, Fun, Identity, Scheme, Type
 from nessie.frontend import syntax, typed
 from nessie.frontend.primitives import CONSTANTS, PRIMITIVES
+from nessie.frontend.typed_typing import pattern_type as pattern_type
 from nessie.frontend.types_text import primitive_scheme
 
 
@@ -31,11 +32,16 @@ class Entry:
 class Definitions:
     """Typed definitions by internal name, and what the names that users write mean."""
 
-    def __init__(self) -> None:
-        self.entries: dict[str, Entry] = {}
-        self.functions: dict[str, typed.Function] = {}
-        self.datatypes: dict[str, typed.Datatype] = {}
-        self.variables: list[typed.Variable] = []
+    def __init__(self, before: Definitions | None = None) -> None:
+        """A copy of those before, if any."""
+        self.entries: dict[str, Entry] = dict(before.entries) if before else {}
+        self.own_functions: dict[str, typed.Function] = dict(before.own_functions) if before else {}
+        self.datatypes: dict[str, typed.Datatype] = dict(before.datatypes) if before else {}
+        self.variables: list[typed.Variable] = list(before.variables) if before else []
+
+    @property
+    def functions(self) -> Mapping[str, typed.Function]:
+        return self.own_functions
 
     def entry(self, name: str) -> Entry | None:
         return self.entries.get(name)
@@ -44,16 +50,25 @@ class Definitions:
         return self.entries
 
     def function(self, name: str) -> typed.Function | None:
-        return self.functions.get(name)
+        return self.own_functions.get(name)
 
     def datatype(self, name: str) -> typed.Datatype | None:
         return self.datatypes.get(name)
+
+    def scheme(self, name: str) -> Scheme | None:
+        """The scheme of a function or constructor, by internal name."""
+        if function := self.function(name):
+            return function_scheme(function)
+        if datatype := self.datatype(name):
+            return constructor_scheme(datatype)
+        declared = next((e for e in self.entries.values() if e.name == name), None)
+        return declared.scheme if declared else None
 
     def add(self, definition: typed.Definition) -> None:
         """Records a definition under its internal name (infer decides which visible name means it)."""
         match definition:
             case typed.Function():
-                self.functions[definition.name] = definition
+                self.own_functions[definition.name] = definition
             case typed.Datatype():
                 self.datatypes[definition.name] = definition
             case typed.Variable():
@@ -70,12 +85,7 @@ class Environment:
     in_library: bool = False                                # is it the library that is being inferred?
 
     def copy(self) -> Environment:
-        program = Definitions()
-        program.entries = dict(self.program.entries)
-        program.functions = dict(self.program.functions)
-        program.datatypes = dict(self.program.datatypes)
-        program.variables = list(self.program.variables)
-        return Environment(self.library, program, set(self.taken), self.lambdas, self.in_library)
+        return Environment(self.library, Definitions(self.program), set(self.taken), self.lambdas, self.in_library)
 
     def lookup(self, name: str) -> Entry | None:
         """What the name means. Names of the library that begin with `_` mean something in the library only."""
@@ -95,13 +105,7 @@ class Environment:
         """The scheme of a function, primitive or constructor, by internal name."""
         if row := PRIMITIVES.get(name):
             return primitive_scheme(name, row.type)
-        for definitions in (self.program, self.library):
-            if function := definitions.function(name):
-                return function_scheme(function)
-            if datatype := definitions.datatype(name):
-                return constructor_scheme(datatype)
-        declared = next((e for e in self.program.entries.values() if e.name == name), None)
-        return declared.scheme if declared else None
+        return self.program.scheme(name) or self.library.scheme(name)
 
     def function(self, name: str) -> typed.Function:
         """The definition of a function, by internal name."""
@@ -139,17 +143,6 @@ class Environment:
 def shown_name(name: str) -> str:
     """The name as the user wrote it."""
     return name.partition("'")[0]
-
-
-def pattern_type(pattern: typed.Pattern) -> Type:
-    match pattern:
-        case typed.NamePattern(_, type_):
-            return type_
-        case typed.PairPattern(first, second):
-            return Pair(pattern_type(first), pattern_type(second))
-        case typed.DataPattern(constructor, types, _):
-            return Data(constructor, types)
-    raise TypeError(pattern)
 
 
 def function_scheme(function: typed.Function) -> Scheme:

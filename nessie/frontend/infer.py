@@ -216,7 +216,7 @@ def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, enviro
     settled = settle.exp(exp)
     for name, named in names.items():
         general = settle.type(named)
-        scheme = Scheme(tuple(dict.fromkeys(free_variables(general))), general)   
+        scheme = Scheme(tuple(dict.fromkeys(free_variables(general))), general)
         internal[name] = name_for(name, "variable", scheme, environment)
         environment.program.entries[name] = Entry("variable", internal[name], scheme, at(span))
     return typed.Variable(renamed(settle.pattern(matched), internal), settled, True, at(span))

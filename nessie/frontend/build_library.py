@@ -1,0 +1,24 @@
+"""Makes nessie/frontend/library.typed from nessie/frontend/prelude.nesl:   python -m nessie.frontend.build_library"""
+from __future__ import annotations
+
+from pathlib import Path
+
+from nessie.base.source import Source
+from nessie.frontend.environment import Definitions, Environment
+from nessie.frontend.infer import infer
+from nessie.frontend.library import TYPED
+from nessie.frontend.parser import parse
+from nessie.frontend.typed_text import show
+
+PRELUDE = Path(__file__).with_name("prelude.nesl")
+
+
+def library_text() -> str:
+    """The typed form of the library."""
+    program = parse(Source(PRELUDE.name, PRELUDE.read_text("utf-8"), library=True))
+    return show(infer(program, Environment(Definitions(), in_library=True))[0])
+
+
+if __name__ == "__main__":
+    TYPED.write_text(library_text(), "utf-8")
+    print(f"{TYPED.name} written")

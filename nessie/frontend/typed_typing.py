@@ -1,0 +1,70 @@
+"""The types of typed expressions and patterns, read off their nodes."""
+from __future__ import annotations
+
+from nessie.base.types import FLOAT, STRING, Data, Fun, Identity, Pair, Seq, Type
+from nessie.frontend import typed
+
+
+def type_of(exp: typed.Exp) -> Type:
+    """The type of a well-formed expression."""
+    match exp:
+        case typed.Const() | typed.Name() | typed.Global() | typed.Apply() | typed.Sequence() | typed.Lambda() \
+                | typed.Closure():
+            return exp.type
+        case typed.String():
+            return STRING
+        case typed.Let():
+            while isinstance(exp, typed.Let):
+                exp = exp.body
+            return type_of(exp)
+        case typed.If(_, then, _):
+            return type_of(then)
+        case typed.Pair():
+            return pair_type(exp)
+        case typed.Each(body):
+            return Seq(type_of(body))
+        case typed.Time(body):
+            return Pair(type_of(body), FLOAT)
+    raise TypeError(exp)
+
+
+def pair_type(exp: typed.Exp) -> Type:
+    firsts = []
+    while isinstance(exp, typed.Pair):
+        firsts.append(type_of(exp.first))
+        exp = exp.second
+    result = type_of(exp)
+    for first in reversed(firsts):
+        result = Pair(first, result)
+    return result
+
+
+def pattern_type(pattern: typed.Pattern) -> Type:
+    """The type of what the pattern matches."""
+    match pattern:
+        case typed.NamePattern(_, type_):
+            return type_
+        case typed.PairPattern(first, second):
+            return Pair(pattern_type(first), pattern_type(second))
+        case typed.DataPattern(constructor, types, _):
+            return Data(constructor, types)
+    raise TypeError(pattern)
+
+
+def pattern_names(pattern: typed.Pattern) -> list[typed.NamePattern]:
+    """What the pattern binds, in order; without wildcards."""
+    match pattern:
+        case typed.NamePattern(name):
+            return [pattern] if name != "_" else []
+        case typed.PairPattern(first, second):
+            return pattern_names(first) + pattern_names(second)
+        case typed.DataPattern(_, _, argument):
+            return pattern_names(argument)
+    raise TypeError(pattern)
+
+
+def closure_type(function: typed.Exp, argument: typed.Exp) -> Type:
+    """The type of closure(function, argument)."""
+    type_ = type_of(function)
+    assert isinstance(type_, Fun) and isinstance(type_.argument, Pair)
+    return Fun(type_.argument.second, type_.result, Identity("closure", (), (type_, type_of(argument))))
