@@ -23,7 +23,7 @@ from nessie.cudagen import building, llvm, loops
 from nessie.cudagen.cache import cached
 from nessie.cudagen.code import NO_FAILURE
 from nessie.cudagen.device import Array, Scalar
-from nessie.cudagen.generate import CHUNK, generate
+from nessie.cudagen.generate import generate
 from nessie.cudagen.memory import Block, Memory, address_of, view
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
 from nessie.cudagen.pool import Pool
@@ -57,7 +57,7 @@ class Cpu:
     """A device that runs the program's kernels. `limit`: bytes of memory; `width`: items a chunk."""
 
     def __init__(self, program: ir.Program, threads: int | None = None, limit: int | None = None,
-                 width: int = CHUNK) -> None:
+                 width: int | None = None) -> None:
         tables = tables_of(program)
         plans = [generate(kernel, program, "cpu", width, tables) for kernel in program.kernels]
         shared = device_functions(program, tables)
@@ -148,7 +148,7 @@ class Step:
     words: Any                  # the ctypes array type
     chunks: Size | None
     sort: tuple[Callable[..., None], tuple[str, ...]] | None
-    few: int
+    inline: int                 # so many chunks run in the caller's thread
 
 
 class Launcher:
@@ -162,20 +162,20 @@ class Launcher:
             self.slot(name)
         self.cells = ctypes.c_int64 * max(1, plan.cells)
         unbounded = any(calls(f, looping) for f in plan.functions)
-        self.steps = [self.step(phase, functions, 1 if unbounded else FEW) for phase in plan.phases]
+        self.steps = [self.step(phase, functions, 0 if unbounded else FEW) for phase in plan.phases]
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
 
     def slot(self, name: str) -> int:
         return self.slots.setdefault(name, len(self.slots))
 
-    def step(self, phase: Phase, functions: dict[str, Any], few: int) -> Step:
+    def step(self, phase: Phase, functions: dict[str, Any], inline: int) -> Step:
         buffers = tuple(Taken(b.name, self.slot(b.name), b.base, size_function(b.size, self.slots),
                               ord(b.fill) if isinstance(b.fill, str) else b.fill) for b in phase.buffers)
         slots = tuple(self.slot(name) for name in phase.arguments)
         sort = (SORTS[phase.function], phase.arguments) if phase.library else None
         chunks = None if phase.chunks is None else size_function(phase.chunks, self.slots)
-        return Step(buffers, functions.get(phase.function), slots, ctypes.c_int64 * len(slots), chunks, sort, few)
+        return Step(buffers, functions.get(phase.function), slots, ctypes.c_int64 * len(slots), chunks, sort, inline)
 
     def launch(self, device: Cpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
         """The results, and how many elements were walked."""
@@ -212,7 +212,7 @@ class Launcher:
             return
         packed = step.words(*[words[slot] for slot in step.slots])
         chunks = 1 if step.chunks is None else step.chunks(words, cells)
-        if chunks <= step.few and (step.few > 1 or step.chunks is None) or device.pool.threads == 1 and step.few > 1:
+        if chunks <= step.inline:
             step.function(0, chunks, packed)
         else:
             device.pool.run(step.function, chunks, packed, device.errors)

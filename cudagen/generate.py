@@ -16,17 +16,20 @@ from nessie.cudagen.skeletons.cuda_flat import plan_cuda
 from nessie.cudagen.skeletons.order import plan_order
 from nessie.cudagen.skeletons.phases import plan_walk
 from nessie.cudagen.thunks import Tables
-from nessie.cudagen.walk import walk_of
+from nessie.cudagen.walk import thunks, walk_of
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.rename import rename_kernel
+from nessie.lambda_cu.scope import subexpressions
 
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
+LONG_CHUNK = 512                # where an element may take as long as it likes
 
 
-def generate(kernel: ir.Kernel, program: ir.Program, target: str = "cpu", width: int = CHUNK,
+def generate(kernel: ir.Kernel, program: ir.Program, target: str = "cpu", width: int | None = None,
              tables: Tables | None = None) -> Plan:
     """`width`: items a chunk on the CPU. `tables`, if the caller has made them already (tables_of)."""
     tables = tables or tables_of(program)
+    width = width or (LONG_CHUNK if unbounded(kernel, tables) else CHUNK)
     kernel = without_reserved(kernel)
     orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]
     match target:
@@ -40,6 +43,12 @@ def generate(kernel: ir.Kernel, program: ir.Program, target: str = "cpu", width:
         case "cuda":
             return plan_cuda(walk_of(kernel, program), tables)
     raise ValueError(target)
+
+
+def unbounded(kernel: ir.Kernel, tables: Tables) -> bool:
+    """Does an element call a function that loops?"""
+    return any(isinstance(exp, ir.CallScalar) and tables.scalar_functions[exp.function].polls
+               for bind in kernel.binds for thunk in thunks(bind.soac) for exp in subexpressions(thunk.body))
 
 
 def without_reserved(kernel: ir.Kernel) -> ir.Kernel:

@@ -19,6 +19,7 @@ from nessie.cudagen import loops
 from nessie.lambda_cu import ir
 
 THREADS = 256                        # of a block on the GPU
+ONE = loops.Const(1, "int")
 
 
 @dataclass(frozen=True)
@@ -65,4 +66,4 @@ class Plan:
     phases: tuple[Phase, ...]
     results: tuple[Result, ...]
     cells: int
-    elements: loops.Exp = loops.Const(1, "int")
+    elements: loops.Exp = ONE

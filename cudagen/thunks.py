@@ -9,6 +9,7 @@ is compared with its array's size before it is used, so nothing is read out of b
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nessie.base.source import InternalError
@@ -52,8 +53,8 @@ def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
                 code.values[name] = code.let(name, value)
         exp = exp.body
     match exp:
-        case ir.Const(value, type_):
-            return (Value(loops.Const(value, type_), type_),)
+        case ir.Const(constant_value, type_):
+            return (Value(loops.Const(constant_value, type_), type_),)
         case ir.Var(name):
             return (variable(code, name),)
         case ir.Op(name, arguments):
@@ -116,19 +117,24 @@ def read(code: Code, array: str, index: Value) -> Value:
 
 
 def branch(code: Code, tables: Tables, exp: ir.If) -> tuple[Value, ...]:
+    """Branches that only compute are both evaluated and one is selected, so that loops vectorise: where they are
+    cheap, and where the other branch fails, since checks hardly ever fail."""
     condition = code.let("test", scalar(code, tables, exp.condition)).exp
     with code.block() as then:
         yes = evaluate(code, tables, exp.then)
     with code.block() as orelse:
         no = evaluate(code, tables, exp.orelse)
-    if (not then and constant(no)) or (not orelse and constant(yes)) or (not then and not orelse):
-        if cheap(*yes, *no):
-            if then:
-                code.add(loops.If(condition, tuple(then)))
-            if orelse:
-                code.add(loops.If(op("not", condition), tuple(orelse)))
-            return tuple(Value(op("select", condition, y.exp, n.exp), y.type, y.tainted or n.tainted)
-                         for y, n in zip(yes, no, strict=True))
+    for lets, values, other in ((then, yes, exp.orelse), (orelse, no, exp.then)):
+        if (isinstance(other, ir.Fail) and computes(lets)) or cheap(lets, values):
+            code.statements += lets
+            lets.clear()
+    if (not then and (not orelse or isinstance(exp.orelse, ir.Fail))) or (not orelse and isinstance(exp.then, ir.Fail)):
+        if then:
+            code.add(loops.If(condition, tuple(then)))
+        if orelse:
+            code.add(loops.If(op("not", condition), tuple(orelse)))
+        return tuple(Value(op("select", condition, y.exp, n.exp), y.type, y.tainted or n.tainted)
+                     for y, n in zip(yes, no, strict=True))
     names = [code.var("branch", y.type, zero(y.type)) for y in yes]
     then += [loops.Set(name, y.exp) for name, y in zip(names, yes, strict=True)]
     orelse += [loops.Set(name, n.exp) for name, n in zip(names, no, strict=True)]
@@ -137,21 +143,34 @@ def branch(code: Code, tables: Tables, exp: ir.If) -> tuple[Value, ...]:
                  for name, y, n in zip(names, yes, no, strict=True))
 
 
-def constant(values: tuple[Value, ...]) -> bool:
-    return all(isinstance(value.exp, loops.Const) for value in values)
+def computes(statements: list[loops.Stmt]) -> bool:
+    """Does nothing but give names to what operators make? Operators are total, so that may run at any time."""
+    return all(isinstance(s, loops.Let) and not any(isinstance(e, (loops.Load, loops.Shuffle)) for e in parts(s.value))
+               for s in statements)
 
 
-def cheap(*values: Value) -> bool:
-    """Few enough operators, none of them slow, to evaluate them whether needed or not."""
-    waiting, seen = [value.exp for value in values], 0
-    while waiting and seen <= CHEAP:
+def cheap(statements: list[loops.Stmt], values: tuple[Value, ...]) -> bool:
+    """Only computes, by few operators, none of them slow."""
+    if not computes(statements):
+        return False
+    exps = [s.value for s in statements if isinstance(s, loops.Let)] + [value.exp for value in values]
+    seen = 0
+    for exp in exps:
+        for part in parts(exp):
+            if isinstance(part, loops.Op):
+                seen += 1
+                if part.op in COSTLY or seen > CHEAP:
+                    return False
+    return True
+
+
+def parts(exp: loops.Exp) -> Iterator[loops.Exp]:
+    waiting = [exp]
+    while waiting:
         exp = waiting.pop()
+        yield exp
         if isinstance(exp, loops.Op):
-            if exp.op in COSTLY:
-                return False
-            seen += 1
             waiting += exp.arguments
-    return seen <= CHEAP
 
 
 def call(code: Code, device: Device, arguments: tuple[Value, ...]) -> tuple[Value, ...]:

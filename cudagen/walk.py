@@ -41,8 +41,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Walk:
-    """`bases`: the element types of a step's results. `stored`: arrays that must be in memory. `ranked`: residual places whose index is needed as a number;
-    `positioned`: those whose position within the segment is. `prologue`: per-segment arrays that elements read."""
+    """What is known of a kernel before code is written.
+
+    bases        the element types of each step's results
+    stored       arrays that must be in memory
+    ranked       residual places whose index is needed as a number
+    positioned   those whose position within the segment is
+    prologue     per-segment arrays that elements read
+    """
     kernel: ir.Kernel
     root: ir.Space | None
     steps: tuple[Step, ...]
@@ -64,7 +70,7 @@ class Walk:
     def sequential(self) -> bool:
         """Must elements be walked in order by one thread? A later write wins, or a maximum has no atomic."""
         return any(isinstance(step.bind.soac, ir.Permute) and (step.bind.soac.mode == "last"
-                   or step.bind.soac.mode == "max" and self.bases[step.name] != ("int",)) for step in self.steps)
+                   or (step.bind.soac.mode == "max" and self.bases[step.name] != ("int",))) for step in self.steps)
 
 
 def walk_of(kernel: ir.Kernel, program: ir.Program) -> Walk:
@@ -136,7 +142,7 @@ class Places:
 
 def del_unused(*tables: dict[str, Place] | dict[ir.Size, Place]) -> None:
     for table in tables:
-        table.pop("_", None)        # type: ignore[arg-type]
+        table.pop("_", None)
 
 
 # What must be kept ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Skeletons: a plan, chunk by chunk and in any order of chunks, does what the kernel's bindings do one after another."""
+"""Skeletons: a plan, chunk by chunk in any order of chunks, does what the kernel's bindings do one after another."""
 from __future__ import annotations
 
 from typing import Any
@@ -151,14 +151,16 @@ SEGMENTED = {
         let (w, c) = SEG_SCAN {{ (s, j, i) => (i, xs[i] > 1) using xs }} (-1, false) {KEEP_LEFT} D
         return (v, b, w, c)""",
     "segmented filter": """
-        let (k, ys, offs) = SEG_FILTER { (s, j, i) => xs[i] * 10 + j using xs } { (s, j, i) => xs[i] > vs[s] using xs, vs } D
+        let (k, ys, offs) = SEG_FILTER { (s, j, i) => xs[i] * 10 + j using xs }
+          { (s, j, i) => xs[i] > vs[s] using xs, vs } D
         return (k, ys, offs)""",
     "on survivors": """
         let (k, ys, offs) = SEG_FILTER { (s, j, i) => xs[i] using xs } { (s, j, i) => xs[i] > 0 using xs } D
         let zs = SEG_MAP { (s, j, i) => ys[i] * 1000 + s * 100 + j * 10 + i using ys } irregular(offs, m, k)
         let rs = SEG_REDUCE { (s, j, i) => ys[i] using ys } (0) { (x, y) => x + y } irregular(offs, m, k)
         let ps = SEG_SCAN { (s, j, i) => ys[i] using ys } (0) { (x, y) => x + y } irregular(offs, m, k)
-        let (k2, us, offs2) = SEG_FILTER { (s, j, i) => ys[i] * 10 + j using ys } { (s, j, i) => ys[i] < 3 using ys } irregular(offs, m, k)
+        let (k2, us, offs2) = SEG_FILTER { (s, j, i) => ys[i] * 10 + j using ys }
+          { (s, j, i) => ys[i] < 3 using ys } irregular(offs, m, k)
         return (k, offs, zs, rs, ps, k2, us, offs2)""",
     "sums of survivors alone": """
         let (k, ys, offs) = SEG_FILTER { (s, j, i) => xs[i] using xs } { (s, j, i) => xs[i] > 0 using xs } D
@@ -172,7 +174,8 @@ SEGMENTED = {
         let (t, f, a, b, pos) = SEG_PARTITION { (s, j, i) => s * 10 + j } { (s, j, i) => xs[i] > 0 using xs } D
         return (t, f, a, b, pos)""",
     "errors": """
-        let rs = SEG_REDUCE { (s, j, i) => if xs[i] < 4 then xs[i] else fail s1 : int using xs } (0) { (x, y) => x + y } D
+        let rs = SEG_REDUCE { (s, j, i) => if xs[i] < 4 then xs[i] else fail s1 : int using xs }
+          (0) { (x, y) => x + y } D
         let qs = MAP { s => if rs[s] /= 3 then rs[s] else fail s2 : int using rs } (m)
         return qs""",
     "last write of rows": """

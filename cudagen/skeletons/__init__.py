@@ -1,1 +1,1 @@
-"""Skeletons: how a target walks the root space of a kernel. What is computed at an index comes from thunk generators."""
+"""Skeletons: how a target walks a kernel's root space. What is computed at an index comes from thunk generators."""

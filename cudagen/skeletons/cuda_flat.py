@@ -52,9 +52,9 @@ def plan_cuda(walk: Walk, tables: Tables) -> Plan:
 
 def refuse_others(step: Step) -> None:
     soac = step.bind.soac
-    flat = isinstance(soac, ir.Once) or isinstance(soac.space, ir.Flat) and step.place == ROOT
-    if flat and (isinstance(soac, (ir.Map, ir.Reduce, ir.Once)) or isinstance(soac, ir.Permute)
-                 and (soac.mode == "distinct" or soac.mode == "max" and isinstance(soac.default[0].value, int))):
+    flat = isinstance(soac, ir.Once) or (isinstance(soac.space, ir.Flat) and step.place == ROOT)
+    if flat and (isinstance(soac, (ir.Map, ir.Reduce, ir.Once)) or (isinstance(soac, ir.Permute)
+                 and (soac.mode == "distinct" or (soac.mode == "max" and isinstance(soac.default[0].value, int))))):
         return
     name = type(soac).__name__.upper()
     if isinstance(soac, ir.Permute):
@@ -127,9 +127,8 @@ def reduce_block(kernel: Kernel, code: Code, run: Sweep, states: list[State]) ->
     for state in states:
         names = run.variables[state.name]
         for offset in (1, 2, 4, 8, 16):
-            above = tuple(Value(loops.Name(code.fresh("above")), t) for t in state.monoid.types)
-            for name, value in zip(names, above, strict=True):
-                code.add(loops.Let(value.exp.name, value.type, loops.Shuffle(name, integer(offset))))
+            above = tuple(code.let("above", Value(loops.Shuffle(name, integer(offset)), type_))
+                          for name, type_ in zip(names, state.monoid.types, strict=True))
             assign(code, names, combine(code, kernel.tables, state, current(state, names), above))
         over_warps(kernel, code, state, names)
 

@@ -11,7 +11,7 @@ from nessie.base.source import InternalError
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
-from nessie.cudagen.thunks import Tables, apply, scalar
+from nessie.cudagen.thunks import Tables, apply
 from nessie.cudagen.walk import ROOT, SEGMENT, Place, Step, Walk, value_names
 from nessie.lambda_cu import ir
 

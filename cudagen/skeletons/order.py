@@ -37,7 +37,8 @@ def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: in
     name = f"{'segmented' if offsets else 'order'}_{'descending' if soac.descending else 'ascending'}"
     size = next(b.size for phase in plan.phases for b in phase.buffers if b.name == keys)
     sort = Phase(name, (keys, *offsets, result), None, (Buffer(result, "int", size),), library=True)
-    return replace(plan, kernel=kernel, phases=(*plan.phases, sort), results=(ArrayResult(result),) * len(kernel.returns))
+    results = (ArrayResult(result),) * len(kernel.returns)
+    return replace(plan, kernel=kernel, phases=(*plan.phases, sort), results=results)
 
 
 def key_plan(kernel: ir.Kernel, binds: tuple[ir.Bind, ...], program: ir.Program, tables: Tables, width: int) -> Plan:

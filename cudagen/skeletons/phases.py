@@ -107,7 +107,7 @@ def size_exp(kernel: Kernel, size: ir.Size, plus: int = 0) -> loops.Exp:
     if isinstance(size, int):
         return integer(size + plus)
     counted = {step.bind.names[side] for step in kernel.walk.steps for side in (0, 1)
-               if isinstance(step.bind.soac, ir.Filter) and side == 0 or isinstance(step.bind.soac, ir.Partition)}
+               if (isinstance(step.bind.soac, ir.Filter) and side == 0) or isinstance(step.bind.soac, ir.Partition)}
     exp = loops.Load("cells", integer(kernel.slot(size))) if size in counted else loops.Name(size)
     return op("+", exp, integer(plus)) if plus else exp
 
@@ -456,7 +456,7 @@ def early_scalars(kernel: Kernel, code: Code) -> None:
     walk = kernel.walk
     wanted = {name for step in walk.steps if step.place != UNIT for name in scalars_of(step.bind.soac)}
     for step in walk.at(UNIT):
-        if wanted & set(step.bind.names):
+        if isinstance(step.bind.soac, ir.Once) and wanted & set(step.bind.names):
             once(kernel, code, step.bind.soac.thunk, step.bind.names)
 
 
