@@ -16,9 +16,14 @@ are assigned by `Set`. Expressions are trees of scalar operators (lambda_cu.ops)
 cudagen.loops_text prints and reads the text, cudagen.loops_interpreter runs it.
 
 Invariants (checked by cudagen.loops_check):
-  - every name is bound before use, once per function; only Vars are Set, to their type;
-  - expressions are well typed; indices are int; stores go to writable arrays; only float + and * reassociate;
-  - Barrier, Fence, Shuffle, Shared and the special names of a CUDA kernel occur only in functions of kind 'cuda';
+  - function names differ; only functions of kind 'device' have results and are called, with arguments that agree;
+  - names are identifiers, bound before use and once per function, none of them a special name; only Vars are Set, to
+    their type; a name lives to the end of the block that binds it;
+  - expressions are well typed, constants fit their types; indices and bounds are int, steps positive; only float + and
+    * reassociate;
+  - stores and atomics go to writable arrays; no writable array is passed twice to one call;
+  - Barrier, Fence, Shuffle, Shared and the special names of CUDA occur only in functions of kind 'cuda', and Shared
+    only at the top of a body;
   - a function with results ends every path in Return, and nothing follows a Return.
 """
 from __future__ import annotations
