@@ -1,0 +1,8 @@
+"""python -m nessie"""
+from __future__ import annotations
+
+import sys
+
+from nessie.cli import main
+
+sys.exit(main())

@@ -1,0 +1,276 @@
+"""The command `nessie`: what each of its commands does (nessie.command_line reads the words).
+
+Results go to standard output, everything else to standard error. Exit status 0; 1 for an error in the program or its
+input; 2 for usage. A Python traceback never reaches the user.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nessie import pipeline
+from nessie.base.deep import run_deep
+from nessie.base.source import InternalError, NessieError, Source, UsageError
+from nessie.base.types import Type
+from nessie.command_line import parse_command_line
+
+FAILED, MISUSED = 1, 2
+
+
+def main(words: list[str] | None = None) -> int:
+    """Runs a command line; the exit status."""
+    try:
+        options = parse_command_line(sys.argv[1:] if words is None else words)
+        status = run_deep(lambda: COMMANDS[options.command](options))
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        complain(error)
+        return MISUSED
+    except (NessieError, InternalError) as error:
+        complain(error)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+    except MemoryError:
+        print("error: out of memory", file=sys.stderr)
+    except BrokenPipeError:             # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        complain(InternalError(f"{type(error).__name__}: {error}"))
+    return FAILED
+
+
+def complain(error: Exception) -> None:
+    if isinstance(error, InternalError):
+        print(f"internal error: {error}\nThis is a mistake in Nessie, not in your program; --dump DIR keeps what the "
+              "passes made.", file=sys.stderr)
+    else:
+        print(error, file=sys.stderr)
+
+
+# run, eval --------------------------------------------------------------------------------------
+
+
+def run(options: argparse.Namespace) -> int:
+    from nessie.commands import read_source
+    from nessie.session import Session
+    session = new_session(options)
+    source = read_source(needed(options, "FILE"))
+    if options.entry:
+        return call(session, source, options)
+    if options.output:
+        raise UsageError("-o writes the result of a call: name the function with -e")
+    assert isinstance(session, Session)
+    return print_outcomes(session, source)
+
+
+def print_outcomes(session: Any, source: Source) -> int:
+    """Evaluate the forms and print what each gives."""
+    status = 0
+    for outcome in session.run(source):
+        if isinstance(outcome, Exception):
+            sys.stdout.flush()
+            complain(outcome)
+            status = FAILED
+        elif text := str(outcome):
+            print(text, flush=True)
+    return status
+
+
+def define(session: Any, source: Source) -> None:
+    """Evaluate the forms of a file save for bare expressions; the first error ends it."""
+    from nessie.frontend import syntax
+    from nessie.frontend.parser import parse
+    for form in parse(source).forms:
+        if not isinstance(form, syntax.Evaluate):
+            session.evaluate(form)
+
+
+def call(session: Any, source: Source, options: argparse.Namespace) -> int:
+    """Call a function of the program on the ARGs; print its result, or write it."""
+    from nessie.files import write_value
+    from nessie.restore import restore
+    define(session, source)
+    entry = options.entry.lower()
+    types = session.parameter_types(entry, len(options.arguments))
+    arguments = [argument(session, text, number, type_)
+                 for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
+    value, type_ = session.call(entry, arguments)
+    if options.output:
+        whole = restore(value, type_, session.environment)
+        write_value(options.output, whole, type_, session.content)
+    else:
+        print(session.outcome("it", value, type_).value)
+    return 0
+
+
+def argument(session: Any, text: str, number: int, type_: Type | None) -> Any:
+    """An ARG as an expression: what it says, or a name for what is in the file."""
+    from nessie.files import read_value
+    from nessie.frontend.parser import parse_expression
+    if not text.startswith("@"):
+        return parse_expression(Source(f"argument {number}", text))
+    value, found = read_value(text[1:], type_, session.content)
+    return session.hold(f"argument_{number}", value, found)
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    from nessie.commands import read_source
+    if options.jsonl:
+        return evaluate_lines(options)
+    text = needed(options, "EXPR")
+    session = new_session(options)
+    if options.file:
+        define(session, read_source(options.file))
+    ended = text if text.rstrip().endswith((";", "$")) else f"{text}\n;"
+    return print_outcomes(session, Source("expression", ended))
+
+
+def evaluate_lines(options: argparse.Namespace) -> int:
+    """A program per line of standard input, each in a session of its own; an answer per line."""
+    for line in sys.stdin:
+        if line.strip():
+            try:
+                case = json.loads(line)
+                identity, text = case["id"], case["source"]
+            except (ValueError, KeyError, TypeError):
+                raise NessieError('a line of input must be {"id": ..., "source": "..."}') from None
+            print(json.dumps({"id": identity, **answer(options, str(text))}), flush=True)
+    return 0
+
+
+def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
+    """What evaluating a program gives: its last form's value and type, or what is wrong with that form."""
+    printed: list[str] = []
+    session = new_session(options, printed.append)
+    last: Any = NessieError("there is nothing to evaluate")
+    for last in session.run(Source("program", text)):
+        pass
+    stats = session.target.stats
+    told = {"launches": stats.launches, "elements": stats.elements, "interpreted": stats.interpreted}
+    if isinstance(last, Exception):
+        return {"error": error_data(last), "stats": told}
+    return {"value": last.value, "type": last.type, "output": "".join(printed), "stats": told}
+
+
+def error_data(error: Exception) -> dict[str, Any]:
+    if isinstance(error, NessieError):
+        place = error.places[0][0] if error.places else None
+        return {"message": error.message, "line": place.line if place else None,
+                "column": place.column if place else None}
+    return {"message": f"internal error: {error}", "line": None, "column": None}
+
+
+def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None) -> Any:
+    from nessie.session import Session
+    from nessie.targets import Limits, Target
+    limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
+    target = Target(options.target or "cpu", options.threads, limits, options.seed or 0, write or write_out)
+    return Session(target, job_of(options))
+
+
+def write_out(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+# check, compile, passes, show, graph ------------------------------------------------------------
+
+
+def check(options: argparse.Namespace) -> int:
+    """Report every error of syntax and types; evaluate nothing."""
+    from nessie.commands import read_source
+    from nessie.frontend import infer, library, syntax
+    from nessie.frontend.parser import parse_forms
+    environment, status = library.library(), 0
+    for form in parse_forms(read_source(needed(options, "FILE"))):
+        try:
+            if isinstance(form, NessieError):
+                raise form
+            environment = infer.infer(syntax.Program((form,)), environment)[1]
+        except NessieError as error:
+            complain(error)
+            status = FAILED
+    return status
+
+
+def compile_(options: argparse.Namespace) -> int:
+    if options.emit is None:
+        raise UsageError("which form is to be printed? Name it with --emit")
+    form = next(form for form in pipeline.FORMS if form.name == options.emit)
+    return emit(options, pipeline.pass_making(form))
+
+
+def show(options: argparse.Namespace) -> int:
+    if options.after is None:
+        raise UsageError("after which pass is the program to be printed? Name it with --after")
+    return emit(options, pipeline.pass_named(options.after))
+
+
+def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
+    """Print what the passes up to `until` make of the file."""
+    program = compiled(options, until)
+    write_result(options, pipeline.show(until.output, program))
+    return 0
+
+
+def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
+    from nessie.commands import read_source
+    path = needed(options, "FILE")
+    source, start = read_source(path), pipeline.form_of_file(path)
+    program = source if start is pipeline.TEXT else pipeline.call(start.parse, source.text)
+    return pipeline.compile_program(job_of(options), start, program, until)
+
+
+def graph(options: argparse.Namespace) -> int:
+    found = compiled(options, pipeline.pass_named("graph"))
+    write_result(options, pipeline.call("schedule.view:draw", found, options.format or "dot"))
+    return 0
+
+
+def passes(options: argparse.Namespace) -> int:
+    width = max(len(p.name) for p in pipeline.PASSES)
+    for p in pipeline.PASSES:
+        forms = " + ".join(form.name for form in p.inputs)
+        print(f"{p.name:{width}}  {f'{forms} -> {p.output.name}':25}  {p.does}")
+    return 0
+
+
+def write_result(options: argparse.Namespace, text: str) -> None:
+    text = text if text.endswith("\n") else text + "\n"
+    if not options.output:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(options.output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise NessieError(f"cannot write {options.output}: {error.strerror}") from None
+
+
+def job_of(options: argparse.Namespace) -> pipeline.Job:
+    return pipeline.Job(entry=getattr(options, "entry", None) or "", argument=type_of(options),
+                        fuse=options.fuse or "ilp", target=options.target or "cpu", sizes=dict(options.size),
+                        unchecked=options.unchecked, dump=options.dump)
+
+
+def type_of(options: argparse.Namespace) -> Any:
+    """The type that -t gives, as written."""
+    if not getattr(options, "type", None):
+        return None
+    from nessie.frontend.parser import parse_type
+    return parse_type(Source("type", options.type))
+
+
+def needed(options: argparse.Namespace, what: str) -> str:
+    if options.operand is None:
+        raise UsageError(f"{options.command} needs {what}", hint="nessie --help tells more")
+    return str(options.operand)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "run": run, "eval": evaluate, "check": check, "compile": compile_, "passes": passes, "show": show, "graph": graph}

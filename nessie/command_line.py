@@ -1,0 +1,179 @@
+"""The words of a command line: which are options, which are arguments of the program.
+
+    nessie run FILE -e ENTRY ARG... [options]
+
+ARGs are NESL expressions, so they may begin with `-`: they reach up to the next word that is an option of Nessie, and
+after `--` every word is one. Options stand before or after the command.
+"""
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from nessie.base.source import UsageError
+from nessie.pipeline import FORMS, PASSES
+from nessie.targets import TARGETS
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option; `value` names what follows it, empty for a switch. `commands` empty: any."""
+    names: tuple[str, ...]
+    value: str
+    help: str
+    commands: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    type: Any = str
+
+    @property
+    def attribute(self) -> str:
+        return self.names[-1].lstrip("-").replace("-", "_")
+
+
+def byte_count(text: str) -> int:
+    """5000, 64K, 2.5G"""
+    unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}.get(text[-1:].lower())
+    return positive(float(text[:-1]) * unit) if unit else positive(int(text))
+
+
+def positive(number: float) -> int:
+    if number <= 0:
+        raise ValueError("not positive")
+    return int(number)
+
+
+def count(text: str) -> int:
+    return positive(int(text))
+
+
+def seconds(text: str) -> float:
+    if not 0 < float(text) < float("inf"):
+        raise ValueError("not positive")
+    return float(text)
+
+
+def size(text: str) -> tuple[str, int]:
+    name, equals, number = text.partition("=")
+    if not name or not equals:
+        raise ValueError("not NAME=N")
+    return name, int(number)
+
+
+ENTRY_COMMANDS = ("run", "compile", "show", "graph")
+EMITTED = tuple(form.name for form in FORMS if form.name != "nesl")
+OPTIONS = (
+    Option(("--target",), "TARGET", "where it runs: cpu (the default), reference, cuda, cudasim", choices=TARGETS),
+    Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
+           choices=("ilp", "greedy", "none")),
+    Option(("--size",), "NAME=N", "expect this size when fusing; may be given several times", type=size),
+    Option(("--dump",), "DIR", "write every form of the program there", type=Path),
+    Option(("--unchecked",), "", "leave out the program's run-time checks"),
+    Option(("--memory",), "BYTES", "the most memory for arrays: 500M, 2G (default: 80 %% of what is free)",
+           type=byte_count),
+    Option(("--depth",), "N", "the deepest recursion (default: 1000000)", type=count),
+    Option(("--time-limit",), "S", "the longest that one form may run, in seconds", type=seconds),
+    Option(("--seed",), "N", "where random numbers begin (default: 0)", type=int),
+    Option(("--threads",), "N", "threads of the cpu target (default: as many as there are cores)", type=count),
+    Option(("--allow-shell",), "", "let programs run other programs"),
+    Option(("-e", "--entry"), "ENTRY", "the function to call or compile", ENTRY_COMMANDS),
+    Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", ENTRY_COMMANDS[1:]),
+    Option(("-o", "--output"), "PATH", "write the result there", ("run", "compile", "graph")),
+    Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
+    Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
+    Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)}", ("compile",), EMITTED),
+    Option(("--after",), "PASS", "the pass whose result to print", ("show",), tuple(p.name for p in PASSES)),
+    Option(("--format",), "FORMAT", "dot (the default), svg or json", ("graph",), ("dot", "svg", "json")),
+)
+
+# The commands: what each takes, and does.
+COMMANDS = {
+    "run": ("FILE", "run a program, or call one of its functions: -e ENTRY ARG..."),
+    "eval": ("EXPR", "evaluate one expression"),
+    "check": ("FILE", "look for errors of syntax and types only"),
+    "compile": ("FILE", "print a form of the compiled program"),
+    "passes": ("", "list the passes of the compiler"),
+    "show": ("FILE", "print the program after a pass; FILE may be the text of any form"),
+    "graph": ("FILE", "draw the dependence graph of a function"),
+}
+
+SWITCHES = ("-h", "--help", "--version")
+
+ARGUMENT_HELP = """\
+An ARG is a NESL expression or @path, a file to read. ARGs follow ENTRY up to the next option of Nessie and may begin
+with a minus; after -- every word is an ARG."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong by UsageError; leaving is the caller's part."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"{self.prog} --help tells more")
+
+
+def parse_command_line(words: list[str]) -> argparse.Namespace:
+    """Every option by its attribute, None or False where it is not given; `command`, `operand`, `arguments`."""
+    kept, arguments = program_arguments(words)
+    found = build_parser().parse_args(kept)
+    for option in OPTIONS:
+        if not hasattr(found, option.attribute):
+            setattr(found, option.attribute, [] if option.type is size else None if option.value else False)
+    found.arguments = arguments
+    if arguments and not (found.command == "run" and found.entry):
+        raise UsageError(f"{arguments[0]} is one argument too many")
+    return found
+
+
+def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words for argparse, and the program's ARGs. Options get their values by `=`, and an EXPR that begins with a
+    minus goes behind `--`, so that argparse takes neither for something else."""
+    options = {name: option for option in OPTIONS for name in option.names}
+    rest, kept, last, arguments = list(reversed(words)), list[str](), list[str](), list[str]()
+    in_arguments = False
+    while rest:
+        word = rest.pop()
+        option = options.get(word.partition("=")[0] if word.startswith("--") else word)
+        if word == "--":
+            (arguments if "run" in kept else last).extend(reversed(rest))
+            break
+        if option is not None or word in SWITCHES:
+            if option is not None and option.value and rest and (not word.startswith("--") or "=" not in word):
+                word = f"{option.names[-1]}={rest.pop()}"
+            in_arguments = option is not None and option.attribute == "entry" and "run" in kept
+            kept.append(word)
+        elif in_arguments:
+            arguments.append(word)
+        else:
+            (last if word.startswith("-") and "eval" in kept else kept).append(word)
+    return [*kept, *(["--", *last] if last else [])], arguments
+
+
+def build_parser() -> Parser:
+    from nessie import __version__
+    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    for option in OPTIONS:
+        if not option.commands:
+            add(shared, option)
+    parser = Parser(prog="nessie", parents=[shared], allow_abbrev=False, argument_default=argparse.SUPPRESS,
+                    description="NESL compiled to fused kernels.", epilog=ARGUMENT_HELP)
+    parser.add_argument("--version", action="version", version=f"nessie {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (operand, does) in COMMANDS.items():
+        command = commands.add_parser(name, help=does, description=does, parents=[shared], allow_abbrev=False,
+                                      argument_default=argparse.SUPPRESS)
+        if operand:
+            command.add_argument("operand", metavar=operand, nargs="?", default=None)
+        for option in OPTIONS:
+            if name in option.commands:
+                add(command, option)
+    return parser
+
+
+def add(parser: argparse.ArgumentParser, option: Option) -> None:
+    if not option.value:
+        parser.add_argument(*option.names, action="store_true", help=option.help)
+        return
+    several = "append" if option.type is size else "store"
+    parser.add_argument(*option.names, metavar=option.value, help=option.help, action=several, type=option.type,
+                        choices=option.choices or None)

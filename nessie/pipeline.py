@@ -1,0 +1,302 @@
+"""The pipeline: every form a program takes and every pass of the compiler, in order.
+
+    text - syntax - typed - mono - flat - schedule - fused - loops - llvm | cuda
+                                     \\- graph
+
+This is the one place that knows the order. A pass is a plain function; the driver checks, dumps and times between
+passes, so no pass has to. Modules are imported when they are needed: a run imports no more than it uses.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from nessie.base.source import IllFormed, InternalError, NessieError, Source, UsageError
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form a program takes on its way. Its functions are given as "module:name", relative to nessie:
+    show(program) -> str, parse(str) -> program, check(program), which raises IllFormed."""
+    name: str
+    show: str
+    parse: str = ""                 # none: nothing goes on from this form
+    check: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be compiled, and how."""
+    environment: Any = None                         # what the program may use beyond itself; None: the library
+    entry: str = ""                                 # the function that a run will call
+    argument: Any = None                            # the type of its argument, as written, where its own is open
+    fuse: str = "ilp"                               # or greedy, none
+    target: str = "cpu"                             # whose code is generated
+    sizes: Mapping[str, int] = field(default_factory=dict)     # what sizes to expect when fusing
+    unchecked: bool = False                         # leave the program's run-time checks out
+    dump: Path | None = None                        # write every form there
+
+
+@dataclass(frozen=True)
+class Pass:
+    """From programs of some forms to a program of another; `branch`: no later pass reads what it makes."""
+    name: str
+    inputs: tuple[Form, ...]
+    output: Form
+    run: Callable[..., Any]                         # takes the job, then the inputs
+    does: str
+    branch: bool = False
+    certify: str = ""                               # "module:name": checks the inputs and the output together
+
+
+TEXT = Form("nesl", "pipeline:show_source", "pipeline:parse_source")
+SYNTAX = Form("syntax", "frontend.syntax_text:show", "frontend.syntax_text:parse", "frontend.syntax_check:check")
+TYPED = Form("typed", "frontend.typed_text:show", "frontend.typed_parser:parse", "frontend.typed_check:check")
+MONO = Form("mono", "frontend.mono_text:show", "frontend.mono_parser:parse", "frontend.mono_check:check")
+FLAT = Form("flat", "lambda_cu.printer:show", "lambda_cu.parser:parse", "lambda_cu.check:check")
+GRAPH = Form("graph", "pipeline:show_graphs", "schedule.graph_text:parse_all", "pipeline:check_graphs")
+SCHEDULE = Form("schedule", "schedule.schedule_text:show", "schedule.schedule_text:parse")
+FUSED = Form("fused", "lambda_cu.printer:show", "lambda_cu.parser:parse", "lambda_cu.check:check")
+LOOPS = Form("loops", "cudagen.loops_printer:show", "cudagen.loops_parser:parse", "cudagen.loops_check:check")
+LLVM = Form("llvm", "cudagen.llvm:show")
+CUDA = Form("cuda", "cudagen.cuda:show")
+FORMS = (TEXT, SYNTAX, TYPED, MONO, FLAT, GRAPH, SCHEDULE, FUSED, LOOPS, LLVM, CUDA)
+
+
+def infer(job: Job, program: Any) -> Any:
+    return call("frontend.infer:infer", program, job.environment or call("frontend.library:library"))[0]
+
+
+def monomorphise(job: Job, program: Any) -> Any:
+    from nessie.frontend.environment import Entry, constructor_scheme, shown_name
+    from nessie.frontend.signatures import to_type
+    environment = (job.environment or call("frontend.library:library")).copy()
+    for definition in program.definitions:
+        environment.program.add(definition)
+        if hasattr(definition, "content"):
+            environment.program.entries[shown_name(definition.name)] = Entry(
+                "constructor", definition.name, constructor_scheme(definition))
+    argument = job.argument and to_type(job.argument, {}, environment, None)
+    return call("frontend.monomorphise:monomorphise", environment, entry_of(job, program), argument).program
+
+
+def inline(job: Job, program: Any) -> Any:
+    return call("frontend.inline:inline", program)
+
+
+def flatten(job: Job, program: Any) -> Any:
+    return call("flatten.flatten:flatten", program)
+
+
+def simplify(job: Job, program: Any) -> Any:
+    from importlib.util import find_spec
+    return call("lambda_cu.simplify:simplify", program) if find_spec("nessie.lambda_cu.simplify") else program
+
+
+def graph(job: Job, program: Any) -> Any:
+    return call("schedule.schedule:graphs", program, profile(job), job.sizes)
+
+
+def schedule(job: Job, program: Any) -> Any:
+    return call("schedule.schedule:schedule", program, job.fuse, profile(job), job.sizes)
+
+
+def profile(job: Job) -> Any:
+    """What a launch, a byte and the like cost where the program will run."""
+    from nessie.schedule import cost
+    return cost.H200 if job.target.startswith("cuda") else cost.CPU
+
+
+def fuse(job: Job, program: Any, schedule: Any) -> Any:
+    return call("schedule.fuse:fuse", program, schedule)
+
+
+def generate(job: Job, program: Any) -> Any:
+    from nessie.cudagen import loops
+    from nessie.cudagen.generate import generate as plan
+    from nessie.cudagen.generate import library_functions
+    from nessie.cudagen.scalar_functions import tables_of
+    tables = tables_of(program)
+    plans = [plan(kernel, program, job.target, tables=tables) for kernel in program.kernels]
+    shared = library_functions(program, tables)
+    return loops.Module(shared + tuple(function for made in plans for function in made.functions))
+
+
+def same(job: Job, program: Any) -> Any:
+    return program
+
+
+PASSES = (
+    Pass("parse", (TEXT,), SYNTAX, lambda job, source: call("frontend.parser:parse", source),
+         "NESL's text becomes syntax trees"),
+    Pass("infer", (SYNTAX,), TYPED, infer, "finds every type; resolves names; operators become functions"),
+    Pass("monomorphise", (TYPED,), MONO, monomorphise,
+         "one copy of each function per use at different types; function values are specialised away"),
+    # before flattening, so that what a call does to each element can be seen from outside
+    Pass("inline", (MONO,), MONO, inline, "calls of functions that are not recursive become their bodies"),
+    Pass("flatten", (MONO,), FLAT, flatten, "nested parallelism becomes kernels of one array combinator each"),
+    # before scheduling: fewer and equal kernels make a smaller problem
+    Pass("simplify", (FLAT,), FLAT, simplify, "what nobody needs goes; what is computed twice is computed once"),
+    Pass("graph", (FLAT,), GRAPH, graph, "the dependence graph of each control region, with what may fuse", True),
+    Pass("schedule", (FLAT,), SCHEDULE, schedule, "decides which combinators share a kernel",
+         certify="schedule.check:check_schedule"),
+    Pass("fuse", (FLAT, SCHEDULE), FUSED, fuse, "merges the kernels that the schedule put together"),
+    Pass("generate", (FUSED,), LOOPS, generate, "skeletons and thunks become imperative code"),
+    Pass("llvm", (LOOPS,), LLVM, same, "imperative code as LLVM's, for the CPU", True),
+    Pass("cuda", (LOOPS,), CUDA, same, "imperative code as CUDA C++, for GPUs", True),
+)
+
+
+# Running it -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass that has run: the checked program that it made, and the seconds it took, checks apart."""
+    ran: Pass
+    program: Any
+    seconds: float
+
+
+def passes_between(start: Form, until: Pass) -> tuple[Pass, ...]:
+    """The passes that lead from a program of the form `start` through `until`."""
+    first = next((i for i, p in enumerate(PASSES) if start in p.inputs), len(PASSES))
+    last = PASSES.index(until)
+    if first > last:
+        raise UsageError(f"{until.name} comes before what a {start.name} program still has to go through")
+    return tuple(p for p in PASSES[first:last + 1] if p is until or not p.branch)
+
+
+def steps(job: Job, start: Form, program: Any, passes: tuple[Pass, ...]) -> Iterator[Step]:
+    """Run the passes one by one, and yield each with the checked program that it made."""
+    made = {start.name: program}
+    for number, ran in enumerate(passes, 1):
+        missing = [form.name for form in ran.inputs if form.name not in made]
+        if missing:
+            raise UsageError(f"{ran.name} needs a {missing[0]} program too; start from an earlier form")
+        began = perf_counter()
+        inputs = [made[form.name] for form in ran.inputs]
+        program = guarded(ran, lambda ran=ran, inputs=inputs: ran.run(job, *inputs))
+        seconds = perf_counter() - began
+        made[ran.output.name] = program
+        if job.dump is not None:
+            write_dump(job.dump, f"{number:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
+        check(ran, inputs, program)
+        yield Step(ran, program, seconds)
+
+
+def compile_program(job: Job, start: Form, program: Any, until: Pass) -> Any:
+    """What the passes up to `until` make of the program."""
+    last: Any = program
+    for step in steps(job, start, program, passes_between(start, until)):
+        last = step.program
+    return last
+
+
+def guarded(ran: Pass, work: Callable[[], Any]) -> Any:
+    """work(), a failure of Nessie itself told apart from the user's errors."""
+    try:
+        return work()
+    except (NessieError, InternalError, MemoryError):
+        raise
+    except Exception as error:
+        raise InternalError(f"the pass {ran.name} failed: {type(error).__name__}: {error}") from error
+
+
+def check(ran: Pass, inputs: list[Any], program: Any) -> None:
+    """Raises InternalError, naming the pass, if the program that it made is ill-formed."""
+    try:
+        if ran.output.check:
+            call(ran.output.check, program)
+        if ran.certify:
+            call(ran.certify, *inputs, program)
+    except IllFormed as broken:
+        raise InternalError(f"the pass {ran.name} made an ill-formed {ran.output.name} program: {broken}") from broken
+
+
+def show(form: Form, program: Any) -> str:
+    text: str = call(form.show, program)
+    return text
+
+
+def write_dump(folder: Path, name: str, text: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise NessieError(f"cannot write {folder / name}: {error.strerror}") from None
+
+
+def run_passes(names: list[str], text: str, job: Job | None = None) -> str:
+    """The text that the named passes make of the text of a program: what golden tests run."""
+    passes = tuple(pass_named(name) for name in names)
+    start = passes[0].inputs[0]
+    program: Any = call(start.parse, text)
+    for step in steps(job or Job(), start, program, passes):
+        program = step.program
+    return show(passes[-1].output, program)
+
+
+def executable(job: Job, mono: Any) -> Any:
+    """The lambda_cu program that a target runs, from a mono program."""
+    until = "simplify" if job.fuse == "none" else "fuse"
+    return compile_program(job, MONO, mono, pass_named(until))
+
+
+def pass_named(name: str) -> Pass:
+    found = next((p for p in PASSES if p.name == name), None)
+    if found is None:
+        raise UsageError(f"there is no pass {name}; the passes are {', '.join(p.name for p in PASSES)}")
+    return found
+
+
+def pass_making(form: Form) -> Pass:
+    """The last pass that makes a program of this form."""
+    return next(p for p in reversed(PASSES) if p.output is form)
+
+
+def form_of_file(path: str) -> Form:
+    """Which form the file's text has: its ending says it; NESL where there is no other."""
+    ending = Path(path).suffix.removeprefix(".")
+    return next((form for form in FORMS if form.name == ending and form.parse), TEXT)
+
+
+def entry_of(job: Job, program: Any) -> str:
+    """The internal name of the function that the job's entry means: the last one so named."""
+    if not job.entry:
+        raise UsageError("which function is to be compiled? Name it with -e")
+    shown = import_module("nessie.frontend.environment").shown_name
+    functions = [d for d in program.definitions if hasattr(d, "parameter")]
+    found = [d.name for d in functions if shown(d.name) == job.entry.lower()]
+    if not found:
+        known = ", ".join(dict.fromkeys(shown(d.name) for d in functions)) or "none"
+        raise NessieError(f"the program has no function {job.entry}; it has {known}")
+    return str(found[-1])
+
+
+def call(path: str, *arguments: Any) -> Any:
+    """Import "module:function" of nessie, and call it."""
+    module, _, function = path.partition(":")
+    return reduce(getattr, function.split("."), import_module(f"nessie.{module}"))(*arguments)
+
+
+def show_graphs(graphs: Any) -> str:
+    return "".join(call("schedule.graph_text:show", found) for found in graphs)
+
+
+def check_graphs(graphs: Any) -> None:
+    for found in graphs:
+        call("schedule.check:check_graph", found)
+
+
+def parse_source(text: str) -> Source:
+    return Source("text", text)
+
+
+def show_source(source: Source) -> str:
+    return source.text

@@ -1,0 +1,160 @@
+"""A session: top-level forms evaluated one after another, each seeing what those before it defined.
+
+Functions and datatypes go into the environment. An expression or assignment is compiled to a program whose parameters
+are the top-level variables that it uses, and run on the target; the values of its names are remembered, as run-time
+values.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from nessie import pipeline
+from nessie.base.source import InternalError, NessieError, Source
+from nessie.base.types import Data, Fun, Pair, Scheme, Type
+from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
+from nessie.frontend.environment import Entry, Environment, pattern_type, shown_name
+from nessie.frontend.erase import content, erase
+from nessie.frontend.parser import parse_forms
+from nessie.frontend.types_text import show_scheme
+from nessie.restore import matched, restore
+from nessie.show_value import show_value
+from nessie.targets import Target
+
+LINE = 120                      # a result whose text is longer is printed on three lines
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a form did: the names that it bound, their value and type as NESL prints them. All empty for a command."""
+    bound: str = ""
+    value: str = ""
+    type: str = ""
+
+    def __str__(self) -> str:
+        if not self.bound:
+            return ""
+        line = f"{self.bound} = {self.value} : {self.type}"
+        return line if len(line) <= LINE else f"{self.bound} = \n  {self.value}\n  : {self.type}"
+
+
+@dataclass
+class Session:
+    """`values` are run-time values, by internal name."""
+    target: Target = field(default_factory=Target)
+    job: pipeline.Job = field(default_factory=pipeline.Job)
+    environment: Environment = field(default_factory=library.library)
+    values: dict[str, Any] = field(default_factory=dict)
+    print_length: int = 100
+
+    def run(self, source: Source) -> Iterator[Outcome | NessieError | InternalError]:
+        """The outcome of each form of the text; after a form that fails, the next one."""
+        for form in parse_forms(source):
+            if isinstance(form, NessieError):
+                yield form
+                continue
+            try:
+                yield self.evaluate(form)
+            except (NessieError, InternalError) as error:
+                yield error
+            except MemoryError:
+                yield NessieError("out of memory", *([(form.span, "while evaluating this")] if form.span else []))
+
+    def evaluate(self, form: syntax.TopLevel) -> Outcome:
+        """One form. What it defines is there afterwards, unless it fails."""
+        if isinstance(form, syntax.Command):
+            from nessie.commands import obey
+            return obey(self, form)
+        program, environment = self.guarded("infer", lambda: infer.infer(syntax.Program((form,)), self.environment))
+        before, self.environment = self.environment, environment
+        try:
+            outcomes = [self.define(form, definition) for definition in program.definitions]
+        except BaseException:
+            self.environment = before
+            raise
+        return outcomes[-1] if outcomes else Outcome()
+
+    def define(self, form: syntax.TopLevel, definition: typed.Definition) -> Outcome:
+        match definition:
+            case typed.Variable(pattern, value):
+                result = self.compute(value, pattern_type(pattern))
+                self.values |= matched(pattern, result, self.environment)
+                bound = form.pattern if isinstance(form, syntax.Assign | syntax.FileVariable) else None
+                return self.outcome(syntax_text.show_pattern(bound) if bound else bound_name(form), result,
+                                    pattern_type(pattern))
+            case typed.Function() | typed.Datatype():
+                scheme = self.environment.global_scheme(definition.name)
+                return Outcome(shown_name(definition.name), "fn", show_scheme(scheme.type) if scheme else "")
+
+    def outcome(self, bound: str, value: Any, type_: Type) -> Outcome:
+        """A run-time value as it is printed."""
+        whole = restore(value, type_, self.environment)
+        contents = partial(content, environment=self.environment)
+        return Outcome(bound, show_value(whole, type_, self.print_length, contents), show_scheme(type_))
+
+    def compute(self, exp: typed.Exp, type_: Type) -> Any:
+        """The run-time value of the expression."""
+        made = self.guarded("monomorphise",
+                            lambda: monomorphise.monomorphise_expression(self.environment, exp, type_))
+        program = pipeline.executable(self.job, made.program)
+        arguments = [self.values[name.name] for name in made.variables if erase(name.type, self.environment)]
+        return self.guarded("running", lambda: self.target.execute(program, arguments))
+
+    def guarded(self, what: str, work: Any) -> Any:
+        try:
+            return work()
+        except (NessieError, InternalError, MemoryError):
+            raise
+        except Exception as error:
+            raise InternalError(f"{what} failed: {type(error).__name__}: {error}") from error
+
+    # Calls with values from outside ---------------------------------------------------------
+
+    def call(self, function: str, arguments: list[syntax.Exp]) -> tuple[Any, Type]:
+        """The result of a function of the session on these expressions: its run-time value and its type."""
+        applied: syntax.Exp = syntax.Name(function)
+        if arguments:
+            tuple_ = arguments[-1]
+            for argument in reversed(arguments[:-1]):
+                tuple_ = syntax.Pair(argument, tuple_, argument.span)
+            applied = syntax.Apply(applied, tuple_, tuple_.span)
+        form = syntax.Program((syntax.Evaluate(applied, applied.span),))
+        program, environment = infer.infer(form, self.environment)
+        (definition,) = program.definitions
+        assert isinstance(definition, typed.Variable)       # an expression is one
+        self.environment = environment
+        type_ = pattern_type(definition.pattern)
+        return self.compute(definition.value, type_), type_
+
+    def hold(self, wish: str, value: Any, type_: Type) -> syntax.Name:
+        """A name for a flat value that no program made, as an expression."""
+        environment = self.environment.copy()
+        internal = environment.internal_name(wish)
+        environment.program.entries[internal] = Entry("variable", internal, Scheme((), type_))
+        self.environment = environment
+        self.values[internal] = value
+        return syntax.Name(internal)
+
+    def parameter_types(self, function: str, count: int) -> list[Type | None]:
+        """The types of a function's first `count` arguments, None where they are not known."""
+        entry = self.environment.lookup(function)
+        if entry is None or not isinstance(entry.scheme.type, Fun):
+            return [None] * count
+        types: list[Type | None] = []
+        rest: Type = entry.scheme.type.argument
+        while len(types) < count - 1 and isinstance(rest, Pair):
+            types.append(rest.first)
+            rest = rest.second
+        return [*types, rest, *[None] * (count - len(types) - 1)]
+
+    def content(self, data: Data) -> Type:
+        return content(data, self.environment)
+
+    def set_unchecked(self, unchecked: bool) -> None:
+        self.job = replace(self.job, unchecked=unchecked)
+
+
+def bound_name(form: syntax.TopLevel) -> str:
+    return form.name if isinstance(form, syntax.Background) else "it"

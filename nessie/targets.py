@@ -1,0 +1,99 @@
+"""Running fused programs on a target, under limits.
+
+    cpu         LLVM code on a pool of threads: the default
+    reference   the executor of lambda_cu on NumPy: needs no compiler, for small inputs
+
+No target falls back on another.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nessie.base.source import NessieError, Unsupported
+from nessie.lambda_cu import ir
+
+TARGETS = ("cpu", "reference", "cuda", "cudasim")
+SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
+
+
+@dataclass(frozen=True)
+class Limits:
+    """None: no limit, save for memory, where it is a share of what is free."""
+    memory: int | None = None
+    depth: int = 1_000_000
+    seconds: float | None = None
+
+
+@dataclass
+class Stats:
+    """What has been done: kernels launched, elements they walked, SOACs run otherwise than by the target."""
+    launches: int = 0
+    elements: int = 0
+    interpreted: int = 0
+
+
+@dataclass
+class Target:
+    """Where programs run. `write` takes what they print."""
+    name: str = "cpu"
+    threads: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    seed: int = 0
+    write: Callable[[str], None] = print
+    stats: Stats = field(default_factory=Stats)
+
+    def execute(self, program: ir.Program, arguments: Sequence[Any]) -> Any:
+        """The run-time value of the program's entry on these run-time values."""
+        match self.name:
+            case "cpu":
+                return self.on_cpu(program, arguments)
+            case "reference":
+                return self.on_reference(program, arguments)
+        raise Unsupported(f"the target {self.name} is not there yet; there are cpu and reference")
+
+    def on_cpu(self, program: ir.Program, arguments: Sequence[Any]) -> Any:
+        from nessie.cudagen import cpu, host
+        device = cpu.Cpu(program, self.threads)
+        try:
+            limits = host.Limits(self.limits.depth, self.memory(), self.limits.seconds)
+            return host.execute(program, arguments, device, limits)
+        finally:
+            self.stats.launches += device.stats.launches
+            self.stats.elements += device.stats.elements
+
+    def on_reference(self, program: ir.Program, arguments: Sequence[Any]) -> Any:
+        from nessie.lambda_cu import reference
+        stats = reference.Stats()
+        limits = reference.Limits(depth=self.limits.depth, memory=self.memory(), poll=self.poll())
+        try:
+            return reference.execute(program, arguments, limits, stats)
+        finally:
+            self.stats.launches += stats.launches
+            self.stats.elements += stats.elements
+
+    def memory(self) -> int:
+        return self.limits.memory if self.limits.memory is not None else int(SHARE_OF_MEMORY * free_memory())
+
+    def poll(self) -> Callable[[], None] | None:
+        """What ends a run that takes too long."""
+        if self.limits.seconds is None:
+            return None
+        end = time.monotonic() + self.limits.seconds
+
+        def look_at_the_clock() -> None:
+            if time.monotonic() > end:
+                raise NessieError(f"it took longer than {self.limits.seconds:g} s", hint="--time-limit sets the limit")
+        return look_at_the_clock
+
+
+def free_memory() -> int:
+    """Bytes that can be had without making the machine swap."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            found = next(line for line in lines if line.startswith("MemAvailable"))
+        return int(found.split()[1]) * 1024
+    except (OSError, StopIteration):
+        return 4 << 30          # not Linux: assume little
