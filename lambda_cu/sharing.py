@@ -1,0 +1,121 @@
+"""What is the same twice: kernels equal up to names become one, and a run that repeats another takes its results.
+
+Runs may share although they can fail: both would record the same failure. A run is repeated when its kernel and its
+arguments are the same as those of a run before it in its block or around it. Names that a host `let` only repeats go
+too.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.dead_code import map_runs
+from nessie.lambda_cu.printer import show_atom, show_kernel
+from nessie.lambda_cu.rename import freshen_thunk, rename, rename_kernel, rename_param
+from nessie.lambda_cu.scope import map_thunks, results, statements, thunk
+
+# Kernels ----------------------------------------------------------------------------------------
+
+
+def share_kernels(program: ir.Program) -> ir.Program:
+    """Equal kernels are one; those that run are named K1, K2, ... in order of their first run."""
+    same: dict[str, ir.Kernel] = {}             # by text
+    representative = {kernel.name: same.setdefault(canonical_text(kernel), kernel) for kernel in program.kernels}
+    used: dict[str, ir.Kernel] = {}
+    for function in program.functions:
+        for statement in statements(function.body):
+            if isinstance(statement, ir.Run):
+                kernel = representative[statement.kernel]
+                used[kernel.name] = kernel
+    names = {name: f"K{number}" for number, name in enumerate(used, 1)}
+    kernels = tuple(replace(kernel, name=names[name]) for name, kernel in used.items())
+
+    def renamed(run: ir.Run) -> ir.Run:
+        return replace(run, kernel=names[representative[run.kernel].name])
+
+    return replace(program, kernels=kernels, functions=tuple(
+        replace(f, body=map_runs(f.body, renamed)) for f in program.functions))
+
+
+class Numbered(Names):
+    """Names by order alone."""
+
+    def fresh(self, wish: str) -> str:
+        return super().fresh("%0")
+
+
+def canonical_text(kernel: ir.Kernel) -> str:
+    """The same for kernels that differ in names only."""
+    own = [param.name for param in kernel.params] + [name for bind in kernel.binds for name in bind.names]
+    mapping = {name: f"${number}" for number, name in enumerate(own) if name != "_"}
+    renamed = rename_kernel(kernel, mapping)
+    names = Numbered()
+    binds = tuple(replace(bind, soac=map_thunks(
+        bind.soac, lambda f: freshen_thunk(thunk(f.params, f.body), names))) for bind in renamed.binds)
+    return show_kernel(replace(renamed, name="K", binds=binds))
+
+
+# Runs -------------------------------------------------------------------------------------------
+
+Available = Mapping[tuple[str, ...], tuple[ir.Param, ...]]
+
+
+def share_runs(program: ir.Program) -> ir.Program:
+    """Each run is run once, each value has one name."""
+    return replace(program, functions=tuple(
+        replace(f, body=shared_block(f.body, {}, {})) for f in program.functions))
+
+
+def shared_block(block: ir.Block, mapping: dict[str, str], available: Available) -> ir.Block:
+    """`mapping` gives the one name of a value, `available` the results of earlier runs."""
+    known = dict(available)
+    kept: list[ir.Statement] = []
+    for statement in block.statements:
+        statement = rename_statement(statement, mapping)
+        match statement:
+            case ir.HostLet(result, ir.Var(name)):
+                mapping.update({result.name: name} if result.name != "_" else {})
+                continue
+            case ir.Run(bound, kernel, arguments):
+                earlier = known.setdefault(key(kernel, arguments), bound)
+                if earlier is not bound and repeats(earlier, bound):
+                    mapping.update((b.name, a.name) for a, b in zip(earlier, bound, strict=True) if b.name != "_")
+                    continue
+            case ir.Branch(_, _, then, orelse):
+                statement = replace(statement, then=shared_block(then, mapping, known),
+                                    orelse=shared_block(orelse, mapping, known))
+        kept.append(statement)
+    return ir.Block(tuple(kept), rename_atoms(block.results, mapping))
+
+
+def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[str, ...]:
+    """What two runs must have in common. Texts tell 0.0 from -0.0."""
+    return (kernel, *map(show_atom, arguments))
+
+
+def repeats(earlier: tuple[ir.Param, ...], bound: tuple[ir.Param, ...]) -> bool:
+    """All that the later run names, the earlier one named."""
+    return all(b.name == "_" or a.name != "_" for a, b in zip(earlier, bound, strict=True))
+
+
+def rename_statement(statement: ir.Statement, mapping: Mapping[str, str]) -> ir.Statement:
+    """The statement with the names it uses renamed; blocks inside it are left as they are."""
+    if not mapping:
+        return statement
+    params = tuple(rename_param(param, mapping) for param in results(statement))
+    match statement:
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
+            return replace(statement, results=params, arguments=rename_atoms(arguments, mapping))
+        case ir.HostLet(_, value):
+            return replace(statement, result=params[0], value=rename(value, mapping))
+        case ir.Data():
+            return replace(statement, result=params[0])
+        case ir.Branch(_, condition, _, _):
+            return replace(statement, results=params, condition=rename_atoms((condition,), mapping)[0])
+    raise TypeError(statement)
+
+
+def rename_atoms(atoms: tuple[ir.Atom, ...], mapping: Mapping[str, str]) -> tuple[ir.Atom, ...]:
+    return tuple(ir.Var(mapping.get(atom.name, atom.name)) if isinstance(atom, ir.Var) else atom for atom in atoms)

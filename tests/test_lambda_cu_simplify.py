@@ -1,0 +1,179 @@
+"""Simplifying: what is dropped, what is shared, what must stay."""
+from __future__ import annotations
+
+from nessie.lambda_cu.check import check
+from nessie.lambda_cu.parser import parse
+from nessie.lambda_cu.printer import show
+from nessie.lambda_cu.simplify import simplify
+
+
+def simplified(text: str) -> str:
+    program = parse(text)
+    check(program)
+    result = simplify(program)
+    check(result)
+    assert show(simplify(result)) == show(result)
+    return show(result)
+
+
+def test_dead_code_goes_and_what_can_fail_stays() -> None:
+    assert simplified("""\
+site s1 "unused"
+site s2 "negative"
+scalar half (x : int) -> int { x / 2 }
+scalar forever (x : int) -> int { forever(x) }
+
+kernel A (n : int, k : int, xs : [int; n]) {
+  let ys = MAP { i => let dead = half(xs[i]) in let deader = dead + 1 in xs[i] + 1 using xs } (n)
+  let zs = MAP { i => if xs[i] < 0 then fail s2 : int else half(xs[i]) using xs } (n)
+  let ws = MAP { i => xs[i] using xs } (n)
+  let (c, us, vs) = FILTER { i => (i, xs[i]) using xs } { i => xs[i] > k using xs, k } (n)
+  return (ys, zs, ws, c, vs)
+}
+kernel B (n : int) {
+  let x = MAP { i => i } (n)
+  return x
+}
+function other (n : int) -> (r : int) {
+  return n
+}
+function main (n : int, xs : [int; n], p : int) -> (m : int, rs : [int; m]) {
+  let a : [int; n] = run B (n)
+  let b : int = p + 1
+  let c : bool = b > 2
+  let d : int = if c then fail s2 : int else p
+  let f : int = forever(p)
+  let (ys : [int; n], zs : [int; n], ws : [int; n], k1 : int, vs : [int; k1]) = run A (n, b, xs)
+  let (unread : int, k2 : int, again : [int; k2]) = if c {
+    let e : [int; k1] = run B (k1)
+    return (k1, k1, e)
+  } else {
+    return (n, n, ys)
+  }
+  let nothing : int = if c {
+    return 1
+  } else {
+    return 2
+  }
+  let r : int = call other (nothing)
+  return (k2, again)
+}
+entry main : [int], int -> [int]
+""") == """\
+site s2 "negative"
+
+scalar forever (x : int) -> int { forever(x) }
+
+kernel K1 (n : int, k : int, xs : [int; n]) -> ([int; n], int) {
+  let ys = MAP { i => xs[i] + 1 using xs } (n)
+  let _ = MAP { i => if xs[i] < 0 then fail s2 : int else half(xs[i]) using xs } (n)
+  let (c, _, _) = FILTER { i => (i, xs[i]) using xs } { i => xs[i] > k using xs, k } (n)
+  return (ys, c)
+}
+
+kernel K2 (n : int) -> [int; n] {
+  let x = MAP { i => i } (n)
+  return x
+}
+
+function main (n : int, xs : [int; n], p : int) -> (m : int, rs : [int; m]) {
+  let b : int = p + 1
+  let c : bool = b > 2
+  let _ : int = if c then fail s2 : int else p
+  let _ : int = forever(p)
+  let (ys : [int; n], k1 : int) = run K1 (n, b, xs)
+  let (k2 : int, again : [int; k2]) = if c {
+    let e : [int; k1] = run K2 (k1)
+    return (k1, e)
+  } else {
+    return (n, ys)
+  }
+  return (k2, again)
+}
+
+entry main : [int], int -> [int]
+""".replace("\nscalar forever", "\nscalar half (x : int) -> int { x / 2 }\nscalar forever")
+
+
+def test_equal_kernels_are_one_and_equal_runs_too() -> None:
+    assert simplified("""\
+kernel A (n : int, xs : [float; n], unused : int) {
+  let z = REDUCE { i => let y = xs[i] in y * y using xs } (0.0) { (a, b) => a + b } (n)
+  return z
+}
+kernel B (m : int, more : int, ys : [float; m]) {
+  let w = REDUCE { j => let x = ys[j] in x * x using ys } (0.0) { (x1, y1) => x1 + y1 } (m)
+  return w
+}
+kernel C (m : int, ys : [float; m]) {
+  let w = REDUCE { j => let x = ys[j] in x * x using ys } (-0.0) { (x1, y1) => x1 + y1 } (m)
+  return w
+}
+function main (n : int, xs : [float; n], m : int, ys : [float; m]) -> (r : float) {
+  let a : float = run A (n, xs, 5)
+  let b : float = run B (m, 3, ys)
+  let same : int = n
+  let a2 : float = run B (n, same, xs)
+  let c : float = run C (n, xs)
+  let r : float = a + b + a2 + c
+  return r
+}
+entry main : [float], [float] -> float
+""") == """\
+kernel K1 (n : int, xs : [float; n]) -> float {
+  let z = REDUCE { i => let y = xs[i] in y * y using xs } (0.0) { (a, b) => a + b } (n)
+  return z
+}
+
+kernel K2 (m : int, ys : [float; m]) -> float {
+  let w = REDUCE { j => let x = ys[j] in x * x using ys } (-0.0) { (x1, y1) => x1 + y1 } (m)
+  return w
+}
+
+function main (n : int, xs : [float; n], m : int, ys : [float; m]) -> (r : float) {
+  let a : float = run K1 (n, xs)
+  let b : float = run K1 (m, ys)
+  let c : float = run K2 (n, xs)
+  let r : float = a + b + a + c
+  return r
+}
+
+entry main : [float], [float] -> float
+"""
+
+
+def test_a_run_in_one_branch_is_not_shared_with_the_other() -> None:
+    text = """\
+kernel K1 (n : int) -> [int; n] {
+  let x = MAP { i => i } (n)
+  return x
+}
+
+function main (n : int, c : bool) -> (r : int) {
+  let r : int = if c {
+    let a : [int; n] = run K1 (n)
+    let b : int = a[0]
+    return b
+  } else {
+    let d : [int; n] = run K1 (n)
+    let e : int = d[1]
+    return e
+  }
+  return r
+}
+
+entry main : int, bool -> int
+"""
+    assert simplified(text) == text
+
+
+def test_recursion_may_be_too_deep_and_stays() -> None:
+    text = """\
+function main (n : int) -> (r : int) {
+  let _ : int = call main (n)
+  return n
+}
+
+entry main : int -> int
+"""
+    assert simplified(text) == text
