@@ -144,8 +144,11 @@ class HostContext(Context):
     """On the host a binding is a statement at once, of one scalar."""
 
     def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
-        (name,) = names
-        self.emitter.host_let(name, exp)
+        if isinstance(exp, ir.CallScalar):
+            self.emitter.once(names, exp, self.emitter.scalar_results[exp.function])
+        else:
+            (name,) = names
+            self.emitter.host_let(name, exp)
 
     def name(self, exp: ir.Exp, base: str, hint: str) -> ir.Atom:
         """The expression as an atom, its type known."""

@@ -23,7 +23,7 @@ class Emitter:
     """One for a program; blocks nest."""
 
     def __init__(self) -> None:
-        self.names = Names()
+        self.names = Names(("s", "j", "i", "x", "y"))        # the parameters of thunks and operators
         self.types: dict[str, ir.Type] = {}
         self.sites: dict[tuple[str, Origin], ir.Site] = {}
         self.kernels: list[ir.Kernel] = []
@@ -32,6 +32,7 @@ class Emitter:
         self.spaces: dict[object, Domain] = {}
         self.numbers: dict[Domain, str] = {}
         self.hosted: dict[ir.Size, Domain] = {}
+        self.scalar_results: dict[str, tuple[str, ...]] = {}
         self.origin: Origin = ()
 
     # Names
@@ -61,8 +62,16 @@ class Emitter:
 
     def host_let(self, name: str, exp: ir.Exp, base: str = "") -> None:
         base = base or self.base_of(exp, {})
+        if any(isinstance(part, ir.CallScalar) for part in scope.subexpressions(exp)):
+            self.once((name,), exp, (base,))
+            return
         self.types[name] = base
         self.emit(ir.HostLet(ir.Param(name, base), exp, self.origin))
+
+    def once(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
+        """Scalars that a kernel computes: the host calls no scalar functions."""
+        self.types.update(zip(names, bases))
+        self.run(ir.Once(scope.thunk((), exp)), [ir.Param(name, base) for name, base in zip(names, bases)])
 
     def size(self, exp: ir.Exp, hint: str = "n") -> ir.Size:
         """The size that a host expression computes."""

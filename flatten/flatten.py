@@ -18,7 +18,7 @@ from nessie.flatten.emitter import Emitter
 from nessie.flatten.functions import call, called, thread_level_candidates
 from nessie.flatten.materialise import elements, space_of
 from nessie.flatten.provenance import signatures
-from nessie.flatten.thread import Purity, thread
+from nessie.flatten.thread import Purity, nothing, thread
 from nessie.flatten.translate import Translator
 from nessie.flatten.values import (
     Both,
@@ -42,6 +42,9 @@ def flatten(program: mono.Program) -> ir.Program:
     emitter.names.reserve(functions)
     purity = Purity(thread_level(program))
     t = Translator(program, emitter, purity, functions, dict(signatures(program.functions)))
+    for name in purity.thread_level:
+        result = components(nothing(functions[name].result))
+        emitter.scalar_results[name] = tuple(base for _, base in result)
     scalar_functions = tuple(scalar_function(emitter, functions[name]) for name in sorted(purity.thread_level))
     main, entry = entry_function(t, functions[program.entry])
     made = tuple(emitter.functions.values())
