@@ -49,10 +49,12 @@ Frame = list[Any]                       # what the slots hold; None where nothin
 
 @dataclass(frozen=True)
 class Limits:
-    """`memory` in bytes on the device, `seconds` of time; None: as much as there is."""
+    """`memory` in bytes on the device, `seconds` of time; None: as much as there is. `poll` is called now and then,
+    and may raise."""
     depth: int = 1_000_000
     memory: int | None = None
     seconds: float | None = None
+    poll: Callable[[], None] | None = None
 
 
 @dataclass
@@ -108,15 +110,15 @@ class Host:
 
     def call_entry(self, arguments: Sequence[Any]) -> Any:
         entry = self.program.entry
-        names = [held for value, layout in zip(arguments, entry.arguments, strict=True)
-                 for held in to_names(value, layout)]
-        held = [self.upload(value) for value in names]
-        self.enter(self.codes[entry.function], held, (), ())
-        for value in held:
-            self.unhold(value)
-        results = self.run()
-        self.check(())
-        return from_names([self.download(value) for value in results], entry.result)
+        held: list[Held] = []
+        try:
+            for value, layout in zip(arguments, entry.arguments, strict=True):
+                held += map(self.upload, to_names(value, layout))
+            self.enter(self.codes[entry.function], held, (), ())
+        finally:
+            for argument in held:
+                self.unhold(argument)
+        return from_names([self.download(value) for value in self.run()], entry.result)
 
     def run(self) -> list[Held]:
         """Run instructions until the entry gives its results, which are still held."""
@@ -125,6 +127,8 @@ class Host:
             instruction = activation.code.instructions[activation.at]
             activation.at += 1
             if isinstance(instruction, Give):
+                if len(self.stack) == 1:
+                    self.check(())
                 results = [self.value(operand, activation.frame) for operand in instruction.results]
                 for result in results:
                     hold(result)
@@ -170,8 +174,8 @@ class Host:
                 self.drop(dead, frame)
 
     def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
-        if len(self.stack) > self.limits.depth:
-            raise self.error(f"Recursion is too deep: more than {self.limits.depth} calls within calls.", origin)
+        if len(self.stack) >= self.limits.depth:
+            raise self.error(f"recursion is deeper than {self.limits.depth} calls", origin)
         frame: Frame = [None] * code.slots
         self.assign(code.parameters, arguments, frame)
         self.stack.append(Activation(code, frame, 0, results, origin))
@@ -238,7 +242,7 @@ class Host:
             site = next(s for s in self.program.sites if s.name == failure.site)
             raise self.error(site.message, site.origin or origin) from None
         except RecursionError:
-            raise self.error("Recursion is too deep.", origin) from None
+            raise self.error("a scalar function recurs too deeply", origin) from None
 
     def constant(self, instruction: Constant, base: str, values: tuple[Any, ...]) -> Array:
         """Constant arrays are made once in a run, and held until its end."""
@@ -271,8 +275,8 @@ class Host:
         try:
             return work()
         except OutOfMemory as full:
-            raise self.error(f"Out of memory: {full.wanted:,} bytes are needed, {full.used:,} of {full.limit:,} are in "
-                             "use.", origin) from None
+            raise self.error(f"out of memory: {full.wanted:,} bytes are needed, {full.used:,} of {full.limit:,} are in "
+                             "use", origin) from None
         except (HostFailure, NessieError, RecursionError, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -294,11 +298,13 @@ class Host:
 
     def poll(self, origin: Origin) -> None:
         """Notice the time and interruptions."""
+        if self.limits.poll is not None:
+            self.limits.poll()
         seconds = self.limits.seconds
         if seconds is not None and time.monotonic() - self.started > seconds:
-            raise self.error(f"The time limit of {seconds:g} seconds is over.", origin)
+            raise self.error(f"it took longer than {seconds:g} s", origin)
         if self.device.interrupted:
-            raise self.error("Interrupted.", origin)
+            raise self.error("interrupted", origin)
 
     def error(self, message: str, origin: Origin) -> NessieError:
         """The error, unless kernels have recorded one before it."""
