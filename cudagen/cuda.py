@@ -1,8 +1,9 @@
 """Prints loops as CUDA C++ text: the functions of kind 'cuda' and 'device'; 'host' ones are left out.
 
 The text needs no header. int is long long, float double, char int; a bool is one byte. A kernel is extern "C" and takes
-its parameters in order; what is written aliases nothing (__restrict__). A device function with several results gives a
-struct. Compile with --fmad=false where results must have the same bits as elsewhere.
+its parameters in order; what is written aliases nothing (__restrict__). A device function f becomes f_device, since CUDA
+has many functions of its own; with several results it gives a struct. Compile with --fmad=false where results must have
+the same bits as elsewhere.
 """
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def show(module: Module) -> str:
     """The module's kernels and device functions, after the helpers that they use."""
     functions = [f for f in module.functions if f.kind != "host"]
     names = Names(RESERVED)
-    named = {f.name: names.fresh(f.name) for f in functions}
+    named = {f.name: names.fresh(f.name if f.kind == "cuda" else f"{f.name}_device") for f in functions}
     printers = [FunctionPrinter(f, {g.name: g for g in functions}, named) for f in functions]
     bodies = [printer.show() for printer in printers]
     prototypes = [line for p in printers if p.function.kind == "device" for line in p.prototype()]
@@ -253,9 +254,10 @@ class FunctionPrinter:
     def shuffle(self, name: str, offset: Exp, mode: str) -> Piece:
         type_ = self.types[name]
         lane, value = within(self.piece(offset), UNARY), self.names[name]
+        lane = lane if isinstance(offset, Const) else f"(int){lane}"
         if type_ == "bool":
-            return Piece(f"(bool){SHUFFLES[mode]}({MASK}, (int){value}, (int){lane})", type_, UNARY)
-        return Piece(f"{SHUFFLES[mode]}({MASK}, {value}, (int){lane})", type_)
+            return Piece(f"(bool){SHUFFLES[mode]}({MASK}, (int){value}, {lane})", type_, UNARY)
+        return Piece(f"{SHUFFLES[mode]}({MASK}, {value}, {lane})", type_)
 
 
 def result_text(function: Function, named: dict[str, str]) -> str:

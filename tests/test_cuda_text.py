@@ -67,7 +67,7 @@ def kernel(body: str, parameters: str = "int n, int[] xs, writable int[] out") -
     ("int a = volatile out[0];", "const long long a = ((const volatile long long *)out)[0];"),
     ("atomic min(out[n], 3);", "atomicMin(&out[n], (long long)(3));"),
     ("bool b = true; bool c = shuffle up(b, 1);",
-     "const bool b = true;\n  const bool c = (bool)__shfl_up_sync(0xffffffffu, (int)b, (int)1);"),
+     "const bool b = true;\n  const bool c = (bool)__shfl_up_sync(0xffffffffu, (int)b, 1);"),
     ("for (i = 0; i < n; i += 1) {}", "for (long long i = 0; i < n; i += 1) {\n  }"),
     ("var int m = n; for (i = 0; i < m; i += 2) { m = 0; }", "long long m = n;\n  "
      "for (long long i = 0, i_end = m; i < i_end; i += 2) {\n    m = 0;\n  }"),
@@ -84,7 +84,7 @@ def test_only_the_helpers_that_are_used_are_written() -> None:
 
 def test_host_functions_are_left_out() -> None:
     text = cuda.show(parse(EVERYTHING))
-    assert "struct collatz_results { long long r0; bool r1; };" in text and "counters" not in text
+    assert "struct collatz_device_results { long long r0; bool r1; };" in text and "counters" not in text
 
 
 # A CUDA compiler --------------------------------------------------------------------------------
@@ -131,6 +131,7 @@ def cuda_compiler() -> Callable[[str, Path], str]:
 
 RESERVED_NAMES = """
 device register(int int_max, float double) -> float { return double; }
+device hypot(float x, float y) -> float { z = call register(1, x); return z * y; }
 cuda k(int wrap_add, float[] long, writable float[] auto, writable char[] switch, bool[] new) {
   var int private = wrap_add;
   for (class = 0; class < private + 1; class += 1) {
