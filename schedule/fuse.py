@@ -14,6 +14,7 @@ from dataclasses import replace
 from nessie.base.names import Names
 from nessie.base.source import InternalError
 from nessie.lambda_cu import ir, scope
+from nessie.lambda_cu.simplify import simplify
 from nessie.schedule.build import build_graph, descriptor_text, region_types
 from nessie.schedule.cost import CPU
 from nessie.schedule.merge import merge
@@ -30,16 +31,7 @@ def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
     launched = {statement.kernel for function in functions for statement in scope.statements(function.body)
                 if isinstance(statement, ir.Run)}
     kernels = tuple(kernel for kernel in (*program.kernels, *fusing.made) if kernel.name in launched)
-    return simplified(replace(program, kernels=kernels, functions=functions))
-
-
-def simplified(program: ir.Program) -> ir.Program:
-    """Equal kernels are one."""
-    try:
-        from nessie.lambda_cu.simplify import simplify
-    except ImportError:
-        return program
-    return simplify(program)
+    return simplify(replace(program, kernels=kernels, functions=functions))
 
 
 class Fusing:

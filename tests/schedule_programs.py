@@ -43,7 +43,7 @@ class Writer:
 
     def launch(self, soac: ir.Soac, results: list[tuple[str, ir.Type]]) -> None:
         """A kernel of its own for the binding; its parameters are called as their arguments."""
-        used = [name for name in scope.soac_names(soac)]
+        used = list(scope.soac_names(soac))
         sized = dict.fromkeys([*(size for name in used for size in scope.type_names(self.types[name])), *used])
         params = sorted(sized, key=lambda name: isinstance(self.types[name], ir.Array))
         name = self.fresh("K")
@@ -71,7 +71,8 @@ class Writer:
         choice = rng.random()
         if depth == 0 or choice < 0.35:
             own = self.arrays(size)
-            return ir.Read(rng.choice(own), ir.Var("i")) if own and rng.random() < 0.8 else ir.Const(rng.randint(-3, 3), "int")
+            reads = own and rng.random() < 0.8
+            return ir.Read(rng.choice(own), ir.Var("i")) if reads else ir.Const(rng.randint(-3, 3), "int")
         if choice < 0.42:
             return ir.Var(rng.choice(self.params(space)))
         if choice < 0.48 and not isinstance(space, ir.Flat):
@@ -169,7 +170,8 @@ class Writer:
         over = self.rng.choice(flat)
         if self.rng.random() < 0.3:
             total = self.fresh("t")
-            self.statements.append(ir.HostLet(ir.Param(total, "int"), op("*", ir.Var(str(over.size)), ir.Const(3, "int"))))
+            triple = op("*", ir.Var(str(over.size)), ir.Const(3, "int"))
+            self.statements.append(ir.HostLet(ir.Param(total, "int"), triple))
             self.types[total] = "int"
             self.spaces.append(ir.Uniform(over.size, 3, total))
         else:

@@ -1,0 +1,360 @@
+"""The schedule of known programs: the paper's examples, conflicts where a greedy choice is wrong, the verdict table."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nessie.base.source import IllFormed
+from nessie.base.values import Flat
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.check import check
+from nessie.lambda_cu.parser import parse
+from nessie.lambda_cu.reference import execute
+from nessie.schedule import graph_text, schedule_text, views
+from nessie.schedule.check import check_graph, check_schedule
+from nessie.schedule.cost import CPU, Profile
+from nessie.schedule.fuse import fuse
+from nessie.schedule.fusible import Fusible, rule
+from nessie.schedule.greedy import greedy
+from nessie.schedule.pdg import Graph, Index, digraph
+from nessie.schedule.problem import Problem
+from nessie.schedule.schedule import graphs, schedule
+from nessie.schedule.solve import solve
+
+ONE_SWEEP = Profile("one sweep", launch=1.4e6, sync=0.0, rescan=0.0)
+
+KERNELS = """
+kernel Sum (n : int, xs : [float; n]) -> float {
+  let z = REDUCE { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n)
+  return z
+}
+kernel Positive (n : int, xs : [float; n]) {
+  let (k, ys) = FILTER { i => xs[i] using xs } { i => xs[i] > 0.0 using xs } (n)
+  return (k, ys)
+}
+kernel Divide (n : int, xs : [float; n], s : float) {
+  let zs = MAP { i => xs[i] / s using xs, s } (n)
+  return zs
+}
+kernel Square (n : int, xs : [float; n]) {
+  let zs = MAP { i => xs[i] * xs[i] using xs } (n)
+  return zs
+}
+kernel Product (n : int, m : int, xs : [float; n], ys : [float; m]) {
+  let zs = MAP { i => xs[i] * ys[i] using xs, ys } (n)
+  return zs
+}
+"""
+
+NORM2 = KERNELS + """
+function norm2 (n : int, xs : [float; n]) -> (n1 : int, res1 : [float; n1], n2 : int, res2 : [float; n2]) {
+  let sum1 : float = run Sum (n, xs)
+  let (k : int, gts : [float; k]) = run Positive (n, xs)
+  let sum2 : float = run Sum (k, gts)
+  let res1 : [float; n] = run Divide (n, xs, sum1)
+  let res2 : [float; n] = run Divide (n, xs, sum2)
+  return (n, res1, n, res2)
+}
+entry norm2 : [float] -> ([float], [float])
+"""
+
+SQUARES = KERNELS + """
+function squares (n : int, xs : [float; n]) -> (m : int, out : [float; m]) {
+  let total : float = run Sum (n, xs)
+  let sq : [float; n] = run Square (n, xs)
+  let quo : [float; n] = run Divide (n, sq, total)
+  return (n, quo)
+}
+entry squares : [float] -> [float]
+"""
+
+DOTP = KERNELS + """
+function dotp (n : int, xs : [float; n], m : int, ys : [float; m]) -> (out : float) {
+  let prod : [float; n] = run Product (n, m, xs, ys)
+  let total : float = run Sum (n, prod)
+  return total
+}
+entry dotp : ([float], [float]) -> float
+"""
+
+RANKED = """
+kernel Positive (n : int, xs : [int; n]) {
+  let (k, ys) = FILTER { i => xs[i] using xs } { i => xs[i] > 0 using xs } (n)
+  return (k, ys)
+}
+kernel Weigh (n : int, xs : [int; n]) {
+  let z = REDUCE { i => xs[i] * i using xs } (0) { (x, y) => x + y } (n)
+  return z
+}
+function ranked (n : int, xs : [int; n]) -> (out : int) {
+  let (k : int, gts : [int; k]) = run Positive (n, xs)
+  let total : int = run Weigh (k, gts)
+  return total
+}
+entry ranked : [int] -> int
+"""
+
+ROWS = """
+kernel Multiply (n : int, t : int, o : [int; n+1], v : [float; t], c : [int; t], m : int, x : [float; m]) {
+  let p = SEG_MAP { (s, j, i) => v[i] * x[c[i]] using v, x, c } irregular(o, n, t)
+  return p
+}
+kernel Rows (n : int, t : int, o : [int; n+1], p : [float; t]) {
+  let y = SEG_REDUCE { (s, j, i) => p[i] using p } (0.0) { (a, b) => a + b } irregular(o, n, t)
+  return y
+}
+kernel Norm (n : int, y : [float; n]) {
+  let z = REDUCE { i => y[i] * y[i] using y } (0.0) { (a, b) => a + b } (n)
+  return z
+}
+function rows (n : int, o : [int; n+1], t : int, c : [int; t], v : [float; t], m : int, x : [float; m])
+    -> (k : int, out : [float; k], norm : float) {
+  let p : [float; t] = run Multiply (n, t, o, v, c, m, x)
+  let y : [float; n] = run Rows (n, t, o, p)
+  let z : float = run Norm (n, y)
+  return (n, y, z)
+}
+entry rows : ([[(int, float)]], [float]) -> ([float], float)
+"""
+
+
+def fused(text: str, profile: Profile = CPU) -> ir.Program:
+    program = parse(text)
+    check(program)
+    found = schedule(program, "ilp", profile)
+    check_schedule(program, found)
+    assert schedule_text.parse(schedule_text.show(found)) == found
+    result = fuse(program, found)
+    check(result)
+    return result
+
+
+def shape(program: ir.Program) -> list[list[tuple[str, int]]]:
+    """Per launch of the first function, its bindings: what they are and how many results they have."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    return [[(type(bind.soac).__name__, len(bind.names)) for bind in kernels[statement.kernel].binds]
+            for statement in program.functions[0].body.statements if isinstance(statement, ir.Run)]
+
+
+def test_norm2_is_two_kernels() -> None:
+    program = fused(NORM2)
+    assert shape(program) == [[("Reduce", 2)], [("Map", 2)]]
+    xs = Flat(4, np.array([1.0, -2.0, 3.0, 0.5]))
+    first, second = execute(program, [xs])
+    assert list(first.column) == [0.4, -0.8, 1.2, 0.2]
+    assert list(second.column) == [x / 4.5 for x in xs.column]
+
+
+def test_sum_square_divide_keeps_the_squares_with_the_division() -> None:
+    program = fused(SQUARES)
+    assert shape(program) == [[("Reduce", 1)], [("Map", 1)]]
+    found = schedule(parse(SQUARES))
+    verdicts = {(pair.first, pair.second): pair.verdict for pair in found.regions[0].pairs}
+    assert verdicts == {("total", "sq"): "apart", ("sq", "quo"): "together", ("total", "quo"): "never"}
+
+
+def test_dot_product_is_one_reduction() -> None:
+    assert shape(fused(DOTP)) == [[("Reduce", 1)]]
+
+
+def test_a_survivors_number_is_not_its_index() -> None:
+    program = fused(RANKED)
+    assert shape(program) == [[("Filter", 2), ("Reduce", 1)]]
+    assert execute(program, [Flat(4, np.array([5, -1, 7, 2]))]) == 1 * 7 + 2 * 2
+
+
+def test_rows_and_their_norm_are_one_walk() -> None:
+    assert shape(fused(ROWS)) == [[("Reduce", 1), ("Reduce", 1)]]
+
+
+@pytest.mark.parametrize("mode", ["greedy", "none"])
+def test_other_modes(mode: str) -> None:
+    program = parse(NORM2)
+    found = schedule(program, mode)
+    check_schedule(program, found)
+    assert len(found.regions[0].clusters) == {"greedy": 2, "none": 5}[mode]
+    check(fuse(program, found))
+
+
+# Costs --------------------------------------------------------------------------------------------
+
+HEAD = """graph g 0 {{ size n = 1e6 size t = 3e6 size r = 1e6 size k = 5e5
+  array x : [float; n] array y : [float; n] array e : [float; t] array z : [float; r] {} }}"""
+
+PROGRAMS = {
+    "scan then pack": (46.8, 56.2, """
+        scalar s : float array c : [float; n] scalar k : int array f : [float; k] array m : [float; n]
+        node s = REDUCE flat(n) (own x) -> (s)
+        node c = SCAN flat(n) (own x) -> (c)
+        node f = FILTER flat(n) (own c, own x) -> (k, f)
+        node m = MAP flat(n) (own c, own x, scalar s) -> (m)
+        outputs (f, m)"""),
+    "neighbour": (35.8, 51.8, """
+        array a : [float; n] array b : [float; n] array c : [float; n] array o : [bool; n]
+        node a = MAP flat(n) (own x) -> (a)
+        node b = MAP flat(n) (own x, own a) -> (b)
+        node c = MAP flat(n) (own x, own b, gather a) -> (c)
+        node o = MAP flat(n) (own c, own a) -> (o)
+        outputs (o)"""),
+    "late reader": (46.8, 54.8, """
+        scalar q : float array p : [float; n] scalar k : int array f : [float; k] array m : [float; n]
+        node q = REDUCE flat(n) (own y) -> (q)
+        node p = SCAN flat(n) (own x, scalar q) -> (p)
+        node f = FILTER flat(n) (own y, scalar q) -> (k, f)
+        node m = MAP flat(n) (own x, own y) -> (m)
+        outputs (p, f, m)"""),
+    "row weights": (98.8, 106.8, """
+        array a : [float; r] array w : [float; r] array b : [float; r] array u : [float; r] array i : [float; r]
+        array j : [float; r]
+        node a = SEG_REDUCE elements(d, r, t) (own e) -> (a)
+        node w = MAP flat(r) (own i, own a) -> (w)
+        node b = SEG_REDUCE elements(d, r, t) (own e, seg w) -> (b)
+        node u = MAP flat(r) (own a, own j) -> (u)
+        outputs (a, b, u)"""),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_costs(name: str) -> None:
+    """In MB: the least cost, and greedy's."""
+    least, by_greed, text = PROGRAMS[name]
+    graph = graph_text.parse(HEAD.format(text))
+    check_graph(graph)
+    problem = Problem(graph, ONE_SWEEP)
+    found = solve(problem)
+    assert found.status == "optimal"
+    assert round(found.cost / 1e6, 1) == least
+    assert round(problem.cost(greedy(problem)).total / 1e6, 1) == by_greed
+    assert abs(solve(problem, solver="cbc").cost - found.cost) < 1.0
+
+
+def test_small_sizes_are_all_launches_and_large_ones_all_bytes() -> None:
+    """Unrelated work of one size shares a launch; the second sweep of a scan's kernel may not be worth it."""
+    text = HEAD.format("""
+        array a : [float; n] array c : [float; n]
+        node a = MAP flat(n) (own x) -> (a)
+        node c = SCAN flat(n) (own y) -> (c)
+        outputs (a, c)""")
+    for size, kernels in ((1e3, 1), (1e7, 2)):
+        graph = replace(graph_text.parse(text), sizes=(("n", size), ("t", 1.0), ("r", 1.0), ("k", 1.0)))
+        assert len(solve(Problem(graph, CPU)).clusters) == kernels
+
+
+# Verdicts -----------------------------------------------------------------------------------------
+
+TABLE = {
+    "MAP-X": "MAP flat(n) (own x) -> (a) | SCAN flat(n) (own a) -> (b)",
+    "gather": "MAP flat(n) (own x) -> (a) | MAP flat(n) (gather a) -> (b)",
+    "SEG-PROLOGUE": "MAP flat(r) (own z) -> (c) | SEG_SCAN elements(d, r, t) (own e, seg c) -> (f)",
+    "segment-late": "SCAN flat(r) (own z) -> (c) | MAP elements(d, r, t) (seg c) -> (f)",
+    "SCAN-MAP": "SCAN flat(n) (own x) -> (a) | MAP flat(n) (own a) -> (b)",
+    "SCAN-REDUCE": "SCAN flat(n) (own x) -> (a) | REDUCE flat(n) (own a) -> (s)",
+    "SCAN-PERMUTE": "SCAN flat(n) (own x) -> (a) | PERMUTE flat(n) (own a) -> (b)",
+    "two-look-backs": "SCAN flat(n) (own x) -> (a) | SCAN flat(n) (own a) -> (b)",
+    "FILTER-MAP": "FILTER flat(n) (own x) -> (k, g) | MAP survivors(g, k) (member k, own g) -> (h)",
+    "FILTER-REDUCE": "FILTER flat(n) (own x) -> (k, g) | REDUCE survivors(g, k) (member k, own g) -> (s)",
+    "FILTER-FILTER": "FILTER flat(n) (own x) -> (k, g) | FILTER survivors(g, k) (member k, own g) -> (l, h)",
+    "FILTER-SCAN": "FILTER flat(n) (own x) -> (k, g) | SCAN survivors(g, k) (member k, own g) -> (h)",
+    "FILTER-PERMUTE": "FILTER flat(n) (own x) -> (k, g) | PERMUTE survivors(g, k) (member k, own g) -> (h)",
+    "two-look-backs, rank": "FILTER flat(n) (own x) -> (k, g) | SCAN survivors(g, k) (member k, own g) -> (h) rank",
+    "kernel-end, count": "FILTER flat(n) (own x) -> (k, g) | MAP flat(n) (scalar k) -> (b)",
+    "FILTER-ONCE": "FILTER flat(n) (own x) -> (k, g) | ONCE unit() (scalar k) -> (s)",
+    "SEG_FILTER-SEG_REDUCE": "SEG_FILTER elements(d, r, t) (own e) -> (k, g, o)"
+                             " | SEG_REDUCE survivors(g, k) (member k, member o, own g) -> (c)",
+    "position": "SEG_FILTER elements(d, r, t) (own e) -> (k, g, o)"
+                " | SEG_REDUCE survivors(g, k) (member k, member o, own g) -> (c) place",
+    "PARTITION-MAP": "PARTITION flat(n) (own x) -> (k, l, g, i, p) | MAP survivors(g, l) (member l, own i) -> (h)",
+    "SEG-EPILOGUE": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | MAP flat(r) (own c) -> (w)",
+    "space, scan of segments": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | SCAN flat(r) (own c) -> (w)",
+    "segment-late, softmax": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+                             " | MAP elements(d, r, t) (own e, seg c) -> (f)",
+    "REDUCE-ONCE": "REDUCE flat(n) (own x) -> (s) | ONCE unit() (scalar s) -> (q)",
+    "kernel-end": "REDUCE flat(n) (own x) -> (s) | MAP flat(n) (scalar s) -> (a)",
+    "scatter-order": "PERMUTE flat(n) (own x) -> (a) | MAP flat(n) (own a) -> (b)",
+    "once-reads-array": "MAP flat(n) (own x) -> (a) | ONCE unit() (gather a) -> (s)",
+    "size": "SCAN flat(r) (own z) -> (c) | SEG_REDUCE elements(c, r, t) (size c, own e) -> (w)",
+    "library": "MAP flat(n) (own x) -> (a) | ORDER flat(n) (own a) -> (b)",
+    "host": "REDUCE flat(n) (own x) -> (s) | HOST unit() (gather s) -> (q)",
+    "HORIZONTAL": "REDUCE flat(n) (own x) -> (s) | SCAN flat(n) (own x) -> (a)",
+    "space": "MAP flat(n) (own x) -> (a) | MAP flat(t) (own e) -> (f)",
+    "space, descriptors": "MAP elements(d, r, t) (own e) -> (f) | MAP elements(u, r, t) (own e) -> (w)",
+    "HORIZONTAL, twins": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | REDUCE flat(t) (own e) -> (s)",
+}
+
+NAMES = """ scalar k : int scalar l : int scalar s : float scalar q : float array a : [float; n] array b : [float; n]
+  array c : [float; r] array f : [float; t] array g : [float; k] array h : [float; k] array i : [float; l]
+  array o : [int; r+1] array p : [int; n] array w : [float; r] """
+
+
+def table_graph(case: str) -> Graph:
+    first, second = TABLE[case].split(" | ")
+    named = "g" if "FILTER" in first or "PARTITION" in first else "u"
+    nodes = f"node {named} = {first} node v = {second} outputs ()"
+    return graph_text.parse(HEAD.replace("size k", "size l = 5e5 size k").format(NAMES + nodes))
+
+
+@pytest.mark.parametrize("case", TABLE)
+def test_the_table_of_verdicts(case: str) -> None:
+    graph = table_graph(case)
+    fusible = Fusible(Index(graph))
+    assert fusible.reason.get((0, 1)) or rule(fusible.index, 0, 1) == case.split(",")[0]
+    if fusible.reason.get((0, 1)):
+        assert fusible.reason[0, 1] == case.split(",")[0]
+    assert graph_text.parse(graph_text.show(graph)) == graph
+
+
+# Invariants ---------------------------------------------------------------------------------------
+
+def norm2_graph() -> Graph:
+    [graph] = graphs(parse(NORM2))
+    check_graph(graph)
+    return graph
+
+
+def broken(graph: Graph, message: str) -> None:
+    with pytest.raises(IllFormed, match=message):
+        check_graph(graph)
+
+
+def test_each_invariant_of_graphs_is_named() -> None:
+    graph = norm2_graph()
+    first, *rest = graph.nodes
+    broken(replace(graph, nodes=(*graph.nodes, replace(first, name="other"))), "made twice")
+    broken(replace(graph, nodes=(*graph.nodes, replace(first, results=("_",)))), "one name")
+    broken(replace(graph, nodes=(*rest, first)), "used before")
+    broken(replace(graph, types=graph.types[1:]), "has no type")
+    broken(replace(graph, sizes=()), "no estimate")
+    broken(replace(graph, nodes=(replace(first, op="FOLD"), *rest)), "no operation")
+    broken(replace(graph, order=(("res1", "sum1"),)), "forwards")
+    broken(replace(graph, outputs=("nothing",)), "made nowhere")
+    lost = next(k for k, node in enumerate(graph.nodes) if node.name == "sum2")
+    nodes = list(graph.nodes)
+    nodes[lost] = replace(nodes[lost], space=replace(nodes[lost].space, filter="sum1"))
+    broken(replace(graph, nodes=tuple(nodes)), "survivors of no filter")
+
+
+@pytest.mark.parametrize(("clusters", "message"), [
+    ((("sum1", "res1"), ("gts",), ("sum2",), ("res2",)), "one walk cannot compute sum1, res1"),
+    ((("sum1",), ("gts",), ("sum2",), ("res1",)), "every node once"),
+    ((("res1", "res2"), ("sum1", "gts", "sum2")), "needs what a later one makes"),
+    ((("sum1", "sum2"), ("gts",), ("res1",), ("res2",)), "one walk cannot compute"),
+    ((("sum1", "res2"), ("gts", "sum2", "res1")), "wait for each other"),
+    ((("sum1",), ("gts",), ("sum2",), ("res1",), ("res2",), ("more",)), "unknown nodes"),
+])
+def test_each_invariant_of_schedules_is_named(clusters: tuple[tuple[str, ...], ...], message: str) -> None:
+    program = parse(NORM2)
+    found = schedule(program)
+    wrong = replace(found, regions=(replace(found.regions[0], clusters=clusters),))
+    with pytest.raises(IllFormed, match=message):
+        check_schedule(program, wrong)
+
+
+def test_views() -> None:
+    program = parse(NORM2)
+    drawn, found = graphs(program), schedule(program)
+    text = views.dot(drawn, list(found.regions))
+    assert text.count("subgraph") == 2 and '"r0gts" -> "r0sum2"' in text
+    assert '"verdict": "never"' in views.json_text(drawn, list(found.regions))
+    assert set(digraph(drawn[0]).edges) == {("sum1", "res1"), ("gts", "sum2"), ("sum2", "res2")}
