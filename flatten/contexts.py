@@ -51,8 +51,11 @@ class Context:
         self.bindings.append((names, exp))
 
     def close(self, result: ir.Exp) -> ir.Exp:
-        """The result under the bindings."""
-        for names, exp in reversed(self.bindings):
+        """The result under the bindings; a last binding that is the result needs no name."""
+        bindings = self.bindings
+        if bindings and isinstance(result, ir.Var) and bindings[-1][0] == (result.name,):
+            bindings, result = bindings[:-1], bindings[-1][1]
+        for names, exp in reversed(bindings):
             result = ir.Let(names, exp, result)
         return result
 

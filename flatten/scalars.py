@@ -22,7 +22,7 @@ def apply_operator(name: str, terms: list[ScalarTerm], context: Context, origin:
     assert base is not None, f"{name} on {[term.base for term in terms]}"
     exps = [term.exp for term in terms]
     if name in CHECKED:
-        exps = [context.let(exp, "x") for exp in exps]
+        exps[-1] = context.let(exps[-1], "x")          # what is checked is used twice
         condition, message = check_of(name, terms[0].base, exps)
         return ScalarTerm(context.check(condition, ir.Op(name, tuple(exps)), base, message, origin), base)
     return ScalarTerm(ir.Op(name, tuple(exps)), base)

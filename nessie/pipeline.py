@@ -93,6 +93,10 @@ def flatten(job: Job, program: Any) -> Any:
     return call("flatten.flatten:flatten", program)
 
 
+def once(job: Job, program: Any) -> Any:
+    return call("flatten.once:once", program)
+
+
 def simplify(job: Job, program: Any) -> Any:
     from importlib.util import find_spec
     return call("lambda_cu.simplify:simplify", program) if find_spec("nessie.lambda_cu.simplify") else program
@@ -140,6 +144,7 @@ PASSES = (
     # before flattening, so that what a call does to each element can be seen from outside
     Pass("inline", (MONO,), MONO, inline, "calls of functions that are not recursive become their bodies"),
     Pass("flatten", (MONO,), FLAT, flatten, "nested parallelism becomes kernels of one array combinator each"),
+    Pass("once", (FLAT,), FLAT, once, "scalar arithmetic on kernels' results stays on the device"),
     # before scheduling: fewer and equal kernels make a smaller problem
     Pass("simplify", (FLAT,), FLAT, simplify, "what nobody needs goes; what is computed twice is computed once"),
     Pass("graph", (FLAT,), GRAPH, graph, "the dependence graph of each control region, with what may fuse", True),
