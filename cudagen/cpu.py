@@ -26,7 +26,7 @@ from nessie.cudagen.device import Array, Scalar
 from nessie.cudagen.generate import generate
 from nessie.cudagen.memory import Block, Memory, address_of, view
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
-from nessie.cudagen.pool import Pool
+from nessie.cudagen.pool import shared_pool
 from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.cudagen.sorting import SORTS
 from nessie.lambda_cu import ir
@@ -64,12 +64,14 @@ class Cpu:
         addresses = build(loops.Module(shared + tuple(f for plan in plans for f in plan.functions)))
         looping = {f.name for f in shared if any(p.name == "errors" for p in f.parameters)}
         self.memory = Memory(limit)
-        self.pool = Pool(threads or os.cpu_count() or 1)
+        self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.stats = Stats()
         self.errors = (ctypes.c_int64 * 2)(NO_FAILURE, 0)
         self.launchers = {plan.kernel.name: Launcher(plan, addresses, looping) for plan in plans}
 
     def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
+        if self.errors[0] != NO_FAILURE:
+            raise RuntimeError("a kernel before this one has failed, and may have left indices that are out of range")
         launcher = self.launchers[kernel]
         started = perf_counter() if self.stats.timing else 0.0
         results, elements = launcher.launch(self, arguments)

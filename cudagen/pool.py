@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -40,7 +41,8 @@ class Pool:
             wait(futures)
             raise
 
-    def close(self) -> None:
-        if self._executor is not None:
-            self._executor.shutdown()
-            self._executor = None
+
+@lru_cache(maxsize=8)
+def shared_pool(threads: int) -> Pool:
+    """The process's pool of so many threads."""
+    return Pool(threads)

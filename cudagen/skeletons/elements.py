@@ -11,6 +11,7 @@ from nessie.base.source import InternalError
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
+from nessie.cudagen.skeletons.survivors import branch_free, without_branch
 from nessie.cudagen.thunks import Tables, apply
 from nessie.cudagen.walk import ROOT, SEGMENT, Place, Step, Walk, value_names
 from nessie.lambda_cu import ir
@@ -29,7 +30,8 @@ class Here:
 @dataclass
 class Sweep:
     """`active`: the bindings that take part (all, or in a summary those that carries need). `states` and the variables
-    that hold them, `variables`. `writing`: arrays are stored; a summary only computes."""
+    that hold them, `variables`. `writing`: arrays are stored; a summary only computes. `limits`: for the count of a FILTER,
+    what it is when the chunk ends."""
     code: Code
     tables: Tables
     walk: Walk
@@ -37,6 +39,7 @@ class Sweep:
     active: frozenset[str]
     writing: bool = True
     variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    limits: dict[str, loops.Exp] = field(default_factory=dict)
 
     # Thunks and arrays ----------------------------------------------------------------------
 
@@ -121,11 +124,13 @@ class Sweep:
         return Value(loops.Name(name), value.type)
 
     def filter(self, step: Step, soac: ir.Filter, here: Here) -> None:
-        holds = scalar_value(self.values(soac.predicate, here))
+        holds = self.code.let("holds", scalar_value(self.values(soac.predicate, here))).exp
         with self.code.block() as survives:
             self.survivor(step, 0, soac.value, here)
-        if survives:
-            self.code.add(loops.If(holds.exp, tuple(survives)))
+        if branch_free(survives, here.index):
+            self.code.statements += without_branch(survives, holds, self.limits.get(rank_of(step, 0)))
+        elif survives:
+            self.code.add(loops.If(holds, tuple(survives)))
 
     def partition(self, step: Step, soac: ir.Partition, here: Here) -> None:
         holds = self.code.let("holds", scalar_value(self.values(soac.predicate, here)))

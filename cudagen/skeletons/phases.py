@@ -26,7 +26,7 @@ from nessie.cudagen.skeletons.chunks import (
     start_of,
 )
 from nessie.cudagen.skeletons.elements import Sweep, position_of, rank_of, states_of
-from nessie.cudagen.skeletons.states import State, assign, combine, current, declare, held, identity, keep
+from nessie.cudagen.skeletons.states import COUNT, State, assign, combine, current, declare, held, identity, keep
 from nessie.cudagen.thunks import Tables, apply
 from nessie.cudagen.walk import UNIT, Step, Walk, using, value_names
 from nessie.lambda_cu import ir
@@ -257,6 +257,8 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
             run.declare(state)
             if state.kind == "carry":
                 assign(code, run.variables[state.name], held(code, state, "carry", chunk))
+                if state.monoid is COUNT and not state.restarts:
+                    (run.limits[state.name],) = (v.exp for v in held(code, state, "carry", op("+", chunk, integer(1))))
         walk_chunk(kernel, run, chunks, chunk)
         for state in kernel.states.values():
             if state.kind != "carry":
