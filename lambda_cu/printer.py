@@ -79,10 +79,10 @@ def show_scalar_function(function: ir.ScalarFunction) -> str:
 
 def show_kernel(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction] | None = None) -> str:
     types = kernel_types(kernel, functions or {})
-    result = f" -> {tupled(map(show_type, types))}" if types is not None else ""
+    result = f"-> {tupled(map(show_type, types))}" if types is not None else ""
+    head = header(f"kernel {name(kernel.name)} ", kernel.params, result)
     binds = "".join(f"  {show_bind(bind)}\n" for bind in kernel.binds)
-    returns = tupled(map(name, kernel.returns))
-    return f"kernel {name(kernel.name)} {parameters(kernel.params)}{result} {{\n{binds}  return {returns}\n}}\n"
+    return f"{head}\n{binds}  return {tupled(map(name, kernel.returns))}\n}}\n"
 
 
 def kernel_types(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> tuple[ir.Type, ...] | None:
@@ -101,8 +101,11 @@ def show_bind(bind: ir.Bind) -> str:
 
 
 def show_soac(soac: ir.Soac) -> str:
+    """On one line, or its parts below one another."""
     segmented = "" if isinstance(soac, ir.Once) or isinstance(soac.space, ir.Flat) else "SEG_"
-    return f"{segmented}{type(soac).__name__.upper()} {' '.join(soac_parts(soac))}"
+    parts = (f"{segmented}{type(soac).__name__.upper()}", *soac_parts(soac))
+    short = " ".join(parts)
+    return short if max(map(len, short.split("\n"))) < WIDTH else "\n    ".join(parts)
 
 
 def soac_parts(soac: ir.Soac) -> tuple[str, ...]:
@@ -145,8 +148,8 @@ def show_space(space: ir.Space) -> str:
 
 def show_function(function: ir.Function) -> str:
     body = "\n".join(block_lines(function.body, "  "))
-    head = f"function {name(function.name)} {parameters(function.params)} -> {parameters(function.results)}"
-    return f"{head} {{\n{body}\n}}\n"
+    head = header(f"function {name(function.name)} ", function.params, f"-> {parameters(function.results)}")
+    return f"{head}\n{body}\n}}\n"
 
 
 def block_lines(block: ir.Block, indent: str) -> list[str]:
@@ -195,6 +198,14 @@ def show_param(param: ir.Param) -> str:
 def parameters(params: tuple[ir.Param, ...]) -> str:
     """(n : int, xs : [float; n]), over several lines where it is long."""
     return "\n".join(wrapped("", map(show_param, params), "  "))
+
+
+def header(start: str, params: tuple[ir.Param, ...], result: str) -> str:
+    """kernel K1 (n : int) -> int {, with the result on a line of its own where it is long."""
+    lines = wrapped(start, map(show_param, params), "  ")
+    if result and len(lines[-1]) + len(result) > WIDTH:
+        return "\n".join([*lines, f"    {result} {{"])
+    return "\n".join(lines) + (f" {result} {{" if result else " {")
 
 
 def listed(items: Iterable[str]) -> str:

@@ -29,7 +29,11 @@ kernel K2 (n : int, xs : [float; n]) -> (int, [float; k]) {
 }
 
 kernel K3 (n : int, k : int, offsets : [int; k+1], xs : [float; n]) -> ([float; k], [int; 4]) {
-  let sums = SEG_REDUCE { (s, j, i) => square(xs[i]) using xs } (0.0) { (x, y) => x + y } irregular(offsets, k, n)
+  let sums = SEG_REDUCE
+    { (s, j, i) => square(xs[i]) using xs }
+    (0.0)
+    { (x, y) => x + y }
+    irregular(offsets, k, n)
   let is = PERMUTE { i => i } { i => if i < 4 then i else -1 } (n) into 4 (0) last
   return (sums, is)
 }
