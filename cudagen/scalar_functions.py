@@ -79,7 +79,7 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
     if device.fails:
         parameters.append(loops.Parameter(code.fresh("index"), "int"))
         code.error_index = loops.Name(parameters[-1].name)
-        code.var("failed", "int", integer(NO_FAILURE))
+        code.add(loops.Var("failed", "int", integer(NO_FAILURE)))
     if device.polls:
         parameters.append(loops.Parameter("errors", "int", True, True))
     results = [Value(loops.Name(p.name), p.type) for p in parameters[:len(f.params)]]
