@@ -12,7 +12,7 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.parser import parse
 from nessie.lambda_cu.reference import execute
-from nessie.schedule import graph_text, schedule_text, views
+from nessie.schedule import graph_text, schedule_text, view
 from nessie.schedule.check import check_graph, check_schedule
 from nessie.schedule.cost import CPU, Profile
 from nessie.schedule.fuse import fuse
@@ -354,7 +354,9 @@ def test_each_invariant_of_schedules_is_named(clusters: tuple[tuple[str, ...], .
 def test_views() -> None:
     program = parse(NORM2)
     drawn, found = graphs(program), schedule(program)
-    text = views.dot(drawn, list(found.regions))
+    assert view.draw(drawn) == view.dot(drawn, found.regions)
+    assert view.draw(drawn, "svg").count("<rect") == 5 + 2
+    text = view.dot(drawn, found.regions)
     assert text.count("subgraph") == 2 and '"r0gts" -> "r0sum2"' in text
-    assert '"verdict": "never"' in views.json_text(drawn, list(found.regions))
+    assert '"verdict": "never"' in view.json_text(drawn, found.regions)
     assert set(digraph(drawn[0]).edges) == {("sum1", "res1"), ("gts", "sum2"), ("sum2", "res2")}

@@ -1,16 +1,36 @@
-"""Views of a dependence graph and its schedule, for people (DOT) and programs (JSON)."""
+"""Views of dependence graphs and their schedules: DOT and SVG for people, JSON for programs."""
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from nessie.schedule.cost import CPU, Profile
 from nessie.schedule.pdg import GATHER, Graph, Index, Node
 from nessie.schedule.schedule_form import NEVER, RegionSchedule
 
 COLOURS = ("#9ecae1", "#fdd0a2", "#a1d99b", "#dadaeb", "#fbb4b9", "#d9d9d9", "#c7e9b4", "#fee391")
 
 
-def dot(graphs: list[Graph], regions: list[RegionSchedule]) -> str:
+def draw(graphs: Sequence[Graph], kind: str = "dot", profile: Profile = CPU) -> str:
+    """The graphs with their best schedules, as `dot`, `svg` or `json`."""
+    from nessie.schedule.problem import Problem
+    from nessie.schedule.schedule import region_schedule, solve_once
+
+    problems = [Problem(graph, profile) for graph in graphs]
+    regions = [region_schedule(problem, solve_once(problem, "ilp")) for problem in problems]
+    match kind:
+        case "dot":
+            return dot(graphs, regions)
+        case "svg":
+            from nessie.schedule.svg import svg
+            return svg(graphs, regions)
+        case "json":
+            return json_text(graphs, regions)
+    raise ValueError(f"no format of graphs: {kind}")
+
+
+def dot(graphs: Sequence[Graph], regions: Sequence[RegionSchedule]) -> str:
     """GraphViz text: nodes in a box for each kernel, edges with what they carry; dashed where it must be complete."""
     scheduled = {(region.function, region.number): region for region in regions}
     parts = [dot_region(graph, scheduled.get((graph.name, graph.region)), f"r{number}")
@@ -71,6 +91,6 @@ def data(graph: Graph, region: RegionSchedule | None) -> dict[str, Any]:
             "nodes": nodes, "edges": edges(index), "pairs": pairs}
 
 
-def json_text(graphs: list[Graph], regions: list[RegionSchedule]) -> str:
+def json_text(graphs: Sequence[Graph], regions: Sequence[RegionSchedule]) -> str:
     scheduled = {(region.function, region.number): region for region in regions}
     return json.dumps([data(graph, scheduled.get((graph.name, graph.region))) for graph in graphs], indent=1) + "\n"
