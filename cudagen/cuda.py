@@ -1,7 +1,7 @@
 """Prints loops as CUDA C++ text: the functions of kind 'cuda' and 'device'; 'host' ones are left out.
 
 The text needs no header. int is long long, float double, char int; a bool is one byte. A kernel is extern "C" and takes
-its parameters in order; what is written aliases nothing (__restrict__). A device function f is f_device here, since CUDA
+its parameters in order; what is written aliases nothing (__restrict__). A device function f is f_device, since CUDA
 has many functions of its own; with several results it gives a struct. Compile with --fmad=false where results must have
 the same bits as elsewhere.
 """
