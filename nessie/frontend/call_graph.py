@@ -60,16 +60,3 @@ def callees_first(program: mono.Program) -> tuple[list[str], set[str]]:
         if len(component) > 1 or component[0] in graph[component[0]]:
             recursive.update(component)
     return order, recursive
-
-
-def reachable(program: mono.Program) -> mono.Program:
-    """The program without the functions that its entry does not need."""
-    graph = calls(program)
-    needed: set[str] = set()
-    pending = [program.entry]
-    while pending:
-        name = pending.pop()
-        if name not in needed:
-            needed.add(name)
-            pending += graph[name]
-    return mono.Program(tuple(f for f in program.functions if f.name in needed), program.entry)

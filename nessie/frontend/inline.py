@@ -2,9 +2,9 @@
 
   in    mono
   out   mono; calls are left of functions that are recursive, or large and called from many places
-  how   callees first: a call is replaced by lets of the arguments and the callee's finished body, its binders
-        renamed, the call's origin at the end of its origins. The library's functions always; a function called from
-        one place only; others while they are small and the program has not grown GROWTH times.
+  how   from the entry on, a call is replaced by lets of the arguments and the callee's body, its binders renamed,
+        the call's origin at the end of its origins. The library's functions always; a function called from one
+        place only; others while they are small and the program has not grown GROWTH times.
   sound because lets evaluate the arguments as the call did, in order, whether they are used or not. Only names,
         projections of names and constants are put in the place of a name; a tuple is bound part by part, and
         a projection of it is the part. What can fail is neither dropped nor moved.
@@ -18,21 +18,24 @@ from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.base.types import Seq, Type
 from nessie.frontend import mono
-from nessie.frontend.call_graph import callees_first, reachable
+from nessie.frontend.call_graph import callees_first
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_typing import type_of
 from nessie.frontend.mono_walk import binders, called, expressions, is_trivial, let_chain, map_parts
 
 SMALL = 150                 # nodes of a function that is copied to many places
 GROWTH = 4                  # times the program, by such copies
+LONGEST_ORIGIN = 32         # spans: the innermost ones and the outermost
 
 
 def inline(program: mono.Program) -> mono.Program:
     inliner = Inliner(program)
-    order, recursive = callees_first(program)
-    for name in order:
-        inliner.finish(name, recursive)
-    return reachable(mono.Program(tuple(inliner.finished[f.name] for f in program.functions), program.entry))
+    inliner.keep(program.entry)
+    while inliner.pending:
+        name = inliner.pending.pop()
+        function = inliner.functions[name]
+        inliner.kept[name] = replace(function, body=Copy(inliner, renamed=False).exp(function.body))
+    return mono.Program(tuple(inliner.kept[f.name] for f in program.functions if f.name in inliner.kept), program.entry)
 
 
 def size(exp: Exp) -> int:
@@ -45,33 +48,47 @@ def is_library(function: mono.Function) -> bool:
 
 
 class Inliner:
+    """Decides which calls are replaced; `kept` are the functions that are still called, and the entry."""
+
     def __init__(self, program: mono.Program) -> None:
         self.functions = {f.name: f for f in program.functions}
         self.uses = Counter(name for f in program.functions for name in called(f.body))
         self.binders = Names(binders(program))
-        self.finished: dict[str, mono.Function] = {}
-        self.inlined: set[str] = set()              # what calls are replaced of
-        self.small: dict[str, int] = {}             # those of them that cost room, with their sizes
-        self.room = (GROWTH - 1) * sum(size(f.body) for f in program.functions) + SMALL
+        self.sizes = {f.name: size(f.body) for f in program.functions}
+        self.room = (GROWTH - 1) * sum(self.sizes.values()) + SMALL
+        self.inlined = self.candidates(program)
+        self.kept: dict[str, mono.Function] = {}
+        self.pending: list[str] = []
 
-    def finish(self, name: str, recursive: set[str]) -> None:
-        """The function with its calls inlined; decides whether calls of it will be."""
-        function = self.functions[name]
-        self.finished[name] = replace(function, body=Copy(self, renamed=False).exp(function.body))
-        if name in recursive:
-            return
-        if is_library(function) or self.uses[name] <= 1:
-            self.inlined.add(name)
-        elif (nodes := size(self.finished[name].body)) <= SMALL:
-            self.inlined.add(name)
-            self.small[name] = nodes
+    def candidates(self, program: mono.Program) -> set[str]:
+        """The functions whose calls are replaced, all or while there is room."""
+        order, recursive = callees_first(program)
+        found: set[str] = set()
+        full: dict[str, int] = {}                   # the size with the calls in it replaced
+        for name in order:
+            callees = called(self.functions[name].body)
+            full[name] = self.sizes[name] + sum(full[callee] for callee in callees if callee in found)
+            if name not in recursive and (self.is_free(name) or full[name] <= SMALL):
+                found.add(name)
+        return found
+
+    def is_free(self, name: str) -> bool:
+        """Are its calls replaced however large it is?"""
+        return self.uses[name] <= 1 or is_library(self.functions[name])
 
     def takes(self, name: str) -> bool:
         """Is this call of the function to be replaced?"""
-        if name not in self.inlined or self.small.get(name, 0) > self.room:
-            return False
-        self.room -= self.small.get(name, 0)
-        return True
+        cost = 0 if self.is_free(name) else self.sizes[name]
+        if name in self.inlined and cost <= self.room:
+            self.room -= cost
+            return True
+        self.keep(name)
+        return False
+
+    def keep(self, name: str) -> None:
+        if name not in self.kept:
+            self.kept[name] = self.functions[name]
+            self.pending.append(name)
 
 
 class Copy:
@@ -82,27 +99,32 @@ class Copy:
         self.inliner, self.renamed, self.origin = inliner, renamed, origin
         self.by: dict[str, Exp] = {}
 
+    def at(self, origin: Origin) -> Origin:
+        """The origin of a copied node: its own, then the call's."""
+        whole = origin + self.origin if self.origin else origin
+        return whole if len(whole) <= LONGEST_ORIGIN else whole[:LONGEST_ORIGIN - 1] + whole[-1:]
+
     def exp(self, exp: Exp) -> Exp:
         match exp:
             case mono.Let():
                 return self.let(exp)
             case mono.Var(name, type_, origin):
                 found = self.by.get(name, exp)
-                return mono.Var(found.name, type_, origin + self.origin) if isinstance(found, mono.Var) else found
+                return mono.Var(found.name, type_, self.at(origin)) if isinstance(found, mono.Var) else found
             case mono.Call(function, arguments, _, origin) if self.inliner.takes(function):
-                return self.body(function, tuple(map(self.exp, arguments)), origin + self.origin)
+                return self.body(function, tuple(map(self.exp, arguments)), self.at(origin))
             case mono.First(pair, origin):
-                return project(mono.First(self.exp(pair), origin + self.origin))
+                return project(mono.First(self.exp(pair), self.at(origin)))
             case mono.Second(pair, origin):
-                return project(mono.Second(self.exp(pair), origin + self.origin))
+                return project(mono.Second(self.exp(pair), self.at(origin)))
             case mono.Each(_, generators, _, _):
                 sources = [self.exp(g.source) for g in generators]
                 named = tuple(mono.Generator(self.binder(g.name, g.source), s)
                               for g, s in zip(generators, sources, strict=True))
                 condition = None if exp.filter is None else self.exp(exp.filter)
-                return mono.Each(self.exp(exp.body), named, condition, exp.origin + self.origin)
+                return mono.Each(self.exp(exp.body), named, condition, self.at(exp.origin))
         copied = map_parts(self.exp, exp)
-        return replace(copied, origin=exp.origin + self.origin) if self.origin else copied
+        return replace(copied, origin=self.at(exp.origin)) if self.origin else copied
 
     def binder(self, name: str, source: Exp) -> str:
         """What a generator's variable is called in the copy."""
@@ -122,8 +144,8 @@ class Copy:
 
     def body(self, function: str, arguments: tuple[Exp, ...], origin: Origin) -> Exp:
         """The function's body, for a call with these arguments. The body of the only call keeps its names."""
-        callee = self.inliner.finished[function]
-        copy = Copy(self.inliner, self.inliner.uses[function] > 1, origin)
+        callee = self.inliner.functions[function]
+        copy = Copy(self.inliner, self.renamed or self.inliner.uses[function] > 1, origin)
         bound: list[tuple[str, Exp]] = []
         for parameter, argument in zip(callee.parameters, arguments, strict=True):
             bound += copy.bind(parameter.name, argument)
