@@ -240,9 +240,12 @@ def rebuilt(term: Term, exps: Iterator[ir.Exp]) -> Term:
             return SeqTerm(next(exps), next(exps), term.leaves)
 
 
+EMPTY = "empty"
+
+
 def leaf_key(leaf: Leaf) -> object:
     """Equal for leaves that are the same arrays."""
-    return value_key(leaf.value) if leaf.space.size != 0 else "empty"
+    return value_key(leaf.value) if leaf.space.size != 0 else EMPTY
 
 
 def value_key(value: Value) -> object:
@@ -257,9 +260,10 @@ def value_key(value: Value) -> object:
 
 def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
     """One payload for all the groups: each different leaf once. Empty leaves go where there are others."""
-    unique = {leaf_key(leaf): leaf for group in reversed(groups) for leaf in reversed(group)}
-    ordered = [leaf for group in groups for leaf in group if unique.get(leaf_key(leaf)) is leaf]
-    return tuple(leaf for leaf in ordered if leaf_key(leaf) != "empty") or tuple(ordered[:1])
+    unique: dict[object, Leaf] = {}
+    for leaf in (leaf for group in groups for leaf in group):
+        unique.setdefault(leaf_key(leaf), leaf)
+    return tuple(leaf for key, leaf in unique.items() if key != EMPTY) or tuple(unique.values())
 
 
 def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: Context) -> ir.Exp:
@@ -273,7 +277,8 @@ def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: 
     begin: ir.Exp = ZERO
     pieces = []                                  # (where the leaf begins in old, where in new)
     for leaf in old:
-        pieces.append((begin, offsets.get(leaf_key(leaf), ZERO)))
+        key = leaf_key(leaf)
+        pieces.append((begin, ZERO if key == EMPTY else offsets[key]))
         begin = plus(begin, atom_of(leaf.space.size))
     if all(a == b for a, b in pieces):
         return start
