@@ -8,7 +8,6 @@
 """
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -19,15 +18,11 @@ from nessie.lambda_cu.scope import (
     can_fail,
     failing_functions,
     free_names,
-    map_children,
-    map_thunks,
     reachable,
     results,
     soac_can_fail,
     soac_names,
     statements,
-    subexpressions,
-    thunk,
     type_names,
 )
 
@@ -160,15 +155,14 @@ def chosen(items: Sequence[T], keep: Iterable[bool]) -> tuple[T, ...]:
 
 
 def kernel_without_dead_code(kernel: ir.Kernel, failing: Collection[str]) -> ir.Kernel:
-    """The kernel without bindings, and lets in thunks, that nobody reads and that cannot fail."""
+    """The kernel without bindings that nobody reads and that cannot fail."""
     live = set(kernel.returns)
     kept: list[ir.Bind] = []
     for bind in reversed(kernel.binds):
         wanted = wanted_names(bind, live)
         if wanted or soac_can_fail(bind.soac, failing):
-            soac = map_thunks(bind.soac, lambda f: thunk_without_dead_lets(f, failing))
-            kept.append(replace(bind, soac=soac, names=tuple(n if n in wanted else "_" for n in bind.names)))
-            live.update(soac_names(soac))
+            kept.append(replace(bind, names=tuple(n if n in wanted else "_" for n in bind.names)))
+            live.update(soac_names(bind.soac))
     return replace(kernel, binds=tuple(reversed(kept)))
 
 
@@ -186,33 +180,6 @@ def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
                 if not wanted.isdisjoint(names[2 + at * width:2 + (at + 1) * width]):
                     wanted.add(names[at])
     return wanted - {"_"}
-
-
-def thunk_without_dead_lets(f: ir.Thunk, failing: Collection[str]) -> ir.Thunk:
-    return thunk(f.params, without_dead_lets(f.body, failing))
-
-
-def without_dead_lets(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
-    """Inner lets go first, so that what only they read goes too."""
-    count: Counter[str] = Counter()
-
-    def tally(part: ir.Exp, by: int) -> None:
-        for e in subexpressions(part):
-            if isinstance(e, ir.Var):
-                count[e.name] += by
-
-    def visit(part: ir.Exp) -> ir.Exp:
-        if isinstance(part, ir.Let):
-            body = visit(part.body)
-            if not any(count[name] for name in part.names) and not can_fail(part.value, failing):
-                tally(part.value, -1)
-                return body
-            value = visit(part.value)
-            return part if value is part.value and body is part.body else ir.Let(part.names, value, body)
-        return map_children(part, visit)
-
-    tally(exp, 1)
-    return visit(exp)
 
 
 # Results that every run ignores, parameters that nothing reads ----------------------------------------

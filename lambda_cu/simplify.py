@@ -3,7 +3,8 @@
   in    lambda_cu, flat or fused
   out   lambda_cu in which no binding, result, parameter, function, kernel or site is unused (what may fail is never
         unused), no two kernels are equal up to names, and no run repeats an earlier one
-  how   dead code and sharing, in turns until nothing changes; each turn makes the program smaller, so this ends
+  how   lets are tidied once; then dead code and sharing, in turns until nothing changes. Each turn makes the program
+        smaller, so this ends
 """
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ from dataclasses import replace
 
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.dead_code import drop_dead_code
+from nessie.lambda_cu.lets import tidy_lets
 from nessie.lambda_cu.scope import reachable, results, statements, subexpressions, thunks
 from nessie.lambda_cu.sharing import share_kernels, share_runs
 
 
 def simplify(program: ir.Program) -> ir.Program:
-    program = drop_unreachable(program)
+    program = tidy_lets(drop_unreachable(program))
     before: tuple[int, ...] = ()
     while (size := measure(program)) != before:
         before = size

@@ -1,9 +1,14 @@
 """Simplifying: what is dropped, what is shared, what must stay."""
 from __future__ import annotations
 
+import pytest
+
+from nessie.base.deep import run_deep
+from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
-from nessie.lambda_cu.parser import parse
-from nessie.lambda_cu.printer import show
+from nessie.lambda_cu.lets import without_copies, without_dead_lets
+from nessie.lambda_cu.parser import parse, parse_exp
+from nessie.lambda_cu.printer import show, show_exp
 from nessie.lambda_cu.simplify import simplify
 
 
@@ -177,3 +182,32 @@ function main (n : int) -> (r : int) {
 entry main : int -> int
 """
     assert simplified(text) == text
+
+
+@pytest.mark.parametrize("before, after", [
+    ("let y = x in y + y", "x + x"),
+    ("let y = 3 in let z = y in xs[z]", "xs[3]"),
+    ("let y = x + 1 in y", "x + 1"),
+    ("let (a, b) = (x + 1, x) in a * b * a", "let a = x + 1 in a * x * a"),
+    ("let (a, b) = if x > 0 then (1, x) else (x, 2) in (a, b)", "if x > 0 then (1, x) else (x, 2)"),
+    ("let (a, b) = f(x) in (b, a)", "let (a, b) = f(x) in (b, a)"),
+    ("let a = x + 1 in let b = a * 2 in x", "x"),
+    ("let a = if x > 0 then x else fail s1 : int in x", "let a = if x > 0 then x else fail s1 : int in x"),
+    ("let a = g(x) in let b = f(x) in x", "let a = g(x) in x"),
+    ("if x > 0 then let y = x in y * y else let y = x + 1 in y * y", "if x > 0 then x * x else let y = x + 1 in y * y"),
+    ("let (_, b) = (g(x), x) in b", "let _ = g(x) in x"),
+])
+def test_lets(before: str, after: str) -> None:
+    assert show_exp(without_dead_lets(without_copies(parse_exp(before), {}), {"g"})) == after
+
+
+def test_deep_lets() -> None:
+    def work() -> str:
+        exp: ir.Exp = ir.Var("x")
+        for depth in range(10_000):
+            exp = ir.Let((f"v{depth}",), ir.Op("+", (ir.Var("x"), ir.Const(1, "int"))), exp)
+        for depth in range(10_000):
+            exp = ir.Let((f"w{depth}",), exp, ir.Var(f"w{depth}"))
+        return show_exp(without_dead_lets(without_copies(exp, {}), ()))
+
+    assert run_deep(work) == "x"

@@ -1,0 +1,108 @@
+"""Tidy lets: of thunks, scalar functions and host expressions.
+
+    let y = x in e                ==>  e with x for y                    (also for a constant)
+    let (a, b) = (e1, e2) in e    ==>  let a = e1 in let b = e2 in e
+    let x = e in x                ==>  e                                 (also for a tuple)
+    let x = e1 in e               ==>  e                                 x is not read and e1 cannot fail
+
+What is evaluated stays evaluated wherever it can fail. No let binds a name that another around it binds, so names can
+be carried inwards as they are.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.scope import can_fail, failing_functions, map_children, map_thunks, subexpressions, thunk
+
+
+def tidy_lets(program: ir.Program) -> ir.Program:
+    failing = failing_functions(program.scalar_functions)
+
+    def tidy(exp: ir.Exp) -> ir.Exp:
+        return without_dead_lets(without_copies(exp, {}), failing)
+
+    def tidy_bind(bind: ir.Bind) -> ir.Bind:
+        return replace(bind, soac=map_thunks(bind.soac, lambda f: thunk(f.params, tidy(f.body))))
+
+    return replace(
+        program,
+        scalar_functions=tuple(replace(f, body=tidy(f.body)) for f in program.scalar_functions),
+        kernels=tuple(replace(k, binds=tuple(map(tidy_bind, k.binds))) for k in program.kernels),
+        functions=tuple(replace(f, body=tidy_block(f.body, tidy)) for f in program.functions))
+
+
+def tidy_block(block: ir.Block, tidy: Callable[[ir.Exp], ir.Exp]) -> ir.Block:
+    changed: list[ir.Statement] = []
+    for statement in block.statements:
+        match statement:
+            case ir.HostLet(_, value):
+                statement = replace(statement, value=tidy(value))
+            case ir.Branch(_, _, then, orelse):
+                statement = replace(statement, then=tidy_block(then, tidy), orelse=tidy_block(orelse, tidy))
+        changed.append(statement)
+    return ir.Block(tuple(changed), block.results)
+
+
+def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
+    """The first three rules; `known` are the names bound so far that only repeat a name or a constant."""
+    if isinstance(exp, ir.Var):
+        return known.get(exp.name, exp)
+    if not isinstance(exp, ir.Let):
+        return map_children(exp, lambda part: without_copies(part, known))
+    value = without_copies(exp.value, known)
+    match value:
+        case ir.Tuple(items) if len(items) == len(exp.names):
+            return without_copies_among(tuple(zip(exp.names, items, strict=True)), exp.body, known)
+    if len(exp.names) == 1:
+        return without_copies_among(((exp.names[0], value),), exp.body, known)
+    for name in exp.names:
+        known.pop(name, None)               # perhaps a copy in another branch
+    body = without_copies(exp.body, known)
+    return value if repeats(exp.names, body) else ir.Let(exp.names, value, body)
+
+
+def without_copies_among(bound: tuple[tuple[str, ir.Exp], ...], body: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
+    """let x = e in ... body, for each x and e, the e's being tidy."""
+    copies = {name: value for name, value in bound if isinstance(value, ir.Var | ir.Const)}
+    for name, _ in bound:
+        known.pop(name, None)
+    known.update(copies)
+    result = without_copies(body, known)
+    for name, value in reversed(bound):
+        if name not in copies:
+            result = value if repeats((name,), result) else ir.Let((name,), value, result)
+    return result
+
+
+def repeats(names: tuple[str, ...], body: ir.Exp) -> bool:
+    """Is the body just what the names hold?"""
+    if len(names) == 1:
+        return isinstance(body, ir.Var) and body.name == names[0]
+    return isinstance(body, ir.Tuple) and len(body.items) == len(names) and all(
+        isinstance(item, ir.Var) and item.name == name for item, name in zip(body.items, names, strict=True))
+
+
+def without_dead_lets(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
+    """The last rule; inner lets go first, so that what only they read goes too."""
+    count: Counter[str] = Counter()
+
+    def tally(part: ir.Exp, by: int) -> None:
+        for e in subexpressions(part):
+            if isinstance(e, ir.Var):
+                count[e.name] += by
+
+    def visit(part: ir.Exp) -> ir.Exp:
+        if not isinstance(part, ir.Let):
+            return map_children(part, visit)
+        body = visit(part.body)
+        if not any(count[name] for name in part.names) and not can_fail(part.value, failing):
+            tally(part.value, -1)
+            return body
+        value = visit(part.value)
+        return part if value is part.value and body is part.body else ir.Let(part.names, value, body)
+
+    tally(exp, 1)
+    return visit(exp)
