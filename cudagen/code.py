@@ -5,6 +5,7 @@ and loads made before, so that an element of an array is loaded once. Entries li
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": Fa
 # Names that skeletons give to what they add to a function.
 RESERVED = frozenset({"failed", "errors", "cells", "cells_float", "cells_bool", "cells_char", "ends",
                       *loops.CHUNK_RANGE, "blockIdx", "blockDim", "gridDim", "threadIdx"})
+ODD = re.compile("[^A-Za-z0-9_]")
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ def op(name: str, *arguments: loops.Exp) -> loops.Op:
     return loops.Op(name, arguments)
 
 
+def identifier(name: str) -> str:
+    """The name in letters, digits and underscores, which every dialect takes."""
+    return ODD.sub(lambda odd: f"_{ord(odd.group()):x}_", name)
+
+
 class Code:
     """One function's text so far. `tables` and `arrays` are what thunks refer to; see cudagen.thunks."""
 
@@ -62,6 +69,7 @@ class Code:
 
     def fresh(self, hint: str) -> str:
         """A name that this function has not bound yet."""
+        hint = identifier(hint)
         name, number = hint, 1
         while name in self._taken:
             number += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from nessie.base.names import Names
 from nessie.base.source import Unsupported, user_span
 from nessie.cudagen import loops
-from nessie.cudagen.code import RESERVED
+from nessie.cudagen.code import RESERVED, identifier
 from nessie.cudagen.plan import Plan
 from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.cudagen.skeletons.cuda_flat import plan_cuda
@@ -30,7 +30,7 @@ def generate(kernel: ir.Kernel, program: ir.Program, target: str = "cpu", width:
     """`width`: items a chunk on the CPU. `tables`, if the caller has made them already (tables_of)."""
     tables = tables or tables_of(program)
     width = width or (LONG_CHUNK if unbounded(kernel, tables) else CHUNK)
-    kernel = without_reserved(kernel)
+    kernel = with_good_names(kernel)
     orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]
     match target:
         case "cpu" if orders:
@@ -51,14 +51,14 @@ def unbounded(kernel: ir.Kernel, tables: Tables) -> bool:
                for bind in kernel.binds for thunk in thunks(bind.soac) for exp in subexpressions(thunk.body))
 
 
-def without_reserved(kernel: ir.Kernel) -> ir.Kernel:
-    """The kernel with names that skeletons use for themselves replaced."""
+def with_good_names(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel without names that skeletons use for themselves, or that a dialect does not take."""
     bound = {p.name for p in kernel.params} | {name for bind in kernel.binds for name in bind.names}
-    clashing = bound & RESERVED
+    clashing = {name for name in bound if name in RESERVED or name != identifier(name)}
     if not clashing:
         return kernel
     names = Names(bound | RESERVED)
-    return rename_kernel(kernel, {name: names.fresh(name) for name in sorted(clashing)})
+    return rename_kernel(kernel, {name: names.fresh(identifier(name)) for name in sorted(clashing)})
 
 
 def library_functions(program: ir.Program, tables: Tables) -> tuple[loops.Function, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nessie.base.source import Unsupported, user_span
 from nessie.cudagen import loops
-from nessie.cudagen.code import NO_FAILURE, Code, Value, integer, op, zero
+from nessie.cudagen.code import NO_FAILURE, Code, Value, identifier, integer, op, zero
 from nessie.cudagen.thunks import Device, Tables, evaluate, scalar
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import subexpressions
@@ -26,7 +26,7 @@ def tables_of(program: ir.Program) -> Tables:
         if any(f.name in reach(other, calls) for other in calls[f.name] - {f.name}):
             raise refusal(f)
         bodies = [functions[name].body for name in reached | {f.name}]
-        devices[f.name] = Device(f"scalar_{f.name}", f.results, any(map(fails, bodies)),
+        devices[f.name] = Device(f"scalar_{identifier(f.name)}", f.results, any(map(fails, bodies)),
                                  any(name in calls[name] for name in reached | {f.name}))
     return Tables({site.name: number for number, site in enumerate(program.sites)}, devices)
 

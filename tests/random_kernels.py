@@ -58,7 +58,7 @@ class Maker:
 
     def thunk(self, at: int, late: bool, boolean: bool = False) -> str:
         """Of one or two arrays at the own index, constants, and sometimes the index itself or the segment's value."""
-        space, early, after, indexed = self.spaces[at]
+        _, early, after, indexed = self.spaces[at]
         pool = early + (after if late else [])
         arrays = [self.random.choice(pool) for _ in range(self.random.randint(1, 2))] if pool else []
         terms = [f"{a}[i]" for a in arrays] or ["1"]

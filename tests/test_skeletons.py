@@ -1,6 +1,7 @@
 """Skeletons: a plan, chunk by chunk in any order of chunks, does what the kernel's bindings do one after another."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from kernel_runs import Meaning, run_cuda, run_plan
 from nessie.base.source import Unsupported
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
+from nessie.lambda_cu.rename import rename_kernel
 
 WIDTH = 4
 SIZES = [0, 1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH + 2]
@@ -253,3 +255,15 @@ def agree(kernel: ir.Kernel, arguments: list[Any]) -> None:
         assert failed == meaning.failed
         if failed == 2**63 - 1:
             assert results == meaning.results
+
+
+@pytest.mark.parametrize("run", [lambda kernel, given: run_plan(kernel, given, WIDTH)[0],
+                                 lambda kernel, given: run_cuda(kernel, given, 0)[0]], ids=["cpu", "cuda"])
+def test_any_names_will_do(run: Any) -> None:
+    kernel = flat_kernel("""
+        let errors = MAP { x'1 => let y' = xs[x'1] + cells'2 in y' * y' using xs, cells'2 } (n)
+        let cells = REDUCE { i => errors[i] using errors } (0) { (a', failed) => a' + failed } (n)
+        return (errors, cells)""")
+    kernel = rename_kernel(kernel, {"n": "first_chunk", "xs": "x'1"})
+    kernel = replace(kernel, name="K'1", params=(*kernel.params, ir.Param("cells'2", "int")))
+    assert run(kernel, [3, np.array([1, 2, 3]), 4]) == [[25, 36, 49], 110]

@@ -29,9 +29,13 @@ class Here:
 
 @dataclass
 class Sweep:
-    """`active`: the bindings that take part (all, or in a summary those that carries need). `states` and the variables
-    that hold them, `variables`. `writing`: arrays are stored; a summary only computes. `limits`: for the count of a FILTER,
-    what it is when the chunk ends."""
+    """Writes one function.
+
+    active     the bindings that take part: all, or in a summary those that carries need
+    states     by name, and the variables that hold them
+    writing    arrays are stored; a summary only computes
+    limits     the count of a FILTER when the chunk ends
+    """
     code: Code
     tables: Tables
     walk: Walk

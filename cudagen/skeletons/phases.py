@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nessie.cudagen import loops
-from nessie.cudagen.code import Code, Value, integer, op
+from nessie.cudagen.code import Code, Value, identifier, integer, op
 from nessie.cudagen.plan import ArrayResult, Buffer, Phase, Plan, Result, ScalarResult
 from nessie.cudagen.skeletons.chunks import (
     CHUNK_RANGE_PARAMETERS,
@@ -67,7 +67,7 @@ class Kernel:
 
     def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
               kind: str = "host") -> None:
-        name = f"{self.walk.kernel.name}_{use}"
+        name = f"{identifier(self.walk.kernel.name)}_{use}"
         first = CHUNK_RANGE_PARAMETERS if kind == "host" and chunks is not None else ()
         function = code.function(name, first, kind, self.walk.kernel.origin)
         self.functions.append(function)
@@ -77,7 +77,7 @@ class Kernel:
 
 def plan_walk(walk: Walk, tables: Tables, width: int) -> Plan:
     """The plan of a kernel whose bindings one walk computes."""
-    search = f"{walk.kernel.name}_segment_of"
+    search = f"{identifier(walk.kernel.name)}_segment_of"
     chunks = None if walk.root is None else Chunks(walk.root, width, walk.sequential, search)
     kernel = Kernel(walk, tables, chunks, states_of(walk))
     if chunks is not None:

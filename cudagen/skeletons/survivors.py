@@ -12,7 +12,7 @@ reached, nothing is written into the next chunk's part.
 from __future__ import annotations
 
 from nessie.cudagen import loops
-from nessie.cudagen.code import integer, op
+from nessie.cudagen.code import op
 from nessie.cudagen.thunks import COSTLY, parts
 
 MOST_STORES = 3
