@@ -261,8 +261,8 @@ def agree(kernel: ir.Kernel, arguments: list[Any]) -> None:
                                  lambda kernel, given: run_cuda(kernel, given, 0)[0]], ids=["cpu", "cuda"])
 def test_any_names_will_do(run: Any) -> None:
     kernel = flat_kernel("""
-        let errors = MAP { x'1 => let y' = xs[x'1] + cells'2 in y' * y' using xs, cells'2 } (n)
-        let cells = REDUCE { i => errors[i] using errors } (0) { (a', failed) => a' + failed } (n)
+        let errors = MAP { `x'1` => let `y'` = xs[`x'1`] + `cells'2` in `y'` * `y'` using xs, `cells'2` } (n)
+        let cells = REDUCE { i => errors[i] using errors } (0) { (`a'`, failed) => `a'` + failed } (n)
         return (errors, cells)""")
     kernel = rename_kernel(kernel, {"n": "first_chunk", "xs": "x'1"})
     kernel = replace(kernel, name="K'1", params=(*kernel.params, ir.Param("cells'2", "int")))
