@@ -132,7 +132,7 @@ class Machine:
         """Begin a call."""
         self.depth += 1
         if self.depth > self.context.limits.depth:
-            self.context.too_deep(self.context.limits.depth)
+            self.context.too_deep(f"recursion is deeper than {self.context.limits.depth} calls")
         function = self.functions[name]
         code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}
@@ -158,6 +158,7 @@ class Machine:
                 self.look(activation)
                 lanes = Lanes(np.zeros(1, np.int64), {})
                 computed = np.asarray(Evaluator(self.context, names).value(value, lanes)).reshape(-1)[0]
+                self.context.raise_pending()
                 self.bind((result,), [computed], activation)
             case ir.Data(result, values):
                 self.bind((result,), [data(result, values)], activation)

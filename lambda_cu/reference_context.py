@@ -50,8 +50,8 @@ class Context:
     def raise_pending(self) -> None:
         """The host looks at the error word."""
         if self.error is not None:
-            site = self.sites[self.error >> INDEX_BITS]
-            raise NessieError(site.message, *places(site.origin))
+            site, index = self.sites[self.error >> INDEX_BITS], self.error & ((1 << INDEX_BITS) - 1)
+            raise NessieError(site.message, *places(site.origin, f"at element {index}" if index else ""))
 
     def inconsistent(self, message: str) -> NoReturn:
         """What no right program does; after a failure it is a consequence of that."""
@@ -65,8 +65,8 @@ class Context:
     def reserve(self, size: int) -> None:
         """Refuse an allocation that goes over the limit, before it is made."""
         if self.limits.memory is not None and self.held + size > self.limits.memory:
-            raise NessieError(f"out of memory: {self.held + size} bytes are needed, {self.limits.memory} are allowed",
-                              *places(self.origin))
+            message = f"{size:,} bytes are needed, {self.held:,} of {self.limits.memory:,} are in use"
+            raise NessieError(f"out of memory: {message}", *places(self.origin))
 
     def hold(self, array: Array) -> None:
         """Count the array until nobody holds it."""
@@ -77,10 +77,10 @@ class Context:
     def release(self, size: int) -> None:
         self.held -= size
 
-    def too_deep(self, limit: int) -> NoReturn:
-        raise NessieError(f"recursion is deeper than {limit} calls", *places(self.origin))
+    def too_deep(self, message: str) -> NoReturn:
+        raise NessieError(message, *places(self.origin))
 
 
-def places(origin: Origin) -> tuple[tuple[Span, str], ...]:
+def places(origin: Origin, label: str = "") -> tuple[tuple[Span, str], ...]:
     span = user_span(origin)
-    return ((span, ""),) if span is not None else ()
+    return ((span, label),) if span is not None else ()

@@ -109,17 +109,14 @@ class Evaluator:
         """A scalar function for all lanes. Lanes that end in a tail call go round again, together; other calls
         inside calls nest."""
         self.depth += 1
-        limit = min(self.context.limits.depth, SCALAR_DEPTH)
-        if self.depth > limit:
+        if self.depth > min(self.context.limits.depth, SCALAR_DEPTH):
             self.context.raise_pending()
-            self.context.too_deep(limit)
+            self.context.too_deep("a scalar function recurs too deeply")
         count = len(index)
         results = tuple(np.zeros(count, DTYPES[type_]) for type_ in self.context.scalar_functions[name].results)
         waiting: dict[str, list[tuple[Values, Indices]]] = {name: [(arguments, np.arange(count))]}
-        rounds = 0
         while waiting:
             self.context.poll()
-            rounds += 1
             name = next(iter(waiting))
             arguments, places = joined(waiting.pop(name))
             function = self.context.scalar_functions[name]
