@@ -18,6 +18,7 @@ Blocks v (after contraction), in a fixed order, scalar ones last. A kernel is na
     (7)  s[f]   >= sum_r (y[v,r] - y[f,r])+      some v on f's survivors is not in f's kernel
     (8)  l[r]   >= y[v,r]                        v needs a look-back
          q[a,r] >= n[a,r] + l[r] - 1             its kernel sweeps a twice
+         q[a,r] >= d[a,k,r]                      k itself needs a look-back: implied, but not for fractions
     (9)  for a cycle of kernels C1 -> .. -> Ck -> C1, entered at e_i and left at x_i, found in a solution:
          sum_i (1 - together[e_i,x_i]) + sum_i joined[x_i,e_i+1] >= 1
          together[u,v] >= y[u,r] + y[v,r] - 1    for all r
@@ -69,6 +70,7 @@ class Formulation:
         self.block_of = {k: b for b, block in enumerate(self.blocks) for k in block}
         self.bad = [self._bad(b) for b in range(len(self.blocks))]
         self._hosts: dict[tuple[int, int], frozenset[int]] = {}
+        self.looking = [any(nodes[k].op in LOOK_BACK for k in block) for block in self.blocks]
         self.model = Model()
         self.cuts: set[str] = set()                                     # the variables that (9) needed so far
         self.kernels: list[list[int]] = [[] for _ in self.blocks]        # per block, the r it may run in
@@ -168,7 +170,7 @@ class Formulation:
 
     def _look_backs(self) -> dict[int, str]:
         """Per kernel the variable that says it has a look-back."""
-        looking = [any(self.index.nodes[k].op in LOOK_BACK for k in block) for block in self.blocks]
+        looking = self.looking
         sweeps: dict[int, str] = {}
         for r, members in enumerate(self.members):
             if any(looking[v] for v in members):
@@ -189,6 +191,7 @@ class Formulation:
         if maker is not None and name not in traffic.forced and readers:
             written = self._variable(f"w_{a}", traffic.bytes[name])
         read: dict[int, str] = {}
+        swept: dict[int, list[str]] = {}                # per kernel, the reads by blocks that need a look-back
         for k in readers:
             outside: list[str] = []
             for r in self.kernels[k]:
@@ -201,12 +204,16 @@ class Formulation:
                     cut = y(k, r)
                 model.add(low=0, **{read[r]: 1, cut: -1})
                 outside.append(cut)
+                if self.looking[k]:
+                    swept.setdefault(r, []).append(cut)
             if written is not None:
                 model.add(low=0, **{written: 1}, **dict.fromkeys(outside, -1.0))
         for r, variable in read.items():
             if r in sweeps:
                 again = self._variable(f"q_{a}_{r}", self.problem.profile.rescan * traffic.bytes[name])
                 model.add(low=-1, **{again: 1, variable: -1, sweeps[r]: -1})
+                for cut in swept.get(r, ()):
+                    model.add(low=0, **{again: 1, cut: -1})
 
     def _synchronisations(self) -> None:
         sync = self.problem.profile.sync

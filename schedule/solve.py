@@ -8,8 +8,9 @@ Cycles between kernels are cut when a solution has one, and the program is solve
 """
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nessie.schedule.certificate import execution_order
@@ -51,8 +52,13 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     if variables(problem, blocks) > limits.variables:
         from nessie.schedule.windows import improve
 
-        better = improve(problem, blocks, best, lambda part, frozen: exact(problem, part, solver, limits, frozen)[0])
-        return solution(problem, better, GREEDY)
+        deadline = time.monotonic() + limits.seconds
+
+        def window(parts: Clusters, frozen: frozenset[int]) -> Clusters | None:
+            left = min(deadline - time.monotonic(), limits.seconds / 4)
+            return exact(problem, parts, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
+
+        return solution(problem, improve(problem, blocks, best, window), GREEDY)
     found, bound = exact(problem, blocks, solver, limits)
     if found is not None and problem.cost(found).total < total:
         best, total = found, problem.cost(found).total
@@ -93,8 +99,10 @@ def exact(problem: Problem, blocks: Clusters, solver: str, limits: Limits,
     """The best clusters of these blocks and a bound that none beats. None where the limits came first."""
     formulation = Formulation(problem, blocks, frozen)
     bound: float | None = None
+    deadline = time.monotonic() + limits.seconds
     for _ in range(ROUNDS):
-        answer = solve_model(formulation.model, solver, limits.nodes, limits.seconds)
+        left = deadline - time.monotonic()
+        answer = solve_model(formulation.model, solver, limits.nodes, left) if left > 0 else None
         if answer is None:
             return None, bound
         bound = answer.bound

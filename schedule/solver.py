@@ -10,7 +10,7 @@ from typing import Any
 from nessie.schedule.ilp import Model
 
 NODES = 2000                    # of the branch-and-bound tree
-SECONDS = 10.0
+SECONDS = 4.0
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,18 @@ def solve_model(model: Model, solver: str = "highs", nodes: int = NODES, seconds
         scale = max(map(abs, model.objective.values()), default=1.0) or 1.0
         program = build(model, scale)
         engine = make_engine(solver, nodes, seconds)
-        program.solve(engine)
-        if program.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
-            return None
+        try:
+            program.solve(engine)
+            proved = program.sol_status == pulp.LpSolutionOptimal
+            if not proved and program.sol_status != pulp.LpSolutionIntegerFeasible:
+                return None
+        except KeyError:          # PuLP knows no name for HiGHS's status when a limit of nodes is reached
+            proved = False
+            take_incumbent(program)
         values = {variable.name: variable.value() or 0.0 for variable in program.variables()}
         if not any(value > 0.5 for value in values.values()):
             return None
         value = sum(weight * values.get(name, 0.0) for name, weight in model.objective.items())
-        proved = program.sol_status == pulp.LpSolutionOptimal
         return Answer(values, (value if proved else dual_bound(program) * scale) + model.constant, proved)
     except Exception:             # a solver that is missing or breaks must not break the compiler: greedy stands in
         return None
@@ -69,6 +73,13 @@ def make_engine(solver: str, nodes: int, seconds: float) -> Any:
     if solver == "highs" and highs.available():
         return highs
     return pulp.PULP_CBC_CMD(msg=False, gapRel=0.0, timeLimit=seconds, maxNodes=nodes, threads=1)
+
+
+def take_incumbent(program: Any) -> None:
+    """Give the variables the values of the best solution that HiGHS has found so far."""
+    values = program.solverModel.getSolution().col_value
+    for variable in program.variables():
+        variable.varValue = values[variable.index]
 
 
 def dual_bound(program: Any) -> float:

@@ -163,12 +163,19 @@ def without_needless_lets(body: ir.Exp, failing: Collection[str] | None) -> ir.E
         if isinstance(exp, ir.Var):
             return copies.get(exp.name, exp)
         if isinstance(exp, ir.Let) and len(exp.names) == 1:
-            value = put_in(exp.value)
-            if isinstance(value, ir.Var | ir.Const):
-                copies[exp.names[0]] = value
-                return put_in(exp.body)
-            return ir.Let(exp.names, value, put_in(exp.body))
+            return lets_before(exp.names, put_in(exp.value), exp.body)
         return scope.map_children(exp, put_in)
+
+    def lets_before(names: tuple[str, ...], value: ir.Exp, body: ir.Exp) -> ir.Exp:
+        """let names = value in body, with the value's own lets around it."""
+        if isinstance(value, ir.Let):
+            return ir.Let(value.names, value.value, lets_before(names, value.body, body))
+        if isinstance(value, ir.Var | ir.Const):
+            copies[names[0]] = value
+            return put_in(body)
+        if isinstance(body, ir.Var) and body.name == names[0]:
+            return value
+        return ir.Let(names, value, put_in(body))
 
     body = put_in(body)
     uses = Counter(exp.name for exp in scope.subexpressions(body) if isinstance(exp, ir.Var))
