@@ -1,0 +1,71 @@
+"""Every program of nesl_examples prints what its .expected file says: interpreted, by the reference, compiled."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from nessie.base.source import Source
+from nessie.frontend import infer, syntax, typed
+from nessie.frontend.environment import pattern_type
+from nessie.frontend.erase import content
+from nessie.frontend.interpreter import World
+from nessie.frontend.interpreter import run as interpret
+from nessie.frontend.types_text import show_scheme
+from nessie.session import Outcome, Session
+from nessie.show_value import show_value
+from nessie.targets import Target
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "nesl_examples").glob("*.nesl"))
+
+
+@dataclass
+class Interpreted(Session):
+    """A session whose expressions the interpreter evaluates."""
+    world: World = field(default_factory=World)
+
+    def evaluate(self, form: syntax.TopLevel) -> Outcome:
+        program, self.environment = infer.infer(syntax.Program((form,)), self.environment)
+        (definition,) = program.definitions
+        results = interpret(program, self.world)
+        if not isinstance(definition, typed.Variable):
+            return self.define(form, definition)
+        type_ = pattern_type(definition.pattern)
+        shown = show_value(results[0].value, type_, self.print_length, partial(content, environment=self.environment))
+        return Outcome("it", shown, show_scheme(type_))
+
+
+def printed(session: Session, path: Path) -> str:
+    """What `nessie run` prints of the program."""
+    return "".join(f"{outcome}\n" for outcome in session.run(Source(path.name, path.read_text("utf-8"))))
+
+
+def interpreted() -> Session:
+    session = Interpreted()
+    session.world.functions.update(session.environment.library.functions)
+    session.world.datatypes.update(session.environment.library.datatypes)
+    return session
+
+
+SESSIONS = {"interpreter": interpreted, "reference": lambda: Session(Target("reference")),
+            "cpu": lambda: Session(Target("cpu"))}
+
+
+@pytest.mark.parametrize("executor", SESSIONS)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path: Path, executor: str) -> None:
+    assert printed(SESSIONS[executor](), path) == path.with_suffix(".expected").read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_says_what_it_shows(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert text.startswith("% ") and len(text.splitlines()) < 50
+
+
+def test_there_are_examples() -> None:
+    assert {path.stem for path in EXAMPLES} >= {
+        "norm2", "dotp", "mxv", "sparse_mxv", "spmv", "quicksort", "primes", "string_search", "wordcount", "quickhull",
+        "mandelbrot", "bfs"}
