@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from nessie.base.deep import interruptible
 from nessie.base.source import InternalError, NessieError, Origin, user_span
 from nessie.base.values import DTYPES
 from nessie.cudagen.device import INDEX_BITS, NO_FAILURE, Array, Device, Held, OutOfMemory
@@ -49,12 +50,10 @@ Frame = list[Any]                       # what the slots hold; None where nothin
 
 @dataclass(frozen=True)
 class Limits:
-    """`memory` in bytes on the device, `seconds` of time; None: as much as there is. `poll` is called now and then,
-    and may raise."""
+    """`memory` in bytes on the device, `seconds` of time; None: as much as there is."""
     depth: int = 1_000_000
     memory: int | None = None
     seconds: float | None = None
-    poll: Callable[[], None] | None = None
 
 
 @dataclass
@@ -76,7 +75,8 @@ def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limit
         alarm.daemon = True
         alarm.start()
     try:
-        return host.call_entry(arguments)
+        with interruptible(device.interrupt):
+            return host.call_entry(arguments)
     finally:
         if alarm is not None:
             alarm.cancel()
@@ -298,8 +298,6 @@ class Host:
 
     def poll(self, origin: Origin) -> None:
         """Notice the time and interruptions."""
-        if self.limits.poll is not None:
-            self.limits.poll()
         seconds = self.limits.seconds
         if seconds is not None and time.monotonic() - self.started > seconds:
             raise self.error(f"it took longer than {seconds:g} s", origin)

@@ -1,6 +1,7 @@
 """The host level: instructions, their last uses, recursion without a stack of Python's, errors in order, limits."""
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, NessieError
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type
 from nessie.base.values import DTYPES, flatten_value, plain_value
@@ -410,6 +412,21 @@ def test_interruption() -> None:
     timer.start()
     with pytest.raises(NessieError, match="interrupted"):
         run(COUNT, (INT,), INT, -1, device=device)
+
+
+def test_ctrl_c_interrupts_the_run() -> None:
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(NessieError, match="interrupted") as caught:
+            run_deep(lambda: run(COUNT, (INT,), INT, -1))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert "call count (e)" in str(caught.value)
 
 
 # Scalar expressions -----------------------------------------------------------------------------

@@ -1,19 +1,31 @@
-"""Recursion as deep as programs are: passes recurse over trees, and trees may be 10 000 levels deep."""
+"""Recursion as deep as programs are: passes recurse over trees, and trees may be 10 000 levels deep.
+
+Ctrl-C reaches the caller, who then ends the work: what runs where Python's exceptions do not reach has said how, with
+`interruptible`; other work gets a KeyboardInterrupt.
+"""
 from __future__ import annotations
 
+import ctypes
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
 
 STACK_BYTES = 1 << 30           # address space only: pages are taken as the recursion reaches them
 RECURSION_LIMIT = 1_000_000
+NAME = "nessie"                 # of threads with a large stack
+PATIENCE = 3                    # so many Ctrl-Cs, and the work is left to itself
+
+_interrupts: list[Callable[[], None]] = []
 
 
 def run_deep(work: Callable[[], T]) -> T:
-    """work(), on a thread with a large stack. Exceptions come out as they are; Ctrl-C reaches the caller."""
+    """work(), on a thread with a large stack (this one, if its stack is large). Exceptions come out as they are."""
+    if threading.current_thread().name == NAME:
+        return work()
     outcome: list[T] = []
     failure: list[BaseException] = []
 
@@ -22,16 +34,45 @@ def run_deep(work: Callable[[], T]) -> T:
             outcome.append(work())
         except BaseException as error:      # re-raised below, in the caller's thread
             failure.append(error)
+        finally:
+            ended.set()
 
+    ended = threading.Event()               # joining a thread cannot be taken up again after a Ctrl-C
     limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
     sys.setrecursionlimit(RECURSION_LIMIT)
     try:
-        thread = threading.Thread(target=body, name="nessie", daemon=True)
+        thread = threading.Thread(target=body, name=NAME, daemon=True)
         thread.start()
         threading.stack_size(size)
-        thread.join()
+        wait_for(ended, thread)
     finally:
         sys.setrecursionlimit(limit)
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+@contextmanager
+def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
+    """While the body runs, `interrupt` makes it end soon; it is called in another thread."""
+    _interrupts.append(interrupt)
+    try:
+        yield
+    finally:
+        _interrupts.remove(interrupt)
+
+
+def wait_for(ended: threading.Event, thread: threading.Thread) -> None:
+    """Until the work ends. The first Ctrl-C asks it to, the next ones insist."""
+    for attempt in range(PATIENCE + 1):
+        try:
+            ended.wait()
+            return
+        except KeyboardInterrupt:
+            if attempt == PATIENCE:
+                raise
+            for interrupt in list(_interrupts):
+                interrupt()
+            if attempt > 0 or not _interrupts:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0),
+                                                           ctypes.py_object(KeyboardInterrupt))
