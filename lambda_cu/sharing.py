@@ -1,4 +1,5 @@
-"""What is the same twice: kernels equal up to names become one, and a run that repeats another takes its results.
+"""What is the same twice: kernels equal up to names become one, parameters that always get the same argument too, and a
+run that repeats another takes its results.
 
 Runs may share although they can fail: both would record the same failure. A run is repeated when its kernel and its
 arguments are the same as those of a run before it in its block or around it. Names that a host `let` only repeats go
@@ -55,6 +56,47 @@ def canonical_text(kernel: ir.Kernel) -> str:
     binds = tuple(replace(bind, soac=map_thunks(
         bind.soac, lambda f: freshen_thunk(thunk(f.params, f.body), names))) for bind in renamed.binds)
     return show_kernel(replace(renamed, name="K", binds=binds))
+
+
+# Parameters -------------------------------------------------------------------------------------
+
+
+def share_parameters(program: ir.Program) -> ir.Program:
+    """Parameters that get the same argument in every run of their kernel are one."""
+    runs: dict[str, list[ir.Run]] = {kernel.name: [] for kernel in program.kernels}
+    for function in program.functions:
+        for statement in statements(function.body):
+            if isinstance(statement, ir.Run):
+                runs[statement.kernel].append(statement)
+    same = {kernel.name: same_parameters(kernel, runs[kernel.name]) for kernel in program.kernels}
+
+    def narrowed(run: ir.Run) -> ir.Run:
+        kept = [number for number, first in enumerate(same[run.kernel]) if first == number]
+        return replace(run, arguments=tuple(run.arguments[number] for number in kept))
+
+    return replace(program, kernels=tuple(merge_parameters(kernel, same[kernel.name]) for kernel in program.kernels),
+                   functions=tuple(replace(f, body=map_runs(f.body, narrowed)) for f in program.functions))
+
+
+def same_parameters(kernel: ir.Kernel, runs: list[ir.Run]) -> list[int]:
+    """For each parameter the number of the first that always gets the same as it does. Nothing is known of a kernel
+    that is never run."""
+    if not runs:
+        return list(range(len(kernel.params)))
+    first: dict[tuple[str, ...], int] = {}
+    return [first.setdefault(tuple(show_atom(run.arguments[number]) for run in runs), number)
+            for number in range(len(kernel.params))]
+
+
+def merge_parameters(kernel: ir.Kernel, same: list[int]) -> ir.Kernel:
+    params = kernel.params
+    mapping = {param.name: params[first].name for param, first in zip(params, same, strict=True)
+               if params[first] is not param}
+    if not mapping:
+        return kernel
+    renamed = rename_kernel(kernel, mapping)
+    return replace(renamed, params=tuple(renamed.params[number] for number, first in enumerate(same)
+                                         if first == number))
 
 
 # Runs -------------------------------------------------------------------------------------------

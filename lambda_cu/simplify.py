@@ -14,7 +14,7 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.dead_code import drop_dead_code
 from nessie.lambda_cu.lets import tidy_lets
 from nessie.lambda_cu.scope import reachable, results, statements, subexpressions, thunks
-from nessie.lambda_cu.sharing import share_kernels, share_runs
+from nessie.lambda_cu.sharing import share_kernels, share_parameters, share_runs
 
 
 def simplify(program: ir.Program) -> ir.Program:
@@ -22,7 +22,7 @@ def simplify(program: ir.Program) -> ir.Program:
     before: tuple[int, ...] = ()
     while (size := measure(program)) != before:
         before = size
-        program = drop_dead_code(share_runs(share_kernels(program)))
+        program = drop_dead_code(share_parameters(share_runs(share_kernels(program))))
     return share_kernels(drop_unreachable(program))
 
 
