@@ -8,14 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from nessie.schedule.pdg import LOOK_BACK
 from nessie.schedule.problem import Clusters, Problem
 
 GROUP = 40                      # of an array's readers, only so many neighbours are paired
 
 
 def greedy(problem: Problem, start: Sequence[Sequence[int]] | None = None) -> Clusters:
-    """Clusters, beginning from `start` (every node on its own by default)."""
-    merging = Merging(problem, start or problem.apart())
+    """Clusters, beginning from `start` (every node on its own by default): merging whatever may be merged, or only
+    what costs no more merged, whichever ends better."""
+    tries = [merge_all(problem, start or problem.apart(), careful) for careful in (False, True)]
+    return min(tries, key=lambda clusters: problem.cost(clusters).total)
+
+
+def merge_all(problem: Problem, start: Sequence[Sequence[int]], careful: bool) -> Clusters:
+    merging = Merging(problem, start, careful)
     shared = sharing_pairs(problem)
     for u, v in sorted(shared, key=lambda pair: (-shared[pair], pair)):
         merging.try_merge(u, v)
@@ -46,8 +53,8 @@ def sharing_pairs(problem: Problem) -> dict[tuple[int, int], float]:
 class Merging:
     """Clusters that grow. `of` says in which cluster a node is; a cluster is named by its first node."""
 
-    def __init__(self, problem: Problem, start: Sequence[Sequence[int]]) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, start: Sequence[Sequence[int]], careful: bool) -> None:
+        self.problem, self.careful = problem, careful
         self.members = {min(cluster): sorted(cluster) for cluster in start}
         self.of = {k: name for name, cluster in self.members.items() for k in cluster}
         bad = problem.fusible.bad
@@ -67,7 +74,7 @@ class Merging:
         here = set(both)
         hosted = all(here.issuperset(self.problem.fusible.hosts(x, y) or ())
                      for x in self.members[c] for y in self.members[d])
-        if not hosted or not self.problem.fits(both):
+        if not hosted or not self.problem.fits(both) or (self.careful and self.loss(c, d) > 0):
             return False
         if self.path_around(c, d) or self.path_around(d, c):
             self.failed.add((self.mask[c], self.mask[d]))
@@ -78,6 +85,28 @@ class Merging:
         for k in self.members.pop(d):
             self.of[k] = c
         return True
+
+    def loss(self, c: int, d: int) -> float:
+        """What merging the clusters adds to the cost; synchronisations are left out, they only get fewer."""
+        problem, both = self.problem, self.members[c] + self.members[d]
+        alone = [problem.index.maker[name] for name in self.made(both) if name not in problem.traffic.forced]
+        unwritten = [k for k in alone if all(self.of[r] in (c, d) for r in problem.index.successors[k])]
+        saved = sum(problem.traffic.bytes[name] for k in sorted(set(unwritten))
+                    for name in problem.index.nodes[k].results
+                    if name != "_" and any(self.of[r] != self.of[k] for r in problem.index.readers.get(name, ())))
+        return self.streamed(both) - self.streamed(self.members[c]) - self.streamed(self.members[d]) \
+            - saved - problem.profile.launch
+
+    def made(self, members: Sequence[int]) -> list[str]:
+        return [name for k in members for name in self.problem.index.nodes[k].results
+                if name != "_" and self.problem.traffic.bytes.get(name)]
+
+    def streamed(self, members: Sequence[int]) -> float:
+        """What a kernel of these nodes reads, with second sweeps."""
+        problem = self.problem
+        read = {name for k in members for name in problem.traffic.streamed[k]}.difference(self.made(members))
+        sweeps = 1 + problem.profile.rescan * any(problem.index.nodes[k].op in LOOK_BACK for k in members)
+        return sweeps * sum(problem.traffic.bytes[name] for name in sorted(read))
 
     def path_around(self, c: int, d: int) -> bool:
         """Does a path lead from c to d through other clusters? Merged, they would wait for themselves."""

@@ -1,8 +1,9 @@
 """The driver: from a problem to the best schedule that the limits allow, never worse than greedy.
 
     greedy, from single nodes and from contracted blocks       a first answer, and what stays if all else fails
-    few variables: the integer program                         optimal, or within what its bound says
-    too many: windows of neighbouring kernels, one by one      then the integer program if it is not hopeless
+    the integer program, unless it is too large                optimal, or within what its bound says
+    without second sweeps, where a device has them             another candidate
+    windows of neighbouring kernels, one by one                for what is still open
 
 Cycles between kernels are cut when a solution has one, and the program is solved again.
 """
@@ -20,7 +21,7 @@ from nessie.schedule.ilp import Formulation
 from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.solver import NODES, SECONDS, solve_model
 
-VARIABLES = 1500                # binary variables of a program that is solved whole
+VARIABLES = 3000                # binary variables of a program that is solved whole
 ROUNDS = 60                     # of cycle cuts
 
 OPTIMAL, GREEDY = "optimal", "greedy"
@@ -44,25 +45,51 @@ class Limits:
 def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None, contracted: bool = True) -> Solution:
     """The cheapest clusters found."""
     limits = limits or Limits()
+    deadline = time.monotonic() + limits.seconds
     blocks = contract(problem) if contracted else problem.apart()
     best = min((greedy(problem), greedy(problem, blocks)), key=lambda clusters: problem.cost(clusters).total)
-    total = problem.cost(best).total
     if not any_pair(problem):
         return solution(problem, best, OPTIMAL)
+    bound: float | None = None
+    for attempt in (whole, single_sweeps, windows):
+        share = (deadline - time.monotonic()) * (0.6 if attempt is not windows else 1.0)
+        found, known = attempt(problem, blocks, best, solver, replace(limits, seconds=share))
+        bound = bound if known is None else known
+        best = min((best, found or best), key=lambda clusters: problem.cost(clusters).total)
+        if status_of(problem.cost(best).total, bound) == OPTIMAL:
+            break
+    return solution(problem, best, status_of(problem.cost(best).total, bound))
+
+
+Found = tuple["Clusters | None", "float | None"]
+
+
+def whole(problem: Problem, blocks: Clusters, best: Clusters, solver: str, limits: Limits) -> Found:
+    """The integer program of all blocks."""
     if variables(problem, blocks) > limits.variables:
-        from nessie.schedule.windows import improve
+        return None, None
+    return exact(problem, blocks, solver, limits)
 
-        deadline = time.monotonic() + limits.seconds
 
-        def window(parts: Clusters, frozen: frozenset[int]) -> Clusters | None:
-            left = min(deadline - time.monotonic(), limits.seconds / 4)
-            return exact(problem, parts, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
+def single_sweeps(problem: Problem, blocks: Clusters, best: Clusters, solver: str, limits: Limits) -> Found:
+    """The integer program without second sweeps: solved much sooner, its answer often as good; no bound."""
+    if not problem.profile.rescan:
+        return None, None
+    single = Problem(problem.index.graph, replace(problem.profile, rescan=0.0))
+    return whole(single, blocks, best, solver, limits)[0], None
 
-        return solution(problem, improve(problem, blocks, best, window), GREEDY)
-    found, bound = exact(problem, blocks, solver, limits)
-    if found is not None and problem.cost(found).total < total:
-        best, total = found, problem.cost(found).total
-    return solution(problem, best, status_of(total, bound))
+
+def windows(problem: Problem, blocks: Clusters, best: Clusters, solver: str, limits: Limits) -> Found:
+    """The best clusters so far, improved a few kernels at a time."""
+    from nessie.schedule.windows import improve
+
+    deadline = time.monotonic() + limits.seconds
+
+    def window(parts: Clusters, frozen: frozenset[int]) -> Clusters | None:
+        left = min(deadline - time.monotonic(), limits.seconds / 4)
+        return exact(problem, parts, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
+
+    return improve(problem, blocks, best, window), None
 
 
 def status_of(total: float, bound: float | None) -> str:
