@@ -236,6 +236,18 @@ class Formulation:
 
     # Solutions ----------------------------------------------------------------------------------
 
+    def encode(self, clusters: Clusters) -> dict[str, float]:
+        """The values of y for these clusters; nothing, if they are not unions of blocks."""
+        home = {k: number for number, members in enumerate(clusters) for k in members}
+        first: dict[int, int] = {}
+        values = dict.fromkeys(self.model.binary, 0.0)
+        for v, block in enumerate(self.blocks):
+            r = first.setdefault(home[block[0]], v)
+            if len({home[k] for k in block}) > 1 or not self.may(v, r):
+                return {}
+            values[y(v, r)] = 1.0
+        return values
+
     def decode(self, values: dict[str, float]) -> Clusters:
         """The clusters that a solution names."""
         clusters: dict[int, list[int]] = {}

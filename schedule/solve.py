@@ -3,7 +3,7 @@
     greedy, from single nodes and from contracted blocks       a first answer, and what stays if all else fails
     the integer program, unless it is too large                optimal, or within what its bound says
     without second sweeps, where a device has them             another candidate
-    windows of neighbouring kernels, one by one                for what is still open
+    windows of neighbouring kernels, one by one                for what is still open; first, where there is much
 
 Cycles between kernels are cut when a solution has one, and the program is solved again.
 """
@@ -22,7 +22,10 @@ from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.solver import NODES, SECONDS, solve_model
 
 VARIABLES = 3000                # binary variables of a program that is solved whole
+SMALL = 1000                    # up to which it comes first
 ROUNDS = 60                     # of cycle cuts
+
+Found = tuple["Clusters | None", "float | None"]        # and a bound that no clusters beat
 
 OPTIMAL, GREEDY = "optimal", "greedy"
 
@@ -51,8 +54,9 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     if not any_pair(problem):
         return solution(problem, best, OPTIMAL)
     bound: float | None = None
-    for attempt in (whole, single_sweeps, windows):
-        share = (deadline - time.monotonic()) * (0.6 if attempt is not windows else 1.0)
+    small = variables(problem, blocks) <= SMALL
+    for attempt in (whole, single_sweeps, windows) if small else (windows, whole, single_sweeps):
+        share = (deadline - time.monotonic()) * 0.6
         found, known = attempt(problem, blocks, best, solver, replace(limits, seconds=share))
         bound = bound if known is None else known
         best = min((best, found or best), key=lambda clusters: problem.cost(clusters).total)
@@ -61,14 +65,11 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     return solution(problem, best, status_of(problem.cost(best).total, bound))
 
 
-Found = tuple["Clusters | None", "float | None"]
-
-
 def whole(problem: Problem, blocks: Clusters, best: Clusters, solver: str, limits: Limits) -> Found:
     """The integer program of all blocks."""
     if variables(problem, blocks) > limits.variables:
         return None, None
-    return exact(problem, blocks, solver, limits)
+    return exact(problem, blocks, best, solver, limits)
 
 
 def single_sweeps(problem: Problem, blocks: Clusters, best: Clusters, solver: str, limits: Limits) -> Found:
@@ -87,7 +88,7 @@ def windows(problem: Problem, blocks: Clusters, best: Clusters, solver: str, lim
 
     def window(parts: Clusters, frozen: frozenset[int]) -> Clusters | None:
         left = min(deadline - time.monotonic(), limits.seconds / 4)
-        return exact(problem, parts, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
+        return exact(problem, parts, best, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
 
     return improve(problem, blocks, best, window), None
 
@@ -121,15 +122,17 @@ def variables(problem: Problem, blocks: Clusters) -> int:
     return len(blocks) + sum(not bad[u] & masks[v] for v in range(len(blocks)) for u in range(v))
 
 
-def exact(problem: Problem, blocks: Clusters, solver: str, limits: Limits,
-          frozen: frozenset[int] = frozenset()) -> tuple[Clusters | None, float | None]:
-    """The best clusters of these blocks and a bound that none beats. None where the limits came first."""
+def exact(problem: Problem, blocks: Clusters, start: Clusters, solver: str, limits: Limits,
+          frozen: frozenset[int] = frozenset()) -> Found:
+    """The best clusters of these blocks and a bound that none beats. None where the limits came first. The search
+    begins from `start`."""
     formulation = Formulation(problem, blocks, frozen)
+    known = formulation.encode(start)
     bound: float | None = None
     deadline = time.monotonic() + limits.seconds
     for _ in range(ROUNDS):
         left = deadline - time.monotonic()
-        answer = solve_model(formulation.model, solver, limits.nodes, left) if left > 0 else None
+        answer = solve_model(formulation.model, solver, limits.nodes, left, known) if left > 0 else None
         if answer is None:
             return None, bound
         bound = answer.bound

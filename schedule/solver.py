@@ -4,6 +4,7 @@ Limits are numbers of branch-and-bound nodes, so that results do not depend on t
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +22,16 @@ class Answer:
     proved: bool
 
 
-def solve_model(model: Model, solver: str = "highs", nodes: int = NODES, seconds: float = SECONDS) -> Answer | None:
-    """The best solution found, or None if there is none within the limits or no solver that works."""
+def solve_model(model: Model, solver: str = "highs", nodes: int = NODES, seconds: float = SECONDS,
+                start: Mapping[str, float] | None = None) -> Answer | None:
+    """The best solution found, or None if there is none within the limits or no solver that works. `start`: the
+    binary variables of a solution that is known."""
     try:
         import pulp
 
         scale = max(map(abs, model.objective.values()), default=1.0) or 1.0
         program = build(model, scale)
-        engine = make_engine(solver, nodes, seconds)
+        engine = make_engine(solver, nodes, seconds, start or {})
         try:
             program.solve(engine)
             proved = program.sol_status == pulp.LpSolutionOptimal
@@ -66,10 +69,20 @@ def build(model: Model, scale: float) -> Any:
     return program
 
 
-def make_engine(solver: str, nodes: int, seconds: float) -> Any:
+def make_engine(solver: str, nodes: int, seconds: float, start: Mapping[str, float]) -> Any:
     import pulp
 
-    highs = pulp.HiGHS(msg=False, gapRel=0.0, timeLimit=seconds, mip_max_nodes=nodes, random_seed=0)
+    class StartedHiGHS(pulp.HiGHS):     # type: ignore[misc]
+        """PuLP's HiGHS takes no solution to start from, so it is handed over between building and running."""
+
+        def callSolver(self, lp: Any) -> None:
+            given = [(variable.index, start[variable.name]) for variable in lp.variables() if variable.name in start]
+            if given:
+                indices, values = zip(*given, strict=True)
+                lp.solverModel.setSolution(len(given), list(indices), list(values))
+            super().callSolver(lp)
+
+    highs = StartedHiGHS(msg=False, gapRel=0.0, timeLimit=seconds, mip_max_nodes=nodes, random_seed=0)
     if solver == "highs" and highs.available():
         return highs
     return pulp.PULP_CBC_CMD(msg=False, gapRel=0.0, timeLimit=seconds, maxNodes=nodes, threads=1)
