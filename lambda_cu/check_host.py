@@ -130,7 +130,7 @@ def agree(what: str, params: tuple[ir.Param, ...], arguments: tuple[ir.Atom, ...
     """The arguments have the parameters' number and types; gives what the parameters are as sizes."""
     require(len(params) == len(arguments), f"{what} {len(arguments)} values, but {len(params)} are needed")
     sizes = {param.name: as_size(argument) for param, argument in zip(params, arguments, strict=True)
-             if param.type == "int"}
+             if param.type == atom_type(argument, host) == "int"}
     for param, argument in zip(params, arguments, strict=True):
         wanted, found = with_size(param.type, sizes), atom_type(argument, host)
         require(wanted == found, f"{what} {show_type(found)} for {param.name}, but {show_type(wanted)} is needed")

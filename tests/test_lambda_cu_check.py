@@ -1,11 +1,15 @@
 """The validator: a well-formed program passes; each invariant, broken alone, is named."""
 from __future__ import annotations
 
+import random
+import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from lambda_cu_programs import programs
 
-from nessie.base.source import IllFormed
+from nessie.base.source import IllFormed, NessieError
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.parser import parse
@@ -100,6 +104,7 @@ def test_a_well_formed_program_passes() -> None:
     # Runs, calls, blocks
     ("run K2 (k, zs)", "run K2 (k)", "gets 1 values, but 2 are needed"),
     ("run K2 (k, zs)", "run K2 (n, zs)", r"gets \[float; k\] for xs, but \[float; n\] is needed"),
+    ("run K2 (k, zs)", "run K2 ('c', zs)", "gets char for n, but int is needed"),
     ("let sum : float", "let sum : int", "gives float, but sum is int"),
     ("let sum : float", "let (sum : float, more : float)", "gives 1 results, but 2 names are bound"),
     ("again : [float; k2]", "again : [float; k]", r"gives \[float; k2\], but again is \[float; k\]"),
@@ -130,3 +135,27 @@ def test_what_text_cannot_say() -> None:
 def test_the_place_is_named() -> None:
     with pytest.raises(IllFormed, match="kernel K1: let ys: a thunk reads xs"):
         check(broken("half(v) using xs", "half(v)"))
+
+
+@given(programs)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_program_passes_or_is_ill_formed(program: ir.Program) -> None:
+    try:
+        check(program)
+    except IllFormed as error:
+        assert str(error)
+
+
+def test_text_with_mistakes_is_refused_or_still_a_program() -> None:
+    rng = random.Random(1)
+    words = re.findall(r"\s+|\w+|[^\w\s]", GOOD)
+    outcomes = set()
+    for _ in range(400):
+        mistaken = list(words)
+        mistaken[rng.randrange(len(words))] = rng.choice(words)
+        try:
+            check(parse("".join(mistaken)))
+            outcomes.add("good")
+        except (NessieError, IllFormed) as error:
+            outcomes.add(type(error).__name__)
+    assert outcomes == {"good", "NessieError", "IllFormed"}
