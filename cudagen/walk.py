@@ -101,6 +101,7 @@ class Places:
     counts: dict[ir.Size, Place] = field(default_factory=dict)
     offsets: dict[str, Place] = field(default_factory=dict)
     root: ir.Space | None = None
+    at_root: set[str] = field(default_factory=set)      # arrays over the root's elements
 
     def __post_init__(self) -> None:
         for number, bind in enumerate(self.kernel.binds):
@@ -130,14 +131,20 @@ class Places:
         residual = self.residual(space)
         if residual is not None:
             return residual
-        if space == self.root:
+        if space == self.root or self.flat_root(bind.soac, space):
+            self.at_root |= set(bind.names) - {"_"}
             return ROOT
-        if isinstance(self.root, ir.Segmented) and isinstance(space, ir.Flat):
-            if space.size == self.root.segments:
-                return SEGMENT
-            if space.size == self.root.total:
-                return ROOT
+        if isinstance(self.root, ir.Segmented) and space == ir.Flat(self.root.segments):
+            return SEGMENT
         raise InternalError(f"kernel {self.kernel.name}: one walk of {self.root} does not reach {space}")
+
+    def flat_root(self, soac: ir.Soac, space: ir.Space) -> bool:
+        """Does this flat space number a segmented root's elements? Where there are as many segments as elements, what
+        only elements have, or what reads elements' arrays, does."""
+        if not isinstance(self.root, ir.Segmented) or space != ir.Flat(self.root.total):
+            return False
+        return (self.root.total != self.root.segments or not isinstance(soac, (ir.Map, ir.Reduce, ir.Permute))
+                or bool(using(soac) & self.at_root))
 
 
 def del_unused(*tables: dict[str, Place] | dict[ir.Size, Place]) -> None:

@@ -267,3 +267,15 @@ def test_any_names_will_do(run: Any) -> None:
     kernel = rename_kernel(kernel, {"n": "first_chunk", "xs": "x'1"})
     kernel = replace(kernel, name="K'1", params=(*kernel.params, ir.Param("cells'2", "int")))
     assert run(kernel, [3, np.array([1, 2, 3]), 4]) == [[25, 36, 49], 110]
+
+
+@pytest.mark.parametrize("n", [0, 5])
+def test_as_many_segments_as_elements(n: int) -> None:
+    agree(parse_kernel(f"""kernel K (xs : [int; {n}]) {{
+        let ys = SEG_MAP {{ (s, j, i) => xs[i] + s using xs }} uniform({n}, 1, {n})
+        let os = SCAN {{ i => ys[i] using ys }} (0) {{ (x, y) => x + y }} ({n}) total
+        let rs = SEG_REDUCE {{ (s, j, i) => ys[i] using ys }} (0) {{ (x, y) => x + y }} uniform({n}, 1, {n})
+        let qs = MAP {{ s => rs[s] * 2 using rs }} ({n})
+        let zs = MAP {{ i => ys[i] * 3 using ys }} ({n})
+        return (os, rs, qs, zs)
+    }}"""), [numbers(n)])
