@@ -20,6 +20,7 @@ from nessie.frontend.unify import Clash, Unifier
 
 Result = tuple[typed.Exp, Type]
 
+MIN_INT = -2 ** 63              # its own negation: the parser reads the number in -9223372036854775808 as it
 SELF = "'self"                  # the function being defined; settle puts in its name and variables
 
 
@@ -84,8 +85,6 @@ def origin(written: syntax.Exp | syntax.Pattern) -> Origin:
 
 def number(state: Inference, written: syntax.Number) -> Result:
     type_ = INT if isinstance(written.value, int) else FLOAT
-    if type_ is INT and not -2 ** 63 <= written.value < 2 ** 63:
-        raise complaints.complaint("the number does not fit in 64 bits", (written.span, ""))
     return typed.Const(written.value, type_, origin(written)), type_
 
 
@@ -249,7 +248,7 @@ def closure(state: Inference, written: syntax.Closure) -> Result:
 def unary(state: Inference, written: syntax.Unary) -> Result:
     match written:
         case syntax.Unary("-", syntax.Number(int() as value)):
-            return number(state, syntax.Number(-value, written.span))
+            return number(state, syntax.Number(value if value == MIN_INT else -value, written.span))
     return builtin(state, UNARY[written.op], written.op, (written.operand,), written.span)
 
 
@@ -294,9 +293,9 @@ def pair(state: Inference, written: syntax.Pair) -> Result:
 
 
 def sequence(state: Inference, written: syntax.Sequence) -> Result:
-    elements = []
-    element_type: Type = state.fresh()
-    for item in written.elements:
+    first, element_type = state.exp(written.elements[0])
+    elements = [first]
+    for item in written.elements[1:]:
         element, type_ = state.exp(item)
         try:
             state.unifier.unify(element_type, type_)

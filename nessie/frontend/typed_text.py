@@ -8,6 +8,8 @@ Types that follow from the parts of an expression are left out.
 """
 from __future__ import annotations
 
+from collections.abc import Set
+
 from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.source import Source
 from nessie.base.tokens import show_char, show_name, show_string
@@ -19,7 +21,7 @@ from nessie.frontend.types_text import show as show_type
 
 KEYWORDS = frozenset({"function", "datatype", "variable", "hidden", "let", "in", "if", "then", "else", "fn", "closure",
                       "time", "serial", "empty", "t", "f", "inf", "nan"})
-Scope = frozenset[str]
+Scope = Set[str]
 
 
 def show(program: typed.Program) -> str:
@@ -152,10 +154,10 @@ def let_doc(exp: typed.Exp, bound: Scope) -> Doc:
     parts: list[Doc] = []
     names = set(bound)
     while isinstance(exp, typed.Let):
-        parts += [("let ", pattern_doc(exp.pattern), " = ", Nest(Group(doc(exp.value, frozenset(names)))), " in"), HARD]
+        parts += [("let ", pattern_doc(exp.pattern), " = ", Nest(Group(doc(exp.value, names))), " in"), HARD]
         names.update(p.name for p in pattern_names(exp.pattern))
         exp = exp.body
-    return (*parts, Group(doc(exp, frozenset(names))))
+    return (*parts, Group(doc(exp, names)))
 
 
 def each_doc(exp: typed.Each, bound: Scope) -> Doc:

@@ -69,8 +69,8 @@ def instantiate(scheme: Scheme, types: Iterable[Type]) -> Type:
 
 
 def letters() -> Iterator[str]:
-    """a b c .. z a1 b1 .."""
-    yield from (chr(c) for c in range(ord("a"), ord("z") + 1))
+    """a b c .. z a1 b1 .., without the constants t and f."""
+    yield from (c for c in "abcdeghijklmnopqrsuvwxyz")
     yield from (f"{chr(ord('a') + n % 26)}{n // 26}" for n in range(26, 1 << 30))
 
 
