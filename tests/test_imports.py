@@ -1,0 +1,81 @@
+"""The package imports, is whole, and keeps to the map of imports: one way, along the pipeline."""
+from __future__ import annotations
+
+import ast
+import importlib.util
+import pkgutil
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+# What the modules of a part may import of Nessie, besides the part itself. (design: layout)
+MAY_IMPORT = {
+    "base": (),
+    "frontend": ("base",),
+    "lambda_cu": ("base",),
+    "flatten": ("base", "lambda_cu", "frontend"),
+    "schedule": ("base", "lambda_cu"),
+    "cudagen": ("base", "lambda_cu"),
+    "files": ("base",),
+}
+
+
+def modules(package: str = "nessie") -> list[str]:
+    """All modules; in a checkout, the package's path leads to the checkout's other folders as well."""
+    found = []
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+        part = module.name.split(".")[1]
+        if module.ispkg and part in MAY_IMPORT:
+            found += [module.name, *modules(module.name)]
+        elif not module.ispkg and part != "__main__":
+            found.append(module.name)
+    return sorted(found)
+
+
+def source(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin)
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of Nessie that the file names in imports, at the top or later."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return {name for name in found if name.startswith("nessie.")}
+
+
+@pytest.mark.parametrize("name", modules())
+def test_imports(name: str) -> None:
+    importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", [m for m in modules() if m.split(".")[1] in MAY_IMPORT])
+def test_imports_run_one_way(name: str) -> None:
+    part = name.split(".")[1]
+    others = {target.split(".")[1] for target in imported(source(name))} - {part}
+    assert others <= set(MAY_IMPORT[part])
+
+
+def test_there_are_all_parts() -> None:
+    assert {name.split(".")[1] for name in modules()} >= set(MAY_IMPORT)
+
+
+def test_data_files_are_installed() -> None:
+    assert resources.files("nessie.frontend").joinpath("prelude.nesl").is_file()
+    assert resources.files("nessie").joinpath("py.typed").is_file()
+
+
+def test_start_up_leaves_heavy_packages_alone() -> None:
+    """What only building a kernel or a schedule needs is imported there."""
+    heavy = ("networkx", "pulp", "ply", "llvmlite", "highspy", "scipy")
+    code = f"import sys, nessie.cli; print([name for name in {heavy!r} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
