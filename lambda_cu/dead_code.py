@@ -192,7 +192,9 @@ def without_unread(program: ir.Program) -> ir.Program:
             if isinstance(statement, ir.Run):
                 ignored[statement.kernel] = [before and result.name == "_" for before, result in
                                              zip(ignored[statement.kernel], statement.results, strict=True)]
-    returned = {name: [not unread for unread in flags] for name, flags in ignored.items()}
+    # A kernel that runs for its errors alone keeps a result: dependence graphs name it by that.
+    returned = {name: [not unread or (i == 0 and all(flags)) for i, unread in enumerate(flags)]
+                for name, flags in ignored.items()}
     taken = {kernel.name: read_parameters(kernel, returned[kernel.name]) for kernel in program.kernels}
 
     def narrowed(run: ir.Run) -> ir.Run:
