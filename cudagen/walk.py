@@ -132,7 +132,8 @@ class Places:
         if residual is not None:
             return residual
         if space == self.root or self.flat_root(bind.soac, space):
-            self.at_root |= set(bind.names) - {"_"}
+            if not isinstance(bind.soac, ir.Reduce):            # its results are one a segment
+                self.at_root |= set(bind.names) - {"_"}
             return ROOT
         if isinstance(self.root, ir.Segmented) and space == ir.Flat(self.root.segments):
             return SEGMENT
