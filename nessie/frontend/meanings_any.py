@@ -68,7 +68,7 @@ def float_text(x: float) -> str:
     if not math.isfinite(x):
         return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
     mantissa, exponent = f"{abs(x):.7e}".split("e")
-    sign, digits, power = "-" if math.copysign(1.0, x) < 0 else "", mantissa.replace(".", ""), int(exponent)
+    sign, digits, power = "-" if x < 0 else "", mantissa.replace(".", ""), int(exponent)
     if x == 0 or -2 <= power < 7:
         whole, fraction = ("0", "0" * (-power - 1) + digits) if power < 0 else (digits[:power + 1], digits[power + 1:])
         return f"{sign}{whole}.{fraction.rstrip('0') or '0'}"
@@ -105,10 +105,8 @@ def labels(v: list[Any]) -> list[int]:
 
 def hash_value(a: Any, n: int) -> int:
     check(n > 0, "The second argument for the function HASH must be positive.")
-    result = 0
-    for c in text(a):
-        result = (31 * result + ord(c)) % n
-    return result
+    total = sum(ord(c) * 31 ** i for i, c in enumerate(text(a)))
+    return ((total + 2 ** 63) % 2 ** 64 - 2 ** 63) % n          # the sum wraps as ints do
 
 
 def number(x: Any, type_: Type) -> Any:
