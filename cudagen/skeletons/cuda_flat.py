@@ -13,7 +13,7 @@ from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.plan import THREADS, Plan
 from nessie.cudagen.skeletons.elements import Sweep, states_of
-from nessie.cudagen.skeletons.phases import (
+from nessie.cudagen.skeletons.kernel import (
     Kernel,
     all_steps,
     early_scalars,

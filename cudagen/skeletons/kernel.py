@@ -1,0 +1,144 @@
+"""A kernel's plan while it is made: functions, phases, cells, and the expressions for sizes that the host evaluates."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nessie.cudagen import loops
+from nessie.cudagen.code import Code, Value, identifier, integer, op
+from nessie.cudagen.plan import ArrayResult, Buffer, Phase, Result, ScalarResult
+from nessie.cudagen.skeletons.chunks import CHUNK_RANGE_PARAMETERS, Chunks
+from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.states import State
+from nessie.cudagen.thunks import Tables, apply
+from nessie.cudagen.walk import UNIT, Walk, using
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.scope import subexpressions
+
+CELLS = {"int": "cells", "float": "cells_float", "bool": "cells_bool", "char": "cells_char"}
+CELL_STRIDE = {"int": 1, "float": 1, "bool": 8, "char": 2}      # elements of the type in a cell of 8 bytes
+
+
+@dataclass
+class Kernel:
+    """A plan being made."""
+    walk: Walk
+    tables: Tables
+    chunks: Chunks | None
+    states: dict[str, State]
+    slots: dict[str, int] = field(default_factory=dict)
+    functions: list[loops.Function] = field(default_factory=list)
+    phases: list[Phase] = field(default_factory=list)
+
+    @property
+    def carries(self) -> list[State]:
+        return [state for state in self.states.values() if state.kind == "carry"]
+
+    def slot(self, name: str) -> int:
+        return self.slots.setdefault(name, len(self.slots))
+
+    def code(self) -> Code:
+        """An empty function, which knows the kernel's parameters and the scalars that can be had before the walk."""
+        walk = self.walk
+        params = walk.kernel.params
+        scalars = {p.name: p.type for p in params if not isinstance(p.type, ir.Array)}
+        arrays = {p.name: p.type for p in params if isinstance(p.type, ir.Array)}
+        return Code(scalars, arrays, walk.stored)
+
+    def sweep(self, code: Code, states: list[State], active: frozenset[str], writing: bool = True) -> Sweep:
+        return Sweep(code, self.tables, self.walk, {state.name: state for state in states}, active, writing)
+
+    def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
+              kind: str = "host") -> None:
+        name = f"{identifier(self.walk.kernel.name)}_{use}"
+        first = CHUNK_RANGE_PARAMETERS if kind == "host" and chunks is not None else ()
+        function = code.function(name, first, kind, self.walk.kernel.origin)
+        self.functions.append(function)
+        arguments = tuple("cells" if p.name in CELLS.values() else p.name for p in function.parameters[len(first):])
+        self.phases.append(Phase(name, arguments, chunks, buffers))
+
+
+def result_of(kernel: Kernel, name: str) -> Result:
+    type_ = kernel.walk.types[name]
+    return ArrayResult(name) if isinstance(type_, ir.Array) else ScalarResult(kernel.slot(name), type_)
+
+
+# Sizes and buffers ------------------------------------------------------------------------------
+
+
+def size_exp(kernel: Kernel, size: ir.Size, plus: int = 0) -> loops.Exp:
+    """A size for the host: of parameters, and of counts that are in cells when it is asked."""
+    exp: loops.Exp
+    if isinstance(size, int):
+        return integer(size + plus)
+    counted = {step.bind.names[side] for step in kernel.walk.steps for side in (0, 1)
+               if (isinstance(step.bind.soac, ir.Filter) and side == 0) or isinstance(step.bind.soac, ir.Partition)}
+    exp = loops.Load("cells", integer(kernel.slot(size))) if size in counted else loops.Name(size)
+    return op("+", exp, integer(plus)) if plus else exp
+
+
+def items_exp(kernel: Kernel, root: ir.Space) -> loops.Exp:
+    if isinstance(root, ir.Flat):
+        return size_exp(kernel, root.size)
+    return op("+", size_exp(kernel, root.total), size_exp(kernel, root.segments))
+
+
+def chunk_count(kernel: Kernel, chunks: Chunks) -> loops.Exp:
+    return chunks.count(items_exp(kernel, chunks.root))
+
+
+def result_buffers(kernel: Kernel) -> tuple[Buffer, ...]:
+    found = []
+    for step in kernel.walk.steps:
+        for at, name in enumerate(step.bind.names):
+            type_ = kernel.walk.types[name]
+            if name in kernel.walk.stored and isinstance(type_, ir.Array):
+                soac = step.bind.soac
+                fill = soac.default[at].value if isinstance(soac, ir.Permute) else None
+                found.append(Buffer(name, type_.base, size_exp(kernel, type_.size, type_.plus), fill))
+    return tuple(found)
+
+
+def state_buffers(state: State, use: str, size: loops.Exp) -> tuple[Buffer, ...]:
+    return tuple(Buffer(name, type_, size) for name, type_ in zip(state.buffers(use), state.monoid.types, strict=True))
+
+
+def all_steps(kernel: Kernel) -> frozenset[str]:
+    return frozenset(step.name for step in kernel.walk.steps)
+
+
+# Scalars ----------------------------------------------------------------------------------------
+
+
+def to_cell(kernel: Kernel, code: Code, name: str, value: Value) -> None:
+    slot = kernel.slot(name) * CELL_STRIDE[value.type]
+    code.store(CELLS[value.type], integer(slot), value)
+
+
+def returned_scalars(kernel: Kernel, code: Code) -> None:
+    for name in kernel.walk.kernel.returns:
+        if name in code.values and not isinstance(kernel.walk.types[name], ir.Array):
+            to_cell(kernel, code, name, code.values[name])
+
+
+def early_scalars(kernel: Kernel, code: Code) -> None:
+    """ONCEs that need nothing of this kernel and that its elements read come before the walk."""
+    walk = kernel.walk
+    wanted = {name for step in walk.steps if step.place != UNIT for name in scalars_of(step.bind.soac)}
+    for step in walk.at(UNIT):
+        if isinstance(step.bind.soac, ir.Once) and wanted & set(step.bind.names):
+            once(kernel, code, step.bind.soac.thunk, step.bind.names)
+
+
+def once(kernel: Kernel, code: Code, thunk: ir.Thunk, names: tuple[str, ...]) -> None:
+    code.error_index = integer(0)
+    values = apply(code, kernel.tables, thunk, ())
+    code.values.update((name, code.let(name, value)) for name, value in zip(names, values, strict=True) if name != "_")
+
+
+def scalars_of(soac: ir.Soac) -> set[str]:
+    """Names that the SOAC's thunks and identity read."""
+    names = using(soac)
+    if isinstance(soac, (ir.Reduce, ir.Scan)):
+        names |= set(soac.operator.using)
+        names |= {e.name for exp in soac.identity for e in subexpressions(exp) if isinstance(e, ir.Var)}
+    return names
