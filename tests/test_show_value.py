@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -78,9 +77,8 @@ def test_a_part_of_a_payload_shows_its_own_elements() -> None:
     assert show_value(nested, Seq(Seq(Seq(INT)))) == "[[[0]], [[1, 2], [3, 4, 5]]]"
 
 
-def test_a_long_sequence_costs_what_is_shown() -> None:
-    rows = Nested(np.arange(0, 10**7 + 1, 10), np.arange(10**7))
-    start = time.process_time()
-    text = show_value(Flat(10**6, rows), Seq(Seq(INT)))
-    assert text.startswith("[[0, 1, 2, 3") and text.endswith(",...]")
-    assert time.process_time() - start < 1.0        # a hundred rows, not a million
+def test_of_a_long_sequence_only_what_is_shown_is_looked_at() -> None:
+    endless = np.broadcast_to(np.int64(7), (10**12,))
+    assert show_value(Flat(10**12, endless), Seq(INT), 2) == "[7, 7,...]"
+    offsets = np.broadcast_to(np.int64(0), (10**12,))
+    assert show_value(Flat(10**12 - 1, Nested(offsets, endless)), Seq(Seq(INT)), 2) == "[[], [],...]"
