@@ -18,6 +18,7 @@ from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
 from nessie.schedule.greedy import greedy
 from nessie.schedule.ilp import Formulation
+from nessie.schedule.pdg import LOOK_BACK
 from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.solver import NODES, SECONDS, solve_model
 
@@ -51,7 +52,7 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     deadline = time.monotonic() + limits.seconds
     blocks = contract(problem) if contracted else problem.apart()
     best = min((greedy(problem), greedy(problem, blocks)), key=lambda clusters: problem.cost(clusters).total)
-    if not any_pair(problem):
+    if not any_pair(problem) or least_possible(problem, best):
         return solution(problem, best, OPTIMAL)
     bound: float | None = None
     small = variables(problem, blocks) <= SMALL
@@ -108,6 +109,12 @@ def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
     return Solution([clusters[number] for number in order], problem.cost(clusters).total, status)
 
 
+def least_possible(problem: Problem, clusters: Clusters) -> bool:
+    """One launch, each input read once, nothing written but what must be: no schedule does with less."""
+    sweeps = problem.profile.rescan and any(node.op in LOOK_BACK for node in problem.index.nodes)
+    return len(clusters) == 1 and not sweeps
+
+
 def any_pair(problem: Problem) -> bool:
     return any(problem.fusible.ok(u, v) for v in range(len(problem.index.nodes)) for u in range(v))
 
@@ -148,6 +155,8 @@ def exact(problem: Problem, blocks: Clusters, start: Clusters, solver: str, limi
 def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> list[list[tuple[int, int, int]]]:
     """Short cycles of kernels that wait for each other: per kernel the node by which the cycle comes in, the one by
     which it leaves, and the one it goes to."""
+    if execution_order(problem.index, clusters) is not None:
+        return []
     import networkx
 
     index = problem.index
