@@ -124,6 +124,8 @@ def evaluate(options: argparse.Namespace) -> int:
     if options.jsonl:
         return evaluate_lines(options)
     text = needed(options, "EXPR")
+    if not text.strip(" \t\n;$"):
+        raise NessieError("there is nothing to evaluate")
     session = new_session(options)
     if options.file:
         define(session, read_source(options.file))
@@ -203,6 +205,10 @@ def compile_(options: argparse.Namespace) -> int:
     if options.emit is None:
         raise UsageError("which form is to be printed? Name it with --emit")
     form = next(form for form in pipeline.FORMS if form.name == options.emit)
+    only = {"llvm": "cpu", "cuda": "cuda"}.get(form.name)
+    if only and options.target not in (None, only):
+        raise UsageError(f"{form.name} is the code of the target {only}, not of {options.target}")
+    options.target = options.target or only
     return emit(options, pipeline.pass_making(form))
 
 

@@ -98,8 +98,7 @@ def once(job: Job, program: Any) -> Any:
 
 
 def simplify(job: Job, program: Any) -> Any:
-    from importlib.util import find_spec
-    return call("lambda_cu.simplify:simplify", program) if find_spec("nessie.lambda_cu.simplify") else program
+    return call("lambda_cu.simplify:simplify", program)
 
 
 def graph(job: Job, program: Any) -> Any:

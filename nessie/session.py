@@ -61,13 +61,15 @@ class Session:
                 yield error
             except MemoryError:
                 yield NessieError("out of memory", *([(form.span, "while evaluating this")] if form.span else []))
+            except Exception as error:
+                yield InternalError(f"{type(error).__name__}: {error}")
 
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         """One form. What it defines is there afterwards, unless it fails."""
         if isinstance(form, syntax.Command):
             from nessie.commands import obey
             return obey(self, form)
-        program, environment = self.guarded("infer", lambda: infer.infer(syntax.Program((form,)), self.environment))
+        program, environment = infer.infer(syntax.Program((form,)), self.environment)
         before, self.environment = self.environment, environment
         try:
             outcomes = [self.define(form, definition) for definition in program.definitions]
@@ -79,11 +81,13 @@ class Session:
     def define(self, form: syntax.TopLevel, definition: typed.Definition) -> Outcome:
         match definition:
             case typed.Variable(pattern, value):
-                result = self.compute(value, pattern_type(pattern))
+                type_ = pattern_type(pattern)
+                result = self.compute(value, type_)
                 self.values |= matched(pattern, result, self.environment)
-                bound = form.pattern if isinstance(form, syntax.Assign | syntax.FileVariable) else None
-                return self.outcome(syntax_text.show_pattern(bound) if bound else bound_name(form), result,
-                                    pattern_type(pattern))
+                if isinstance(form, syntax.FileVariable):       # NESL tells its type only
+                    self.target.write(f"{bound_text(form)} : {show_scheme(type_)}\n")
+                    return Outcome()
+                return self.outcome(bound_text(form), result, type_)
             case typed.Function() | typed.Datatype():
                 scheme = self.environment.global_scheme(definition.name)
                 return Outcome(shown_name(definition.name), "fn", show_scheme(scheme.type) if scheme else "")
@@ -96,19 +100,10 @@ class Session:
 
     def compute(self, exp: typed.Exp, type_: Type) -> Any:
         """The run-time value of the expression."""
-        made = self.guarded("monomorphise",
-                            lambda: monomorphise.monomorphise_expression(self.environment, exp, type_))
+        made = monomorphise.monomorphise_expression(self.environment, exp, type_)
         program = pipeline.executable(self.job, made.program)
         arguments = [self.values[name.name] for name in made.variables if erase(name.type, self.environment)]
-        return self.guarded("running", lambda: self.target.execute(program, arguments))
-
-    def guarded(self, what: str, work: Any) -> Any:
-        try:
-            return work()
-        except (NessieError, InternalError, MemoryError):
-            raise
-        except Exception as error:
-            raise InternalError(f"{what} failed: {type(error).__name__}: {error}") from error
+        return self.target.execute(program, arguments)
 
     # Calls with values from outside ---------------------------------------------------------
 
@@ -156,5 +151,11 @@ class Session:
         self.job = replace(self.job, unchecked=unchecked)
 
 
-def bound_name(form: syntax.TopLevel) -> str:
-    return form.name if isinstance(form, syntax.Background) else "it"
+def bound_text(form: syntax.TopLevel) -> str:
+    """What the form binds, as NESL prints it."""
+    match form:
+        case syntax.Assign(pattern) | syntax.FileVariable(pattern):
+            return syntax_text.show_pattern(pattern)
+        case syntax.Background(name):
+            return name
+    return "it"

@@ -1,0 +1,179 @@
+"""The command line: what goes to standard output and error, exit status, and which words are whose."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nessie.base.source import UsageError
+from nessie.cli import main
+from nessie.command_line import parse_command_line
+
+PROGRAM = """\
+datatype pair(int, int);
+function add(a, b) = a + b;
+function twice(v) = {x * 2 : x in v};
+function id(a) = a;
+base = 10;
+function more(pair(a, b)) = a + b + base;
+add(1, 2);
+1 / 0;
+twice([1, 2]);
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "program.nesl"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def nessie(*words: str, status: int = 0) -> None:
+    assert main(["--target", "reference", *words]) == status
+
+
+def test_run_prints_every_form_and_goes_on_after_an_error(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    nessie("run", program, status=1)
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-4:] == ["base = 10 : int", "more = fn : pair -> int", "it = 3 : int", "it = [2, 4] : [int]"]
+    assert "Divide by zero." in err and "program.nesl:8:1" in err and "1 / 0" in err
+
+
+def test_run_with_an_entry_prints_only_the_result(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, printed in [(["add", "-5", "-(1+2)*2"], "-11"), (["twice", "[1:4]"], "[2, 4, 6]"),
+                           (["add", "1", "--fuse", "none", "--", "-2"], "-1"), (["ADD", "(1, 2)"], "3"),
+                           (["more", "pair(1, 2)"], "13"), (["id", '"a"'], '"a"')]:
+        nessie("run", program, "-e", *words)
+        assert capsys.readouterr() == (printed + "\n", "")
+
+
+def test_files_as_arguments_and_results(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.json").write_text("[1, 2, 3]")
+    result = tmp_path / "out.json"
+    nessie("run", program, "-e", "twice", f"@{tmp_path}/in.json", "-o", str(result))
+    assert json.loads(result.read_text()) == [2, 4, 6]
+    nessie("run", program, "-e", "more", "pair(1,2)", "--", "@none.json", status=1)
+    assert "none.json" in capsys.readouterr().err
+
+
+def test_eval(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, printed in [(["1 + 2"], "it = 3 : int"), (["-5"], "it = -5 : int"), (["-#[1, 2] + 1"], "it = -1 : int"),
+                           (["--", "-x", "-f", "none"], ""), (["twice([3])", "-f", program], "it = [6] : [int]")]:
+        if printed:
+            nessie("eval", *words)
+            assert capsys.readouterr().out == printed + "\n"
+
+
+def test_eval_jsonl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import io
+    cases = ["1; x = 2; x + 1;", "y = 1;\n  y + t;", "sum({a : a in [1:5]});", "x;"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(
+        json.dumps({"id": number, "source": source}) + "\n" for number, source in enumerate(cases))))
+    nessie("eval", "--jsonl")
+    first, second, third, fourth = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["id"], first["value"], first["type"], first["output"]) == (0, "3", "int", "")
+    assert (second["error"]["line"], second["error"]["column"]) == (2, 3) and "value" not in second
+    assert third["stats"]["launches"] > 0 and third["stats"]["interpreted"] == 0
+    assert "x is not defined" in fourth["error"]["message"]
+
+
+def test_check_reports_every_static_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.nesl"
+    path.write_text("a = 1 + t;\nb = ;\nc = 1/0;\nd = e;\n")
+    nessie("check", str(path), status=1)
+    err = capsys.readouterr().err
+    assert [f"bad.nesl:{line}:" in err for line in (1, 2, 3, 4)] == [True, True, False, True]
+
+
+EMITTED = {"syntax": "function twice(v)", "typed": "twice", "mono": "function twice", "flat": "MAP", "graph": "graph",
+           "schedule": "region twice", "fused": "MAP", "loops": "for (", "llvm": "define", "cuda": "__global__"}
+
+
+@pytest.mark.parametrize("form", EMITTED)
+def test_compile_emits_every_form(form: str, program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", program, "-e", "twice", "-t", "[int]", "--emit", form]) == 0
+    assert EMITTED[form] in capsys.readouterr().out
+
+
+def test_the_pipeline_resumes_from_the_text_of_a_form(program: str, tmp_path: Path,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    dump = tmp_path / "dump"
+    assert main(["show", program, "--after", "fuse", "-e", "twice", "--dump", str(dump)]) == 0
+    whole = capsys.readouterr().out
+    names = sorted(path.name for path in dump.iterdir())
+    assert names[:2] == ["01-parse.syntax", "02-infer.typed"] and names[-1].endswith("-fuse.fused")
+    for name in names[1:6]:
+        assert main(["show", str(dump / name), "--after", "fuse", "-e", "twice"]) == 0
+        resumed = capsys.readouterr().out
+        assert [line for line in resumed.splitlines() if "MAP" in line] == \
+            [line for line in whole.splitlines() if "MAP" in line], name
+
+
+def test_passes_lists_the_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
+    nessie("passes")
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names[:3] == ["parse", "infer", "monomorphise"] and "fuse" in names
+
+
+MISUSED = [[], ["nonsense"], ["run"], ["eval"], ["run", "a.nesl", "b.nesl"], ["compile", "a.nesl"], ["show", "a.nesl"],
+           ["compile", "a.nesl", "--emit", "nonsense"], ["eval", "1", "--memory", "lots"], ["eval", "1", "--depth", "0"],
+           ["eval", "1", "--target", "tpu"], ["run", "a.nesl", "-o", "x.json"], ["eval", "1", "--nonsense"],
+           ["eval", "1", "--size", "n"], ["compile", "a.nesl", "--emit", "cuda", "--target", "cpu"],
+           ["eval", "1", "--threads"], ["--targ", "cpu", "eval", "1"]]
+
+
+@pytest.mark.parametrize("words", MISUSED, ids=" ".join)
+def test_misuse_has_status_2(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                             capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.nesl").write_text("1;")
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and "Traceback" not in err
+
+
+@pytest.mark.parametrize("words", [["run", "no such file"], ["run", "."], ["eval", "1 +"], ["eval", "1 + t"],
+                                   ["eval", "1/0"], ["eval", "nothing"], ["eval", ""],
+                                   ["compile", "binary", "--emit", "syntax"], ["eval", "1", "-f", "binary"],
+                                   ["eval", "1", "--target", "cuda"]], ids=" ".join)
+def test_errors_have_status_1(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                              capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    assert main(words) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and "Traceback" not in err
+
+
+def test_options_stand_anywhere_and_arguments_may_look_like_them() -> None:
+    before = parse_command_line(["--target", "cpu", "--seed=3", "run", "a.nesl", "-e", "g", "-5", "-x+1", "--depth", "7"])
+    assert (before.target, before.seed, before.depth, before.arguments) == ("cpu", 3, 7, ["-5", "-x+1"])
+    after = parse_command_line(["run", "-e", "g", "1", "-o", "p.json", "a.nesl", "--", "-o", "--depth", "--"])
+    assert (after.operand, after.output, after.arguments) == ("a.nesl", "p.json", ["1", "-o", "--depth", "--"])
+    assert parse_command_line(["eval", "1", "--size", "n=5", "--size", "m=6"]).size == [("n", 5), ("m", 6)]
+    assert parse_command_line(["eval", "1", "--memory", "2K"]).memory == 2048
+    with pytest.raises(UsageError):
+        parse_command_line(["check", "a.nesl", "-e", "g"])
+
+
+def test_an_internal_error_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(program: object) -> object:
+        raise KeyError("lost")
+
+    monkeypatch.setattr("nessie.flatten.flatten.flatten", broken)
+    nessie("eval", "1", status=1)
+    err = capsys.readouterr().err
+    assert err.startswith("internal error: the pass flatten failed: KeyError") and "Traceback" not in err
+
+
+def test_python_m_nessie_and_a_reader_that_leaves() -> None:
+    command = [sys.executable, "-m", "nessie", "eval", "1 + 1", "--target", "reference"]
+    root = Path(__file__).parent.parent
+    assert subprocess.run(command, cwd=root, capture_output=True, text=True).stdout == "it = 2 : int\n"
+    piped = subprocess.run(f"{sys.executable} -m nessie passes | true", shell=True, cwd=root, capture_output=True,
+                           text=True)
+    assert "Traceback" not in piped.stderr
