@@ -21,7 +21,7 @@ def without_sites(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("site ")).strip()
 
 
-@pytest.mark.parametrize(("form", "listing"), zip(("flat", "fused"), blocks("text"), strict=True))
+@pytest.mark.parametrize(("form", "listing"), list(zip(("flat", "fused"), blocks("text"), strict=True)))
 def test_listings_of_norm2(form: str, listing: str, capsys: pytest.CaptureFixture[str],
                            monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
