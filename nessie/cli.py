@@ -47,8 +47,7 @@ def main(words: list[str] | None = None) -> int:
 
 def complain(error: Exception) -> None:
     if isinstance(error, InternalError):
-        print(f"internal error: {error}\nThis is a mistake in Nessie, not in your program; --dump DIR keeps what the "
-              "passes made.", file=sys.stderr)
+        print(f"internal error: {error}\nThis is a mistake in Nessie, not in your program.", file=sys.stderr)
     else:
         print(error, file=sys.stderr)
 
@@ -150,9 +149,8 @@ def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
     """What evaluating a program gives: its last form's value and type, or what is wrong with that form."""
     printed: list[str] = []
     session = new_session(options, printed.append)
-    last: Any = NessieError("there is nothing to evaluate")
-    for last in session.run(Source("program", text)):
-        pass
+    outcomes = list(session.run(Source("program", text)))
+    last = outcomes[-1] if outcomes else NessieError("there is nothing to evaluate")
     stats = session.target.stats
     told = {"launches": stats.launches, "elements": stats.elements, "interpreted": stats.interpreted}
     if isinstance(last, Exception):

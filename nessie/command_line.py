@@ -151,7 +151,7 @@ def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
 
 def build_parser() -> Parser:
     from nessie import __version__
-    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     for option in OPTIONS:
         if not option.commands:
             add(shared, option)

@@ -8,9 +8,10 @@ passes, so no pass has to. Modules are imported when they are needed: a run impo
 """
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -185,12 +186,12 @@ def steps(job: Job, start: Form, program: Any, passes: tuple[Pass, ...]) -> Iter
             raise UsageError(f"{ran.name} needs a {missing[0]} program too; start from an earlier form")
         began = perf_counter()
         inputs = [made[form.name] for form in ran.inputs]
-        program = guarded(ran, lambda ran=ran, inputs=inputs: ran.run(job, *inputs))
+        program = guarded(ran, inputs, partial(ran.run, job, *inputs))
         seconds = perf_counter() - began
         made[ran.output.name] = program
         if job.dump is not None:
             write_dump(job.dump, f"{number:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
-        check(ran, inputs, program)
+        guarded(ran, inputs, partial(check, ran, inputs, program))
         yield Step(ran, program, seconds)
 
 
@@ -202,25 +203,37 @@ def compile_program(job: Job, start: Form, program: Any, until: Pass) -> Any:
     return last
 
 
-def guarded(ran: Pass, work: Callable[[], Any]) -> Any:
-    """work(), a failure of Nessie itself told apart from the user's errors."""
+def guarded(ran: Pass, inputs: list[Any], work: Callable[[], Any]) -> Any:
+    """work(), a failure of Nessie itself told apart from the user's errors, and the pass's input kept."""
     try:
         return work()
-    except (NessieError, InternalError, MemoryError):
+    except (NessieError, MemoryError):
         raise
+    except IllFormed as broken:
+        what = f"made an ill-formed {ran.output.name} program: {broken}"
+        raise InternalError(f"the pass {ran.name} {what}{kept(ran, inputs)}") from broken
     except Exception as error:
-        raise InternalError(f"the pass {ran.name} failed: {type(error).__name__}: {error}") from error
+        what = f"failed: {type(error).__name__}: {error}"
+        raise InternalError(f"the pass {ran.name} {what}{kept(ran, inputs)}") from error
 
 
 def check(ran: Pass, inputs: list[Any], program: Any) -> None:
-    """Raises InternalError, naming the pass, if the program that it made is ill-formed."""
+    """Raises IllFormed if the program that the pass made of its inputs is."""
+    if ran.output.check:
+        call(ran.output.check, program)
+    if ran.certify:
+        call(ran.certify, *inputs, program)
+
+
+def kept(ran: Pass, inputs: list[Any]) -> str:
+    """Where the inputs of a pass that failed have been written."""
+    folder = Path(tempfile.mkdtemp(prefix="nessie-"))
     try:
-        if ran.output.check:
-            call(ran.output.check, program)
-        if ran.certify:
-            call(ran.certify, *inputs, program)
-    except IllFormed as broken:
-        raise InternalError(f"the pass {ran.name} made an ill-formed {ran.output.name} program: {broken}") from broken
+        for form, program in zip(ran.inputs, inputs, strict=True):
+            write_dump(folder, f"{ran.name}.{form.name}", show(form, program))
+    except Exception:           # the error to be told is the pass's
+        return ""
+    return f"\nwhat it was given is in {folder}"
 
 
 def show(form: Form, program: Any) -> str:
@@ -286,7 +299,7 @@ def entry_of(job: Job, program: Any) -> str:
 def call(path: str, *arguments: Any) -> Any:
     """Import "module:function" of nessie, and call it."""
     module, _, function = path.partition(":")
-    return reduce(getattr, function.split("."), import_module(f"nessie.{module}"))(*arguments)
+    return getattr(import_module(f"nessie.{module}"), function)(*arguments)
 
 
 def show_graphs(graphs: Any) -> str:

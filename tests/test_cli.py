@@ -39,7 +39,8 @@ def nessie(*words: str, status: int = 0) -> None:
 def test_run_prints_every_form_and_goes_on_after_an_error(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     nessie("run", program, status=1)
     out, err = capsys.readouterr()
-    assert out.splitlines()[-4:] == ["base = 10 : int", "more = fn : pair -> int", "it = 3 : int", "it = [2, 4] : [int]"]
+    assert out.splitlines()[-4:] == ["base = 10 : int", "more = fn : pair -> int", "it = 3 : int",
+                                     "it = [2, 4] : [int]"]
     assert "Divide by zero." in err and "program.nesl:8:1" in err and "1 / 0" in err
 
 
@@ -119,8 +120,10 @@ def test_passes_lists_the_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
     assert names[:3] == ["parse", "infer", "monomorphise"] and "fuse" in names
 
 
-MISUSED = [[], ["nonsense"], ["run"], ["eval"], ["run", "a.nesl", "b.nesl"], ["compile", "a.nesl"], ["show", "a.nesl"],
-           ["compile", "a.nesl", "--emit", "nonsense"], ["eval", "1", "--memory", "lots"], ["eval", "1", "--depth", "0"],
+MISUSED = [[], ["nonsense"], ["run"], ["eval"], ["run", "a.nesl", "b.nesl"], ["compile", "a.nesl"],
+          ["show", "a.nesl"],
+           ["compile", "a.nesl", "--emit", "nonsense"], ["eval", "1", "--memory", "lots"],
+          ["eval", "1", "--depth", "0"],
            ["eval", "1", "--target", "tpu"], ["run", "a.nesl", "-o", "x.json"], ["eval", "1", "--nonsense"],
            ["eval", "1", "--size", "n"], ["compile", "a.nesl", "--emit", "cuda", "--target", "cpu"],
            ["eval", "1", "--threads"], ["--targ", "cpu", "eval", "1"]]
@@ -150,7 +153,8 @@ def test_errors_have_status_1(words: list[str], tmp_path: Path, monkeypatch: pyt
 
 
 def test_options_stand_anywhere_and_arguments_may_look_like_them() -> None:
-    before = parse_command_line(["--target", "cpu", "--seed=3", "run", "a.nesl", "-e", "g", "-5", "-x+1", "--depth", "7"])
+    words = ["--target", "cpu", "--seed=3", "run", "a.nesl", "-e", "g", "-5", "-x+1", "--depth", "7"]
+    before = parse_command_line(words)
     assert (before.target, before.seed, before.depth, before.arguments) == ("cpu", 3, 7, ["-5", "-x+1"])
     after = parse_command_line(["run", "-e", "g", "1", "-o", "p.json", "a.nesl", "--", "-o", "--depth", "--"])
     assert (after.operand, after.output, after.arguments) == ("a.nesl", "p.json", ["1", "-o", "--depth", "--"])

@@ -19,7 +19,8 @@ def outcomes(text: str, target: Target | None = None) -> list[str]:
 PRINTED = [
     ("2 + 3;", ["it = 5 : int"]),
     ("x = [1, 2]; x ++ x;", ["x = [1, 2] : [int]", "it = [1, 2, 1, 2] : [int]"]),
-    ("(a, (b, c)) = (1, \"s\", [2.5]); b;", ['(a, b, c) = (1, "s", [2.5]) : int, [char], [float]', 'it = "s" : [char]']),
+    ("(a, (b, c)) = (1, \"s\", [2.5]); b;",
+     ['(a, b, c) = (1, "s", [2.5]) : int, [char], [float]', 'it = "s" : [char]']),
     ("1; it + 1; it + 1;", ["it = 1 : int", "it = 2 : int", "it = 3 : int"]),
     ("function inc(a) = a + 1; inc(1);", ["inc = fn : int -> int", "it = 2 : int"]),
     ("function id(a) = a; id;", ["id = fn : a -> a :: (a in any)", "it = fn : a -> a :: (a in any)"]),
@@ -84,7 +85,8 @@ def test_stats_count_what_was_done() -> None:
 def test_commands() -> None:
     written: list[str] = []
     target = Target("reference", write=written.append)
-    found = outcomes('describe sum; apropos plus_sc; help; set nonsense 3; load "no such file"; get x; x |= 5; x;', target)
+    forms = 'describe sum; apropos plus_sc; help; set nonsense 3; load "no such file"; get x; x |= 5; x;'
+    found = outcomes(forms, target)
     text = "".join(written)
     assert "sum : [a] -> a :: (a in number)" in text and "plus_scan" in text and "load" in text and "x : int" in text
     assert [o.startswith("error") for o in found] == [False] * 3 + [True] * 3 + [False] * 2
