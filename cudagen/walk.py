@@ -117,7 +117,7 @@ class Places:
         del_unused(self.counts, self.offsets)
         spaces = [b.soac.space for b in self.kernel.binds if not isinstance(b.soac, ir.Once)]
         rooted = [space for space in spaces if self.residual(space) is None]
-        self.root = next((s for s in rooted if isinstance(s, ir.Segmented)), rooted[0] if rooted else None)
+        self.root = root_of(rooted)
 
     def residual(self, space: ir.Space) -> Place | None:
         if isinstance(space, ir.Irregular) and space.offsets in self.offsets:
@@ -135,7 +135,9 @@ class Places:
             if not isinstance(bind.soac, ir.Reduce):            # its results are one a segment
                 self.at_root |= set(bind.names) - {"_"}
             return ROOT
-        if isinstance(self.root, ir.Segmented) and space == ir.Flat(self.root.segments):
+        if isinstance(self.root, ir.Segmented) and isinstance(bind.soac, (ir.Map, ir.Reduce, ir.Permute)) and (
+                space == ir.Flat(self.root.segments) or (isinstance(space, ir.Segmented)
+                and space.total == self.root.segments and not isinstance(bind.soac, ir.Reduce))):
             return SEGMENT
         raise InternalError(f"kernel {self.kernel.name}: one walk of {self.root} does not reach {space}")
 
@@ -146,6 +148,13 @@ class Places:
             return False
         return (self.root.total != self.root.segments or not isinstance(soac, (ir.Map, ir.Reduce, ir.Permute))
                 or bool(using(soac) & self.at_root))
+
+
+def root_of(spaces: list[ir.Space]) -> ir.Space | None:
+    """The innermost: of segmented spaces the one whose elements are not the segments of another."""
+    segmented = [space for space in spaces if isinstance(space, ir.Segmented)]
+    inner = [a for a in segmented if not any(a != b and a.total == b.segments for b in segmented)]
+    return next(iter((*inner, *segmented, *spaces)), None)
 
 
 def del_unused(*tables: dict[str, Place] | dict[ir.Size, Place]) -> None:

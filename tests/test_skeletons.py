@@ -279,3 +279,15 @@ def test_as_many_segments_as_elements(n: int) -> None:
         let zs = MAP {{ i => ys[i] * 3 using ys }} ({n})
         return (os, rs, qs, zs)
     }}"""), [numbers(n)])
+
+
+@pytest.mark.parametrize("lengths", [[], [2, 0, 3], [0, 1, 0, 0, 4, 0]], ids=str)
+def test_segments_that_are_elements_of_other_segments(lengths: list[int]) -> None:
+    kernel = segmented_kernel("offs0 : [int; m+1], outer : [int; 3+1]", "irregular(offs0, m, n)", """
+        let ws = SEG_MAP { (s, j, i) => s * 100 + j * 10 + vs[i] using vs } irregular(outer, 3, m)
+        let ys = SEG_MAP { (s, j, i) => xs[i] + ws[s] using xs, ws } D
+        let rs = SEG_REDUCE { (s, j, i) => ys[i] using ys } (0) { (x, y) => x + y } D
+        return (ws, ys, rs)""")
+    n, m = sum(lengths), len(lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    agree(kernel, [n, m, numbers(n), numbers(m, 5), offsets, np.array([0, m // 2, m // 2, m])])

@@ -143,13 +143,24 @@ def search_function(chunks: Chunks) -> loops.Function:
     assert not isinstance(root, ir.Flat)
     code = Code({}, {})
     item = loops.Parameter(code.fresh("item"), "int")
-    low = code.var("least", "int", integer(0))
-    high = code.var("most", "int", code.size(root.segments))
-    least, most = loops.Name(low), loops.Name(high)
-    with code.block() as body:
-        middle = code.let_int("middle", op("rshift", op("+", op("+", least, most), integer(1)), integer(1)))
-        before = op("<=", op("+", start_of(code, root, middle), middle), loops.Name(item.name))
-        code.add(loops.If(before, (loops.Set(low, middle),), (loops.Set(high, op("-", middle, integer(1))),)))
-    code.add(loops.While(op("<", least, most), tuple(body)))
-    code.add(loops.Return((least,)))
+    found = last(code, code.size(root.segments),
+                 lambda s: op("<=", op("+", start_of(code, root, s), s), loops.Name(item.name)))
+    code.add(loops.Return((found,)))
     return loops.Function(chunks.search, "device", (item, *code.parameters.values()), tuple(code.statements), ("int",))
+
+
+def segment_of(code: Code, root: ir.Segmented, element: loops.Exp) -> loops.Exp:
+    """The segment that an element lies in: the last that starts no later."""
+    most = op("-", code.size(root.segments), integer(1))
+    return last(code, most, lambda s: op("<=", start_of(code, root, s), element))
+
+
+def last(code: Code, most: loops.Exp, holds: Callable[[loops.Exp], loops.Exp]) -> loops.Exp:
+    """The last number in 0..most for which it holds, as it does for 0; by bisection."""
+    low, high = code.var("least", "int", integer(0)), code.var("most", "int", most)
+    least, greatest = loops.Name(low), loops.Name(high)
+    with code.block() as body:
+        middle = code.let_int("middle", op("rshift", op("+", op("+", least, greatest), integer(1)), integer(1)))
+        code.add(loops.If(holds(middle), (loops.Set(low, middle),), (loops.Set(high, op("-", middle, integer(1))),)))
+    code.add(loops.While(op("<", least, greatest), tuple(body)))
+    return least

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from nessie.base.source import InternalError
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
+from nessie.cudagen.skeletons.chunks import segment_of, start_of
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
 from nessie.cudagen.skeletons.survivors import branch_free, without_branch
 from nessie.cudagen.thunks import Tables, apply
@@ -209,7 +210,15 @@ class Sweep:
             early = bool(self.walk.prologue & set(step.bind.names))
             if step.name in self.active and early == prologue:
                 self.code.error_index = segment
-                self.step(step, here)
+                self.step(step, self.within(step, here))
+
+    def within(self, step: Step, here: Here) -> Here:
+        """Where the root's segments are the elements of other segments, which those are is looked up."""
+        space = None if isinstance(step.bind.soac, ir.Once) else step.bind.soac.space
+        if not isinstance(space, ir.Segmented):
+            return here
+        segment = segment_of(self.code, space, here.index)
+        return Here(SEGMENT, here.index, segment, self.code.let_int("start", start_of(self.code, space, segment)))
 
     def root(self, index: loops.Exp, segment: loops.Exp | None = None, start: loops.Exp | None = None) -> None:
         self.place(Here(ROOT, index, segment, start), index)
