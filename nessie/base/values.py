@@ -100,5 +100,14 @@ def plain_column(values: Column, type_: Type, start: int, end: int) -> list[Any]
     raise TypeError(type_)
 
 
-__all__ = ["Column", "DTYPES", "Flat", "Nested", "Record", "column", "flatten_value", "plain_column",
-           "plain_value"]
+__all__ = [
+    "DTYPES",
+    "Column",
+    "Flat",
+    "Nested",
+    "Record",
+    "column",
+    "flatten_value",
+    "plain_column",
+    "plain_value",
+]

@@ -195,6 +195,6 @@ class Program:
     definitions: tuple[Definition, ...]
 
 
-__all__ = ["Apply", "Closure", "Const", "DataPattern", "Datatype", "Definition", "Each", "Exp", "Function", "Generator",
-           "Global", "If", "Lambda", "Let", "Name", "NamePattern", "Pair", "PairPattern", "Pattern", "Program", "Scheme",
-           "Sequence", "String", "Time", "Variable"]
+__all__ = ["Apply", "Closure", "Const", "DataPattern", "Datatype", "Definition", "Each", "Exp", "Function",
+           "Generator", "Global", "If", "Lambda", "Let", "Name", "NamePattern", "Pair", "PairPattern", "Pattern",
+           "Program", "Scheme", "Sequence", "String", "Time", "Variable"]
