@@ -121,9 +121,9 @@ def test_passes_lists_the_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 MISUSED = [[], ["nonsense"], ["run"], ["eval"], ["run", "a.nesl", "b.nesl"], ["compile", "a.nesl"],
-          ["show", "a.nesl"],
+           ["show", "a.nesl"],
            ["compile", "a.nesl", "--emit", "nonsense"], ["eval", "1", "--memory", "lots"],
-          ["eval", "1", "--depth", "0"],
+           ["eval", "1", "--depth", "0"],
            ["eval", "1", "--target", "tpu"], ["run", "a.nesl", "-o", "x.json"], ["eval", "1", "--nonsense"],
            ["eval", "1", "--size", "n"], ["compile", "a.nesl", "--emit", "cuda", "--target", "cpu"],
            ["eval", "1", "--threads"], ["--targ", "cpu", "eval", "1"]]
