@@ -119,8 +119,10 @@ def check_kernel(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction], 
     """The types of what it returns."""
     scope = Scope({}, functions)
     for param in kernel.params:
-        check_type(param.type, scope)
+        if param.type != "site":
+            check_type(param.type, scope)
         bind(param.name, param.type, scope)
+    sites = sites | {param.name for param in kernel.params if param.type == "site"}
     taken = {param.name for param in kernel.params} | {name for b in kernel.binds for name in b.names}
     for binding in kernel.binds:
         with within(f"let {', '.join(binding.names)}"):

@@ -164,6 +164,9 @@ def as_size(atom: ir.Atom) -> ir.Size:
 
 def atom_type(atom: ir.Atom, host: Host) -> ir.Type:
     if isinstance(atom, ir.Const):
+        if atom.type == "site":
+            require(atom.value in host.sites, f"the program has no site {atom.value}")
+            return atom.type
         check_constant(atom)
         return atom.type
     require(atom.name != "_", "_ is read")

@@ -47,7 +47,7 @@ class Array:
     plus: int = 0
 
 
-Type = str | Array                # 'int', 'float', 'bool', 'char': a scalar
+Type = str | Array                # 'int', 'float', 'bool', 'char': a scalar; 'site' for kernels' parameters only
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ class Tuple:
 
 @dataclass(frozen=True)
 class Fail:
-    """Record that site `site` of the program failed at this index, and be the zero of the type."""
+    """Record that site `site` failed at this index, and be the zero of the type. The site is one of the program or,
+    in flat lambda_cu, a parameter of the kernel (lambda_cu.sites)."""
     site: str
     type: str
 

@@ -288,7 +288,7 @@ def parameters(tokens: Tokens) -> tuple[ir.Param, ...]:
 def parameter(tokens: Tokens) -> ir.Param:
     name = tokens.name()
     tokens.expect(":")
-    return ir.Param(name, type_(tokens))
+    return ir.Param(name, "site" if tokens.accept("site") else type_(tokens))
 
 
 def atoms(tokens: Tokens) -> tuple[ir.Atom, ...]:
@@ -297,6 +297,8 @@ def atoms(tokens: Tokens) -> tuple[ir.Atom, ...]:
 
 
 def atom(tokens: Tokens) -> ir.Atom:
+    if tokens.accept("site"):
+        return ir.Const(tokens.name("a site"), "site")
     return ir.Var(tokens.name()) if tokens.at_name() else constant(tokens)
 
 

@@ -185,6 +185,8 @@ def bound(results: tuple[ir.Param, ...], indent: str) -> str:
 
 
 def show_atom(atom: ir.Atom) -> str:
+    if isinstance(atom, ir.Const) and atom.type == "site":
+        return f"site {name(str(atom.value))}"
     return name(atom.name) if isinstance(atom, ir.Var) else show_const(atom)
 
 

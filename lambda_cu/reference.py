@@ -23,6 +23,7 @@ from nessie.lambda_cu.reference_context import Context, Limits, Stats
 from nessie.lambda_cu.reference_kernels import run_kernel
 from nessie.lambda_cu.reference_thunks import Evaluator, Lanes, constant
 from nessie.lambda_cu.scope import atom_names, free_names
+from nessie.lambda_cu.sites import specialise_sites
 
 __all__ = ["Limits", "Stats", "execute"]
 
@@ -32,6 +33,7 @@ def execute(program: ir.Program, arguments: Sequence[Any], limits: Limits | None
     """The value of the entry's function on these flat values. `stats`, if given, is counted up."""
     held = [value for argument, layout in zip(arguments, program.entry.arguments, strict=True)
             for value in to_names(argument, layout)]
+    program = specialise_sites(program)
     machine = Machine(program, Context(program, limits or Limits(), stats or Stats()))
     with np.errstate(all="ignore"):
         results = machine.run(program.entry.function, held)

@@ -102,6 +102,10 @@ def simplify(job: Job, program: Any) -> Any:
     return call("lambda_cu.simplify:simplify", program)
 
 
+def share_sites(job: Job, program: Any) -> Any:
+    return call("lambda_cu.sites:share_sites", program)
+
+
 def graph(job: Job, program: Any) -> Any:
     return call("schedule.schedule:graphs", program, profile(job), job.sizes)
 
@@ -147,6 +151,8 @@ PASSES = (
     Pass("once", (FLAT,), FLAT, once, "scalar arithmetic on kernels' results stays on the device"),
     # before scheduling: fewer and equal kernels make a smaller problem
     Pass("simplify", (FLAT,), FLAT, simplify, "what nobody needs goes; what is computed twice is computed once"),
+    # for readers only: what comes after wants each kernel to know where it fails
+    Pass("share-sites", (FLAT,), FLAT, share_sites, "kernels that differ in where they fail only are one", True),
     Pass("graph", (FLAT,), GRAPH, graph, "the dependence graph of each control region, with what may fuse", True),
     Pass("schedule", (FLAT,), SCHEDULE, schedule, "decides which combinators share a kernel",
          certify="schedule.check:check_schedule"),

@@ -15,6 +15,7 @@ from nessie.base.names import Names
 from nessie.base.source import InternalError
 from nessie.lambda_cu import ir, scope
 from nessie.lambda_cu.simplify import simplify
+from nessie.lambda_cu.sites import specialise_sites
 from nessie.schedule.build import build_graph, descriptor_text, region_types
 from nessie.schedule.cost import CPU
 from nessie.schedule.merge import merge
@@ -26,6 +27,7 @@ from nessie.schedule.sizes import Estimates
 
 def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
     """The program with kernels merged and rewritten as the schedule says."""
+    program = specialise_sites(program)
     fusing = Fusing(program, schedule)
     functions = tuple(rewrite_regions(function, fusing.region) for function in program.functions)
     launched = {statement.kernel for function in functions for statement in scope.statements(function.body)

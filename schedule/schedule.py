@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from nessie.lambda_cu import ir, scope
+from nessie.lambda_cu.sites import specialise_sites
 from nessie.schedule.build import build_graph, region_types
 from nessie.schedule.cost import CPU, Profile
 from nessie.schedule.fusible import rule
@@ -42,6 +43,7 @@ def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
 
 def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> list[Graph]:
     """The dependence graphs of the program's control regions, in the order of the regions."""
+    program = specialise_sites(program)
     kernels = {kernel.name: kernel for kernel in program.kernels}
     failing = scope.failing_functions(program.scalar_functions)
     found: list[Graph] = []

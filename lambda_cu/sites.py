@@ -1,0 +1,154 @@
+"""Kernels that are equal but for where they fail are one: the sites become parameters.
+
+    kernel K3 (s : float, n : int, xs : [float; n], at : site) -> [float; n] {
+      let zs = MAP { i => if s /= 0.0 then xs[i] / s else fail at : float using s, xs } (n)
+      return zs
+    }
+    ... run K3 (sum1, n, xs, site s1) ... run K3 (sum2, n, xs, site s2)
+
+share_sites is a pass over flat lambda_cu, for its readers: five runs of three kernels. What comes after wants to know
+the site of a failure from the kernel alone, so it begins with specialise_sites, which undoes it.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.dead_code import map_runs
+from nessie.lambda_cu.scope import map_children, map_thunks, statements, subexpressions, thunks
+from nessie.lambda_cu.sharing import share_kernels
+
+SITE = "site"
+
+
+# Sites to parameters --------------------------------------------------------------------------------------
+
+
+def share_sites(program: ir.Program) -> ir.Program:
+    """Every kernel's sites as parameters where that makes kernels equal; else as they are."""
+    general = {kernel.name: generalise(kernel) for kernel in program.kernels}
+    sites = {kernel.name: sites_of(kernel) for kernel in program.kernels}
+
+    def with_sites(run: ir.Run) -> ir.Run:
+        given = tuple(ir.Const(site, SITE) for site in sites[run.kernel])
+        return replace(run, arguments=run.arguments + given)
+
+    shared = share_kernels(replace(program, kernels=tuple(general.values()), functions=tuple(
+        replace(f, body=map_runs(f.body, with_sites)) for f in program.functions)))
+    return concretise(shared)
+
+
+def generalise(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel with a parameter for each of its sites."""
+    names = Names(names_of(kernel))
+    mapping = {site: names.fresh("at") for site in sites_of(kernel)}
+    params = tuple(ir.Param(name, SITE) for name in mapping.values())
+    return replace(renamed_sites(kernel, mapping), params=kernel.params + params)
+
+
+def concretise(program: ir.Program) -> ir.Program:
+    """A site parameter that always gets the same site is that site."""
+    runs = runs_of(program)
+    fixed: dict[str, dict[str, str]] = {}
+    for kernel in program.kernels:
+        places = {k: param.name for k, param in enumerate(kernel.params) if param.type == SITE}
+        given = {name: {str(run.arguments[k].value) for run in runs[kernel.name]  # type: ignore[union-attr]
+                        } for k, name in places.items()}
+        fixed[kernel.name] = {name: found.pop() for name, found in given.items() if len(found) == 1}
+    return with_fixed_sites(program, fixed)
+
+
+# Parameters to sites --------------------------------------------------------------------------------------
+
+
+def specialise_sites(program: ir.Program) -> ir.Program:
+    """A kernel for each combination of sites that one is run with; no site parameters are left."""
+    taking = {kernel.name: kernel for kernel in program.kernels if any(p.type == SITE for p in kernel.params)}
+    if not taking:
+        return program
+    names = Names(kernel.name for kernel in program.kernels)
+    made: dict[tuple[str, tuple[str, ...]], ir.Kernel] = {}
+
+    def special(run: ir.Run) -> ir.Run:
+        kernel = taking.get(run.kernel)
+        if kernel is None:
+            return run
+        given = {p.name: str(a.value) for p, a in zip(kernel.params, run.arguments)
+                 if p.type == SITE and isinstance(a, ir.Const)}
+        key = (kernel.name, tuple(given.values()))
+        if key not in made:
+            made[key] = replace(without_sites(kernel, given), name=names.fresh(kernel.name))
+        kept = tuple(a for p, a in zip(kernel.params, run.arguments) if p.type != SITE)
+        return replace(run, kernel=made[key].name, arguments=kept)
+
+    functions = tuple(replace(f, body=map_runs(f.body, special)) for f in program.functions)
+    kernels = tuple(kernel for kernel in program.kernels if kernel.name not in taking)
+    return replace(program, kernels=(*kernels, *made.values()), functions=functions)
+
+
+def with_fixed_sites(program: ir.Program, fixed: Mapping[str, Mapping[str, str]]) -> ir.Program:
+    before = {kernel.name: kernel for kernel in program.kernels}
+
+    def narrowed(run: ir.Run) -> ir.Run:
+        pairs = zip(before[run.kernel].params, run.arguments)
+        return replace(run, arguments=tuple(a for p, a in pairs if p.name not in fixed[run.kernel]))
+
+    return replace(program, kernels=tuple(without_sites(kernel, fixed[kernel.name]) for kernel in program.kernels),
+                   functions=tuple(replace(f, body=map_runs(f.body, narrowed)) for f in program.functions))
+
+
+def without_sites(kernel: ir.Kernel, given: Mapping[str, str]) -> ir.Kernel:
+    """The kernel with these site parameters known."""
+    return replace(renamed_sites(kernel, given), params=tuple(p for p in kernel.params if p.name not in given))
+
+
+# Helpers --------------------------------------------------------------------------------------------------
+
+
+def sites_of(kernel: ir.Kernel) -> tuple[str, ...]:
+    """The sites at which the kernel can fail, in the order of its text."""
+    return tuple(dict.fromkeys(part.site for exp in expressions(kernel) for part in subexpressions(exp)
+                               if isinstance(part, ir.Fail)))
+
+
+def expressions(kernel: ir.Kernel) -> list[ir.Exp]:
+    found = []
+    for bind in kernel.binds:
+        found += [f.body for f in thunks(bind.soac)]
+        found += bind.soac.identity if isinstance(bind.soac, ir.Reduce | ir.Scan) else ()
+    return found
+
+
+def renamed_sites(kernel: ir.Kernel, mapping: Mapping[str, str]) -> ir.Kernel:
+    def change(exp: ir.Exp) -> ir.Exp:
+        if isinstance(exp, ir.Fail):
+            return replace(exp, site=mapping.get(exp.site, exp.site))
+        return map_children(exp, change)
+
+    def in_soac(soac: ir.Soac) -> ir.Soac:
+        changed = map_thunks(soac, lambda f: replace(f, body=change(f.body)))
+        if isinstance(changed, ir.Reduce | ir.Scan):
+            changed = replace(changed, identity=tuple(map(change, changed.identity)))
+        return changed
+
+    return replace(kernel, binds=tuple(replace(bind, soac=in_soac(bind.soac)) for bind in kernel.binds))
+
+
+def names_of(kernel: ir.Kernel) -> set[str]:
+    names = {param.name for param in kernel.params} | {name for bind in kernel.binds for name in bind.names}
+    for bind in kernel.binds:
+        for f in thunks(bind.soac):
+            names.update(f.params)
+            names.update(name for part in subexpressions(f.body) if isinstance(part, ir.Let) for name in part.names)
+    return names
+
+
+def runs_of(program: ir.Program) -> dict[str, list[ir.Run]]:
+    runs: dict[str, list[ir.Run]] = {kernel.name: [] for kernel in program.kernels}
+    for function in program.functions:
+        for statement in statements(function.body):
+            if isinstance(statement, ir.Run):
+                runs[statement.kernel].append(statement)
+    return runs
