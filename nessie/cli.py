@@ -20,6 +20,7 @@ from nessie.base.types import Type
 from nessie.command_line import parse_command_line
 
 FAILED, MISUSED = 1, 2
+CHECK_SHARE = 0.05              # of the time that compiling takes, for validating what passes make
 
 
 def main(words: list[str] | None = None) -> int:
@@ -259,7 +260,8 @@ def write_result(options: argparse.Namespace, text: str) -> None:
 def job_of(options: argparse.Namespace) -> pipeline.Job:
     return pipeline.Job(entry=getattr(options, "entry", None) or "", argument=type_of(options),
                         fuse=options.fuse or "ilp", target=options.target or "cpu", sizes=dict(options.size),
-                        unchecked=options.unchecked, dump=options.dump)
+                        unchecked=options.unchecked, dump=options.dump,
+                        check_share=float("inf") if options.dump else CHECK_SHARE)
 
 
 def type_of(options: argparse.Namespace) -> Any:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nessie.base.source import UsageError
+from nessie import pipeline
+from nessie.base.source import IllFormed, InternalError, Source, UsageError
 from nessie.cli import main
 from nessie.command_line import parse_command_line
 
@@ -172,6 +173,18 @@ def test_an_internal_error_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     nessie("eval", "1", status=1)
     err = capsys.readouterr().err
     assert err.startswith("internal error: the pass flatten failed: KeyError") and "Traceback" not in err
+
+
+def test_ill_formed_programs_are_found_where_checking_is_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(program: object) -> None:
+        raise IllFormed("an invariant")
+
+    monkeypatch.setattr("nessie.frontend.mono_check.check", broken)
+    source = Source("test", "function g(x) = x + 1;")
+    until = pipeline.pass_named("inline")
+    with pytest.raises(InternalError, match="the pass monomorphise made an ill-formed mono program: an invariant"):
+        pipeline.compile_program(pipeline.Job(entry="g"), pipeline.TEXT, source, until)
+    pipeline.compile_program(pipeline.Job(entry="g", check_share=0.0), pipeline.TEXT, source, until)
 
 
 def test_python_m_nessie_and_a_reader_that_leaves() -> None:
