@@ -46,7 +46,7 @@ class Flat:
 def flatten_value(value: Any, type_: Type) -> Any:
     """The flat shape of a plain value of this type (datatypes as their content)."""
     match type_:
-        case Base(name):
+        case Base():
             return value
         case Pair(first, second):
             return flatten_value(value[0], first), flatten_value(value[1], second)
