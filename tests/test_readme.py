@@ -29,9 +29,9 @@ def test_listings_of_norm2(form: str, listing: str, capsys: pytest.CaptureFixtur
     assert without_sites(capsys.readouterr().out) == listing.strip()
 
 
-def test_fused_norm2_is_two_kernels() -> None:
-    flat, fused = blocks("text")
-    assert (flat.count("= run "), fused.count("= run "), fused.count("kernel ")) == (5, 2, 2)
+def test_norm2_is_five_runs_of_three_kernels_and_then_two() -> None:
+    counts = [(listing.count("= run "), listing.count("kernel K")) for listing in blocks("text")]
+    assert counts == [(5, 3), (2, 2)]
 
 
 def test_program_is_the_example() -> None:
