@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, At, Domain, irregular, plus, times, uniform
+from nessie.flatten.domains import HOST, At, Domain, irregular, plus, uniform
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.values import (
     Both,
@@ -164,13 +164,10 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain | Non
 
 
 def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> ir.Size:
-    """length * segments, checked: a product that wraps would size buffers wrongly."""
-    if isinstance(length, int) and isinstance(segments, int):
-        return length * segments
-    if length == 1 or segments == 1:
-        return segments if length == 1 else length
+    """length * segments, checked: a product that wraps would size buffers wrongly. It has a name of its own even where
+    it equals one of the two: a space's segments and its elements are told apart by the names of their numbers."""
     a, b = emitter.atom(length), emitter.atom(segments)
-    exp = times(a, b)
+    exp = ir.Op("*", (a, b))
     if isinstance(length, int) and length < 1 << 20:
         return emitter.size(exp)                # segments are in memory already: fewer than 2^43
     site = emitter.site("The sequences together have more elements than there can be.", emitter.origin)
