@@ -101,7 +101,7 @@ class Places:
     counts: dict[ir.Size, Place] = field(default_factory=dict)
     offsets: dict[str, Place] = field(default_factory=dict)
     root: ir.Space | None = None
-    at_root: set[str] = field(default_factory=set)      # arrays over the root's elements
+    on_segments: set[str] = field(default_factory=set)      # arrays over the root's segments
 
     def __post_init__(self) -> None:
         for number, bind in enumerate(self.kernel.binds):
@@ -132,22 +132,21 @@ class Places:
         if residual is not None:
             return residual
         if space == self.root or self.flat_root(bind.soac, space):
-            if not isinstance(bind.soac, ir.Reduce):            # its results are one a segment
-                self.at_root |= set(bind.names) - {"_"}
+            if isinstance(bind.soac, ir.Reduce):
+                self.on_segments |= set(bind.names) - {"_"}
             return ROOT
         if isinstance(self.root, ir.Segmented) and isinstance(bind.soac, (ir.Map, ir.Reduce, ir.Permute)) and (
                 space == ir.Flat(self.root.segments) or (isinstance(space, ir.Segmented)
                 and space.total == self.root.segments and not isinstance(bind.soac, ir.Reduce))):
+            self.on_segments |= set(bind.names) - {"_"}
             return SEGMENT
         raise InternalError(f"kernel {self.kernel.name}: one walk of {self.root} does not reach {space}")
 
     def flat_root(self, soac: ir.Soac, space: ir.Space) -> bool:
-        """Does this flat space number a segmented root's elements? Where there are as many segments as elements, what
-        only elements have, or what reads elements' arrays, does."""
-        if not isinstance(self.root, ir.Segmented) or space != ir.Flat(self.root.total):
-            return False
-        return (self.root.total != self.root.segments or not isinstance(soac, (ir.Map, ir.Reduce, ir.Permute))
-                or bool(using(soac) & self.at_root))
+        """Does this flat space number a segmented root's elements? Where there are as many segments as elements, it
+        does unless results of segments are read."""
+        return (isinstance(self.root, ir.Segmented) and space == ir.Flat(self.root.total)
+                and (self.root.total != self.root.segments or not using(soac) & self.on_segments))
 
 
 def root_of(spaces: list[ir.Space]) -> ir.Space | None:
