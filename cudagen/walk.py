@@ -204,9 +204,8 @@ def numbered(walk: Walk) -> tuple[frozenset[Place], frozenset[Place]]:
     for step in walk.steps:
         bind = step.bind
         if isinstance(bind.soac, (ir.Filter, ir.Partition)):
-            ranked |= {Place("residual", step.name, side) for side in (0, 1) if bind.names[side] in sizes}
             for side, names in enumerate(value_names(bind)):
-                if walk.stored & set(names):
+                if bind.names[side] in sizes or walk.stored & set(names):
                     ranked.add(Place("residual", step.name, side))
         if isinstance(bind.soac, ir.Filter) and isinstance(bind.soac.space, ir.Segmented) \
                 and bind.names[-1] in walk.stored:
