@@ -1,5 +1,6 @@
 """The CPU target: a program's plans as one module of LLVM, built once, its kernels launched on threads.
 
+    build_program(program)  its plans and object code: data, which nessie.kept keeps on disk
     Cpu(program)            a device (cudagen.device) whose kernels are the program's
     launch                  packs arguments into words, takes memory for each phase, runs its chunks, unpacks results
 
@@ -12,22 +13,19 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from nessie.base.values import DTYPES
-from nessie.cudagen import building, llvm, loops
-from nessie.cudagen.cache import cached
+from nessie.cudagen import building, loops
 from nessie.cudagen.code import NO_FAILURE
 from nessie.cudagen.device import Array, Scalar
-from nessie.cudagen.generate import generate
 from nessie.cudagen.memory import Block, Memory, address_of, view
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
 from nessie.cudagen.pool import shared_pool
-from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.cudagen.sorting import SORTS
 from nessie.lambda_cu import ir
 
@@ -53,21 +51,47 @@ class Stats:
     timing: bool = False
 
 
+@dataclass(frozen=True)
+class Built:
+    """A program, ready for the CPU. `plans` are without their functions, which `code` holds under `names`; kernels in
+    `unbounded` may run for ever."""
+    program: ir.Program
+    plans: tuple[Plan, ...]
+    unbounded: frozenset[str]
+    names: tuple[str, ...]
+    code: bytes
+
+
+def build_program(program: ir.Program, width: int | None = None) -> Built:
+    """Plans for all kernels, and one module of object code. `width`: items a chunk."""
+    from nessie.cudagen import llvm
+    from nessie.cudagen.generate import generate
+    from nessie.cudagen.scalar_functions import device_functions, tables_of
+
+    tables = tables_of(program)
+    plans = [generate(kernel, program, "cpu", width, tables) for kernel in program.kernels]
+    shared = device_functions(program, tables)
+    looping = {f.name for f in shared if any(p.name == "errors" for p in f.parameters)}
+    unbounded = frozenset(p.kernel.name for p in plans if any(calls(f, looping) for f in p.functions))
+    module = loops.Module(shared + tuple(f for plan in plans for f in plan.functions))
+    names = tuple(f.name for f in module.functions if f.kind == "host")
+    code = building.build(llvm.show(module)) if names else b""
+    return Built(program, tuple(replace(plan, functions=()) for plan in plans), unbounded, names, code)
+
+
 class Cpu:
     """A device that runs the program's kernels. `limit`: bytes of memory; `width`: items a chunk."""
 
-    def __init__(self, program: ir.Program, threads: int | None = None, limit: int | None = None,
+    def __init__(self, program: ir.Program | Built, threads: int | None = None, limit: int | None = None,
                  width: int | None = None) -> None:
-        tables = tables_of(program)
-        plans = [generate(kernel, program, "cpu", width, tables) for kernel in program.kernels]
-        shared = device_functions(program, tables)
-        addresses = build(loops.Module(shared + tuple(f for plan in plans for f in plan.functions)))
-        looping = {f.name for f in shared if any(p.name == "errors" for p in f.parameters)}
+        built = program if isinstance(program, Built) else build_program(program, width)
+        addresses = load(built)
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.stats = Stats()
         self.errors = (ctypes.c_int64 * 2)(NO_FAILURE, 0)
-        self.launchers = {plan.kernel.name: Launcher(plan, addresses, looping) for plan in plans}
+        self.launchers = {plan.kernel.name: Launcher(plan, addresses, plan.kernel.name in built.unbounded)
+                          for plan in built.plans}
 
     def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
         if self.errors[0] != NO_FAILURE:
@@ -119,13 +143,12 @@ class Cpu:
         return self.memory.used
 
 
-def build(module: loops.Module) -> dict[str, Any]:
-    """The module's host functions, callable."""
-    names = [f"{f.name}.call" for f in module.functions if f.kind == "host"]
-    if not names:
+def load(built: Built) -> dict[str, Any]:
+    """The program's host functions, callable."""
+    if not built.names:
         return {}
-    code = cached(llvm.show(module), building.fingerprint(), building.build)
-    return {name.removesuffix(".call"): ENTRY(address) for name, address in building.load(code, names).items()}
+    addresses = building.load(built.code, [f"{name}.call" for name in built.names])
+    return {name.removesuffix(".call"): ENTRY(address) for name, address in addresses.items()}
 
 
 # Launching --------------------------------------------------------------------------------------
@@ -156,14 +179,13 @@ class Step:
 class Launcher:
     """A plan with names resolved to places in a list of words, and sizes to functions of that list."""
 
-    def __init__(self, plan: Plan, functions: dict[str, Any], looping: set[str]) -> None:
+    def __init__(self, plan: Plan, functions: dict[str, Any], unbounded: bool) -> None:
         self.plan = plan
         self.slots: dict[str, int] = {}
         self.packers = [None if isinstance(p.type, ir.Array) else PACKERS[p.type] for p in plan.kernel.params]
         for name in (*(p.name for p in plan.kernel.params), "cells", "errors"):
             self.slot(name)
         self.cells = ctypes.c_int64 * max(1, plan.cells)
-        unbounded = any(calls(f, looping) for f in plan.functions)
         self.steps = [self.step(phase, functions, 0 if unbounded else FEW) for phase in plan.phases]
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}

@@ -43,7 +43,8 @@ class OutOfMemory(Exception):
 
 class Device(Protocol):
     """`interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too."""
-    interrupted: bool
+    @property
+    def interrupted(self) -> bool: ...
 
     def begin(self, memory: int | None) -> None:
         """Start a run: no failure, not interrupted, at most `memory` bytes (None: the device's own default)."""

@@ -101,9 +101,8 @@ class Session:
     def compute(self, exp: typed.Exp, type_: Type) -> Any:
         """The run-time value of the expression."""
         made = monomorphise.monomorphise_expression(self.environment, exp, type_)
-        program = pipeline.executable(self.job, made.program)
         arguments = [self.values[name.name] for name in made.variables if erase(name.type, self.environment)]
-        return self.target.execute(program, arguments)
+        return self.target.run(self.job, made.program, arguments)
 
     # Calls with values from outside ---------------------------------------------------------
 

@@ -10,10 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import NessieError, Unsupported
 from nessie.lambda_cu import ir
+from nessie.pipeline import Job, executable
+
+if TYPE_CHECKING:
+    from nessie.cudagen.cpu import Built
+    from nessie.frontend import mono
 
 TARGETS = ("cpu", "reference", "cuda", "cudasim")
 SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
@@ -45,18 +50,26 @@ class Target:
     write: Callable[[str], None] = print
     stats: Stats = field(default_factory=Stats)
 
-    def execute(self, program: ir.Program, arguments: Sequence[Any]) -> Any:
-        """The run-time value of the program's entry on these run-time values."""
+    def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
+        """The run-time value of the program's entry on these run-time values; compiled first, unless it is kept."""
+        if self.name == "cpu":
+            from nessie.kept import built_for_cpu
+            return self.execute(built_for_cpu(job, program), arguments)
+        return self.execute(executable(job, program), arguments)
+
+    def execute(self, program: ir.Program | Built, arguments: Sequence[Any]) -> Any:
+        """The same of a compiled program."""
         match self.name:
             case "cpu":
                 return self.on_cpu(program, arguments)
-            case "reference":
+            case "reference" if isinstance(program, ir.Program):
                 return self.on_reference(program, arguments)
         raise Unsupported(f"the target {self.name} is not there yet; there are cpu and reference")
 
-    def on_cpu(self, program: ir.Program, arguments: Sequence[Any]) -> Any:
+    def on_cpu(self, built: ir.Program | Built, arguments: Sequence[Any]) -> Any:
         from nessie.cudagen import cpu, host
-        device = cpu.Cpu(program, self.threads)
+        program = built if isinstance(built, ir.Program) else built.program
+        device = cpu.Cpu(built, self.threads)
         try:
             limits = host.Limits(self.limits.depth, self.memory(), self.limits.seconds)
             return host.execute(program, arguments, device, limits)

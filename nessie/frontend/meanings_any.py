@@ -105,7 +105,7 @@ def labels(v: list[Any]) -> list[int]:
 
 def hash_value(a: Any, n: int) -> int:
     check(n > 0, "The second argument for the function HASH must be positive.")
-    total = sum(ord(c) * 31 ** i for i, c in enumerate(text(a)))
+    total: int = sum(ord(c) * int(31 ** i) for i, c in enumerate(text(a)))
     return ((total + 2 ** 63) % 2 ** 64 - 2 ** 63) % n          # the sum wraps as ints do
 
 

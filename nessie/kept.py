@@ -1,0 +1,65 @@
+"""Compiled programs kept on disk from run to run: what was compiled once is found again, and no pass runs.
+
+An entry holds a fused program with its plans and object code (cudagen.cpu.Built). Its name is a digest of all that
+it depends on: the mono program with its places in the source, the options, the processor, the versions, and the files
+of Nessie itself. The folder and its entries are cudagen.cache's business: checksums, and no one else's files.
+"""
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nessie
+from nessie import pipeline
+from nessie.cudagen.building import fingerprint
+from nessie.cudagen.cache import cached
+
+if TYPE_CHECKING:
+    from nessie.cudagen.cpu import Built
+    from nessie.frontend import mono
+
+
+def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
+    """The program, compiled for this processor; from disk, if it has been compiled before. A job that wants to see the
+    passes' work (dump) has it done."""
+    def build() -> bytes:
+        from nessie.cudagen.cpu import build_program
+        return pickle.dumps(build_program(pipeline.executable(job, program)), pickle.HIGHEST_PROTOCOL)
+
+    if job.dump is not None:
+        return loaded(build())
+    try:
+        source = pickle.dumps(program, pickle.HIGHEST_PROTOCOL)
+    except RecursionError:              # deeper than pickle goes
+        return loaded(build())
+    options = (job.fuse, sorted(job.sizes.items()), job.unchecked)
+    key = hashlib.sha256(source).hexdigest()
+    return loaded(cached(f"{key} {options}", f"{fingerprint()} {sys.version} {own_files()}", lambda _: build()))
+
+
+def loaded(content: bytes) -> Built:
+    built: Built = Restricted(io.BytesIO(content)).load()
+    return built
+
+
+class Restricted(pickle.Unpickler):
+    """Makes Nessie's own data only."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if not module.startswith("nessie."):
+            raise pickle.UnpicklingError(f"{module}.{name} has no place in a compiled program")
+        return super().find_class(module, name)
+
+
+def own_files() -> str:
+    """A digest of Nessie's own files, by size and time: a changed compiler finds nothing that an older one kept."""
+    digest = hashlib.sha256()
+    for folder in nessie.__path__:
+        for path in sorted(Path(folder).glob("**/*.py" if Path(folder).name == "nessie" else "*/*.py")):
+            status = path.stat()
+            digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()

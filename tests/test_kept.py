@@ -1,0 +1,80 @@
+"""Compiled programs are kept on disk: found again, made again where anything differs or a file is damaged."""
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nessie import kept, pipeline
+from nessie.cudagen.cache import cache_folder
+from nessie.frontend.mono_text import parse
+from nessie.targets import Target
+
+ROOT = Path(__file__).parent.parent
+SUM = parse("function main (n : int) : int = `reduce_+`({i * i : i : int in iseq(0, 1, n)})\nentry main\n")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache_folder.cache_clear()
+    return tmp_path / "nessie"
+
+
+def run(job: pipeline.Job) -> object:
+    return Target("cpu").run(job, SUM, [5])
+
+
+def count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    compiled: list[str] = []
+    compile_ = pipeline.executable
+
+    def counted(job: pipeline.Job, program: object) -> object:
+        compiled.append(job.fuse)
+        return compile_(job, program)
+
+    monkeypatch.setattr(pipeline, "executable", counted)
+    return compiled
+
+
+def test_a_program_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = count_compilations(monkeypatch)
+    job = pipeline.Job()
+    assert [run(job), run(job)] == [30, 30]
+    assert compiled == ["ilp"]
+
+
+def test_options_tell_programs_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = count_compilations(monkeypatch)
+    assert run(pipeline.Job()) == run(replace(pipeline.Job(), fuse="none")) == 30
+    assert compiled == ["ilp", "none"]
+
+
+def test_a_damaged_entry_is_made_again(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = count_compilations(monkeypatch)
+    assert run(pipeline.Job()) == 30
+    (entry,) = own_cache.iterdir()
+    content = entry.read_bytes()
+    for damaged in (b"", content[:-1], content[:200] + bytes([content[200] ^ 1]) + content[201:]):
+        entry.write_bytes(damaged)
+        assert run(pipeline.Job()) == 30
+    assert len(compiled) == 4
+
+
+def test_entries_make_only_what_is_nessies() -> None:
+    with pytest.raises(pickle.UnpicklingError, match="has no place"):
+        kept.loaded(pickle.dumps(Path("x")))
+
+
+def test_a_warm_run_imports_no_compiler(own_cache: Path) -> None:
+    code = ("import sys; from nessie.cli import main; status = main(['eval', 'sum({x * x : x in [0:10]})']); "
+            "assert not {m.split('.')[0] for m in sys.modules} & {'networkx', 'pulp', 'highspy', 'ply'}; sys.exit(status)")
+    command = [sys.executable, "-c", code]
+    cold = [sys.executable, "-m", "nessie", "eval", "sum({x * x : x in [0:10]})"]
+    first = subprocess.run(cold, cwd=ROOT, capture_output=True, text=True)
+    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (first.stdout, again.stdout) == ("it = 285 : int\n",) * 2, again.stderr
