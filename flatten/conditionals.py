@@ -14,7 +14,7 @@ from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, At, Domain, subset
 from nessie.flatten.emitter import int_results
 from nessie.flatten.materialise import solid, store
-from nessie.flatten.translate import Translator, Values, scalar
+from nessie.flatten.translator import Translator, Values, scalar
 from nessie.flatten.values import Both, PairTerm, Term, Value, delayed, exp_of, pull
 from nessie.frontend import mono
 from nessie.frontend.mono_typing import type_of

@@ -9,6 +9,8 @@ own value thunk: there is nothing to pack.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, Domain, irregular, op
 from nessie.flatten.materialise import (
@@ -20,10 +22,12 @@ from nessie.flatten.materialise import (
     view,
 )
 from nessie.flatten.thread import thread
-from nessie.flatten.translate import Translator, Values, sequence
+from nessie.flatten.translator import Translator, Values, sequence
 from nessie.flatten.values import (
     Both,
+    PairTerm,
     Scalar,
+    ScalarTerm,
     Sequence,
     Term,
     Value,
@@ -117,16 +121,15 @@ def own_parts(value: Value, space: Domain, context: Context, parts: list[tuple[i
             parts += components(pull(value, space, space.here(), context))
 
 
-def repacked(value: Value, space: Domain, survivors: Domain, names: object) -> Value:
+def repacked(value: Value, space: Domain, survivors: Domain, names: Iterator[str]) -> Value:
     """The value over the survivors; what belongs further out is seen from there as before."""
-    supply: object = names
     match value:
         case Both(first, second):
-            return Both(repacked(first, space, survivors, supply), repacked(second, space, survivors, supply))
+            return Both(repacked(first, space, survivors, names), repacked(second, space, survivors, names))
         case Scalar(home, base) if home is space:
-            return stored(survivors, next(names), base)  # type: ignore[call-overload]
+            return stored(survivors, next(names), base)
         case Sequence(home) if home is space:
-            start, length = next(names), next(names)  # type: ignore[call-overload]
+            start, length = next(names), next(names)
             return view(survivors, start, length, value.leaves)
     return value
 
@@ -157,17 +160,15 @@ def thunk_of(space: Domain, context: Context, parts: list[tuple[ir.Exp, str]]) -
     return scope.thunk(space.params, context.result([exp for exp, _ in parts]))
 
 
-def at_survivors(term: Term, survivors: Domain, names: object) -> Value:
+def at_survivors(term: Term, survivors: Domain, names: Iterator[str]) -> Value:
     """The body's value over the survivors, from its arrays."""
-    from nessie.flatten.values import PairTerm, ScalarTerm
-
     match term:
         case ScalarTerm(_, base):
-            return stored(survivors, next(names), base)  # type: ignore[call-overload]
+            return stored(survivors, next(names), base)
         case PairTerm(first, second):
             a = at_survivors(first, survivors, names)
             return Both(a, at_survivors(second, survivors, names))
-    start, length = next(names), next(names)  # type: ignore[call-overload]
+    start, length = next(names), next(names)
     return view(survivors, start, length, seq_of(term).leaves)
 
 

@@ -19,7 +19,8 @@ from nessie.flatten.functions import call, called, thread_level_candidates
 from nessie.flatten.materialise import elements, space_of
 from nessie.flatten.provenance import signatures
 from nessie.flatten.thread import Purity, nothing, thread
-from nessie.flatten.translate import Translator
+from nessie.flatten.translate import translate
+from nessie.flatten.translator import Translator
 from nessie.flatten.values import (
     Both,
     PairTerm,
@@ -41,7 +42,7 @@ def flatten(program: mono.Program) -> ir.Program:
     emitter = Emitter()
     emitter.names.reserve(functions)
     purity = Purity(thread_level(program))
-    t = Translator(program, emitter, purity, functions, dict(signatures(program.functions)))
+    t = Translator(translate, program, emitter, purity, functions, signatures(program.functions))
     for name in purity.thread_level:
         result = components(nothing(functions[name].result))
         emitter.scalar_results[name] = tuple(base for _, base in result)

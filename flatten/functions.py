@@ -7,11 +7,12 @@ and each other.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nessie.base.types import Base, Pair, Type
 from nessie.flatten.boundary import Packer, params_of, unpack
 from nessie.flatten.domains import HOST, Domain, free_domain
-from nessie.flatten.provenance import Signature
-from nessie.flatten.translate import Translator, Values, pure
+from nessie.flatten.translator import Translator, Values, pure
 from nessie.flatten.values import ZEROS, Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, scope
@@ -29,7 +30,7 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     emitter = t.emitter
     emitter.origin = exp.origin
     lifted = domain is not HOST
-    signature: Signature = t.signatures[exp.function] if lifted else None  # type: ignore[assignment]
+    signature = t.signatures[exp.function] if lifted else None
     name = version(t, function, lifted)
     atoms: list[ir.Atom] = [emitter.atom(domain.size)] if lifted else []
     sources = []
@@ -82,7 +83,7 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
     size = emitter.declare("n", "int")
     domain = free_domain(size.name)
     env, params = parameters(t, function, domain)
-    signature: Signature = t.signatures[function.name]  # type: ignore[assignment]
+    signature = t.signatures[function.name]
     sources = tuple(env[p.name] for p in function.parameters)
 
     def body() -> list[ir.Atom]:
@@ -102,13 +103,13 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
     return ir.Function(name, (size, *params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
 
 
-def outside(t: Translator, body: object) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
+def outside(t: Translator, body: Callable[[], list[ir.Atom]]) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
     """The body's statements; no table of the place that happened to need the version is valid in it."""
     emitter = t.emitter
     held = emitter.spaces, emitter.numbers, emitter.origin
     emitter.spaces, emitter.numbers = {}, {}
     try:
-        return emitter.block(body)  # type: ignore[arg-type]
+        return emitter.block(body)
     finally:
         emitter.spaces, emitter.numbers, emitter.origin = held
 

@@ -12,6 +12,7 @@ from nessie.flatten.domains import HOST, At, Domain, irregular, plus, uniform
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.values import (
     Both,
+    Leaf,
     PairTerm,
     Pull,
     Scalar,
@@ -86,9 +87,9 @@ def filled(value: Value, domain: Domain, names: Iterator[str]) -> Value:
     return value
 
 
-def view(domain: Domain, start: str, length: str, leaves: tuple[object, ...]) -> Sequence:
+def view(domain: Domain, start: str, length: str, leaves: tuple[Leaf, ...]) -> Sequence:
     """Sequences over the domain whose bounds are stored."""
-    return Sequence(domain, name_pull(domain, start), name_pull(domain, length), leaves,  # type: ignore[arg-type]
+    return Sequence(domain, name_pull(domain, start), name_pull(domain, length), leaves,
                     False, start, length)
 
 

@@ -50,7 +50,7 @@ class Once:
             match statement:
                 case ir.Run(bound):
                     device |= {r.name for r in bound if not isinstance(r.type, ir.Array)}
-                case ir.HostLet(result, value) if self.moves(value, result.name, needed, device):
+                case ir.HostLet(result, value) if result.name != "_" and self.moves(value, result.name, needed, device):
                     statement = self.kernel(statement, types)
                     device |= {result.name}
                 case ir.Branch(_, _, then, orelse):

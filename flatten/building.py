@@ -1,0 +1,131 @@
+"""Sequences made from scalars and from other sequences: literals, dist, ranges, append.
+
+Ranges and dist take no memory until they are kept: their payload is computed where it is read.
+"""
+from __future__ import annotations
+
+from nessie.base.types import Base, Seq
+from nessie.flatten.contexts import Context
+from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, minus, op, plus, times
+from nessie.flatten.materialise import (
+    solid,
+    space_for,
+)
+from nessie.flatten.settle import checked_scalar, settled
+from nessie.flatten.translator import Translator, Values, scalar, sequence
+from nessie.flatten.values import (
+    ScalarTerm,
+    SeqTerm,
+    Sequence,
+    Term,
+    Value,
+    delayed,
+    dense,
+    element,
+    empty,
+    exp_of,
+    pull,
+    seq_of,
+    stored,
+)
+from nessie.frontend import mono
+from nessie.lambda_cu import ir
+
+
+def constants(t: Translator, values: tuple[int | float | bool | str, ...], base: str) -> Sequence:
+    """A literal sequence of constants: data, the same for every element of every domain."""
+    space = t.emitter.host_space(len(values))
+    value: Value = stored(space, t.emitter.data(values, base), base) if values else empty(Base(base))
+    return dense(HOST, space, value)
+
+
+def literal(t: Translator, exp: mono.Literal, env: Values, domain: Domain, hint: str) -> Value:
+    """[e1, ..., ek]: uniform segments of k elements; rows are bounds into the rows' payloads."""
+    assert isinstance(exp.type, Seq)
+    if not exp.elements:
+        return dense(HOST, t.emitter.host_space(0), empty(exp.type.element))
+    if all(isinstance(e, mono.Const) for e in exp.elements):
+        assert isinstance(exp.type.element, Base)
+        return constants(t, tuple(e.value for e in exp.elements if isinstance(e, mono.Const)), exp.type.element.name)
+    values = [t(e, env, domain, hint) for e in exp.elements]
+    space = space_for(t.emitter, domain, lambda at, c: ir.Const(len(values), "int"))
+
+    def term_at(at: At, context: Context) -> Term:
+        up, j = context.climb(space, domain, at), context.within(space, at)
+
+        def choose(k: int, inner: Context) -> Term:
+            if k == len(values) - 1:
+                return pull(values[k], domain, up, inner)
+            return inner.branch(op("==", j, ir.Const(k, "int")), lambda c: pull(values[k], domain, up, c),
+                                lambda c: choose(k + 1, c))
+        return choose(0, context)
+
+    value = delayed(space, term_at, term_at(space.here(), Context(t.emitter)))
+    return dense(domain, space, solid(t.emitter, value, space, hint))
+
+
+def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    """dist(a, n): the payload is a itself, seen from each element."""
+    count = checked_scalar(t, domain, scalar(values[1]), lambda n: op("<=", ZERO, n), "Bounds error for function DIST.",
+                           exp)
+    space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(count, domain, at, c)))
+    return dense(domain, space, values[0])
+
+
+def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    """iseq(s, d, e): a range, computed where it is read."""
+    start, stride, end = map(scalar, values)
+    message = "In [s:e:l], e must be >= to s, and l must be positive."
+
+    def length_at(at: At, context: Context) -> Term:
+        s, d, e = (exp_of(pull(v, domain, at, context)) for v in (start, stride, end))
+        d, s = context.let(d, "d"), context.let(s, "s0")
+        extent = minus(e, s)
+        length = extent if d == ONE else op("/", minus(plus(extent, d), ONE), d)
+        if ascending(exp, s, d, e):
+            return ScalarTerm(length, "int")
+        right = op("<=", s, e) if d == ONE else op("and", op("<=", s, e), op("<", ZERO, d))
+        return context.guard(right, lambda inner: ScalarTerm(length, "int"), message, exp.origin)
+
+    length = settled(t, domain, length_at, "n")
+    space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c)))
+
+    def term_at(at: At, context: Context) -> Term:
+        up, j = context.climb(space, domain, at), context.within(space, at)
+        step = times(j, exp_of(pull(stride, domain, up, context)))
+        return ScalarTerm(plus(exp_of(pull(start, domain, up, context)), step), "int")
+
+    return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, "int")))
+
+
+def ascending(exp: mono.Prim, start: ir.Exp, stride: ir.Exp, end: ir.Exp) -> bool:
+    """Can the check of a range not fail? [0:#v] and constants."""
+    if not isinstance(start, ir.Const) or stride != ONE:
+        return False
+    if isinstance(end, ir.Const):
+        return int(start.value) <= int(end.value)
+    last = exp.arguments[2]
+    return int(start.value) <= 0 and isinstance(last, mono.Prim) and last.name == "length"
+
+
+def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    """a ++ b: one MAP; of rows only the bounds."""
+    a, b = map(sequence, values)
+
+    def bounds(at: At, context: Context) -> tuple[SeqTerm, SeqTerm]:
+        return seq_of(pull(a, domain, at, context)), seq_of(pull(b, domain, at, context))
+
+    def length_at(at: At, context: Context) -> ir.Exp:
+        x, y = bounds(at, context)
+        return plus(x.length, y.length)
+
+    space = space_for(t.emitter, domain, length_at)
+
+    def term_at(at: At, context: Context) -> Term:
+        x, y = bounds(context.climb(space, domain, at), context)
+        j, middle = context.let(context.within(space, at), "j"), context.let(x.length, "m")
+        return context.branch(op("<", j, middle), lambda c: element(x.leaves, plus(x.start, j), c),
+                              lambda c: element(y.leaves, plus(y.start, minus(j, middle)), c))
+
+    value = delayed(space, term_at, term_at(space.here(), Context(t.emitter)))
+    return dense(domain, space, solid(t.emitter, value, space, hint))

@@ -1,0 +1,78 @@
+"""What the rules of flattening share: the translator, which carries the program and what has been written of the
+output, and pure expressions, which every rule may meet.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from nessie.base.source import Unsupported, user_span
+from nessie.base.types import Base
+from nessie.flatten.contexts import Context
+from nessie.flatten.domains import HOST, Domain
+from nessie.flatten.emitter import Emitter
+from nessie.flatten.materialise import from_host_term, solid
+from nessie.flatten.provenance import Signature
+from nessie.flatten.thread import Purity, thread
+from nessie.flatten.values import Both, Scalar, Sequence, Value, constant, delayed
+from nessie.frontend import mono
+
+Values = Mapping[str, Value]
+
+
+@dataclass
+class Translator:
+    """The state of one program's translation. `translate` is flat mode itself (flatten.translate): rules call the
+    translator, so that no rule need know the others."""
+    translate: Callable[[Translator, mono.Exp, Values, Domain, str], Value]
+    program: mono.Program
+    emitter: Emitter
+    purity: Purity
+    functions: dict[str, mono.Function]
+    signatures: dict[str, Signature] = field(default_factory=dict)
+
+    def __call__(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:
+        """The value of the expression over the domain. `hint` names what it computes."""
+        return self.translate(self, exp, env, domain, hint)
+
+
+def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -> Value:
+    """A pull value; stored at once if it can fail, so that it fails for all of its own domain and for no other."""
+    match exp:
+        case mono.Var(name):
+            return env[name]
+        case mono.Const(number, Base(base)):
+            return constant(number, base)
+    if domain is HOST:
+        return from_host_term(t.emitter, thread(exp, env, HOST, HOST.here(), t.emitter.host()), hint)
+    context = Context(t.emitter)
+    shape = thread(exp, env, domain, domain.here(), context)
+    value = delayed(domain, lambda at, c: thread(exp, env, domain, at, c), shape)
+    return solid(t.emitter, value, domain, hint) if context.failing else value
+
+
+def pure_on_values(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    """A pure primitive whose arguments are not: as if they were variables."""
+    names = [f"#{k}" for k in range(len(values))]
+    variables = tuple(mono.Var(name, exp.type) for name in names)
+    return pure(t, mono.Prim(exp.name, variables, exp.type, exp.origin), dict(zip(names, values)), domain, hint)
+
+
+def unsupported(what: str, exp: mono.Exp) -> Unsupported:
+    span = user_span(exp.origin)
+    return Unsupported(f"{what} is not supported in compiled programs yet", *([(span, "used here")] if span else []))
+
+
+def both(value: Value) -> Both:
+    assert isinstance(value, Both)
+    return value
+
+
+def sequence(value: Value) -> Sequence:
+    assert isinstance(value, Sequence)
+    return value
+
+
+def scalar(value: Value) -> Scalar:
+    assert isinstance(value, Scalar)
+    return value
