@@ -99,6 +99,10 @@ def once(job: Job, program: Any) -> Any:
     return call("flatten.once:once", program)
 
 
+def unchecked(job: Job, program: Any) -> Any:
+    return call("lambda_cu.unchecked:drop_checks", program) if job.unchecked else program
+
+
 def simplify(job: Job, program: Any) -> Any:
     return call("lambda_cu.simplify:simplify", program)
 
@@ -150,6 +154,8 @@ PASSES = (
     Pass("inline", (MONO,), MONO, inline, "calls of functions that are not recursive become their bodies"),
     Pass("flatten", (MONO,), FLAT, flatten, "nested parallelism becomes kernels of one array combinator each"),
     Pass("once", (FLAT,), FLAT, once, "scalar arithmetic on kernels' results stays on the device"),
+    # before simplifying: what only checks needed goes with them
+    Pass("unchecked", (FLAT,), FLAT, unchecked, "with --unchecked: checks go, and their errors"),
     # before scheduling: fewer and equal kernels make a smaller problem
     Pass("simplify", (FLAT,), FLAT, simplify, "what nobody needs goes; what is computed twice is computed once"),
     # for readers only: what comes after wants each kernel to know where it fails
