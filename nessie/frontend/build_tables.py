@@ -34,7 +34,7 @@ class Complaints:
 
 def signature() -> str:
     """What identifies the grammar: its tokens, precedences and rules, in order."""
-    rules = [(name, rule.__doc__) for name, rule in vars(grammar).items() if name.startswith("p_")]
+    rules = [(name, (rule.__doc__ or "").split()) for name, rule in vars(grammar).items() if name.startswith("p_")]
     return hashlib.sha256(repr((grammar.tokens, grammar.precedence, rules)).encode()).hexdigest()[:16]
 
 

@@ -5,7 +5,7 @@
                 or just -rule, to be applied whatever comes next
     GOTOS       for each state: what a rule made there -> the state after it
 """
-SIGNATURE = "ff001c2f4b15de95"
+SIGNATURE = "25f253098482d9a2"
 
 RULES: tuple[tuple[str, int, str], ...] = (
     ("S'", 1, ''),
