@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.deep import interruptible
-from nessie.base.source import InternalError, NessieError, Origin, user_span
+from nessie.base.source import InternalError, Interrupted, NessieError, Origin, user_span
 from nessie.base.values import DTYPES
 from nessie.cudagen.device import INDEX_BITS, NO_FAILURE, Array, Device, Held, OutOfMemory
 from nessie.cudagen.host_eval import HostFailure, Surroundings, evaluate
@@ -44,6 +44,8 @@ from nessie.cudagen.instructions import (
 )
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import from_names, to_names
+
+DEEPER = "does it end? --depth sets the limit"
 
 Frame = list[Any]                       # what the slots hold; None where nothing
 
@@ -104,6 +106,7 @@ class Host:
         self.stack: list[Activation] = []
         self.constants: dict[int, Array] = {}
         self.unread: set[Operand] = set()       # the top frame's scalars from kernels since the last look
+        self.launched: Origin = ()              # of the last kernel: what an interruption has cut short
         self.started = time.monotonic()
 
     # The loop -----------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ class Host:
             activation.at += 1
             if isinstance(instruction, Give):
                 if len(self.stack) == 1:
-                    self.check(())
+                    self.look(())
                 results = [self.value(operand, activation.frame) for operand in instruction.results]
                 for result in results:
                     hold(result)
@@ -175,7 +178,7 @@ class Host:
 
     def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
         if len(self.stack) >= self.limits.depth:
-            raise self.error(f"recursion is deeper than {self.limits.depth} calls", origin)
+            raise self.error(f"recursion is deeper than {self.limits.depth:,} calls", origin, DEEPER)
         frame: Frame = [None] * code.slots
         self.assign(code.parameters, arguments, frame)
         self.stack.append(Activation(code, frame, 0, results, origin))
@@ -221,6 +224,7 @@ class Host:
         if not self.unread.isdisjoint(a for a in instruction.arguments if isinstance(a, int)):
             self.look(origin)
         arguments = [self.value(a, frame) for a in instruction.arguments]
+        self.launched = origin
         found = self.guarded(lambda: self.device.launch(instruction.kernel, arguments), origin)
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(instruction.results, found, frame)
@@ -242,7 +246,7 @@ class Host:
             site = next(s for s in self.program.sites if s.name == failure.site)
             raise self.error(site.message, site.origin or origin) from None
         except RecursionError:
-            raise self.error("a scalar function recurs too deeply", origin) from None
+            raise self.error("a scalar function recurs too deeply", origin, DEEPER) from None
 
     def constant(self, instruction: Constant, base: str, values: tuple[Any, ...]) -> Array:
         """Constant arrays are made once in a run, and held until its end."""
@@ -276,7 +280,7 @@ class Host:
             return work()
         except OutOfMemory as full:
             raise self.error(f"out of memory: {full.wanted:,} bytes are needed, {full.used:,} of {full.limit:,} are in "
-                             "use", origin) from None
+                             "use", origin, "--memory sets the limit") from None
         except (HostFailure, NessieError, RecursionError, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -284,9 +288,11 @@ class Host:
             raise InternalError(f"the device stumbled: {type(error).__name__}: {error}") from error
 
     def look(self, origin: Origin) -> None:
-        """The host is about to rely on what kernels computed."""
+        """The host is about to rely on what kernels computed. An interrupted kernel has computed nothing."""
         self.unread.clear()
         self.check(origin)
+        if self.device.interrupted:
+            self.poll(self.launched)
 
     def check(self, origin: Origin) -> None:
         """Raise the error that kernels have recorded, if any."""
@@ -300,22 +306,23 @@ class Host:
         """Notice the time and interruptions."""
         seconds = self.limits.seconds
         if seconds is not None and time.monotonic() - self.started > seconds:
-            raise self.error(f"it took longer than {seconds:g} s", origin)
+            raise self.error(f"it took longer than {seconds:g} s", origin, "--time-limit sets the limit")
         if self.device.interrupted:
-            raise self.error("interrupted", origin)
+            self.check(origin)
+            raise Interrupted("interrupted", *located("", origin, self.stack).places)
 
-    def error(self, message: str, origin: Origin) -> NessieError:
+    def error(self, message: str, origin: Origin, hint: str = "") -> NessieError:
         """The error, unless kernels have recorded one before it."""
         self.check(origin)
-        return located(message, origin, self.stack)
+        return located(message, origin, self.stack, hint=hint)
 
 
-def located(message: str, origin: Origin, stack: Sequence[Activation], label: str = "") -> NessieError:
+def located(message: str, origin: Origin, stack: Sequence[Activation], label: str = "", hint: str = "") -> NessieError:
     """The error where the user wrote what failed, or the nearest call that leads there."""
     for place in (origin, *(activation.origin for activation in reversed(stack))):
         if span := user_span(place):
-            return NessieError(message, (span, label))
-    return NessieError(message)
+            return NessieError(message, (span, label), hint=hint)
+    return NessieError(message, hint=hint)
 
 
 def moved(unread: set[Operand], sources: Sequence[Operand], results: Results) -> set[Operand]:

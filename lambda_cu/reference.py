@@ -134,7 +134,7 @@ class Machine:
         """Begin a call."""
         self.depth += 1
         if self.depth > self.context.limits.depth:
-            self.context.too_deep(f"recursion is deeper than {self.context.limits.depth} calls")
+            self.context.too_deep(f"recursion is deeper than {self.context.limits.depth:,} calls")
         function = self.functions[name]
         code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}

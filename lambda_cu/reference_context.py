@@ -66,7 +66,7 @@ class Context:
         """Refuse an allocation that goes over the limit, before it is made."""
         if self.limits.memory is not None and self.held + size > self.limits.memory:
             message = f"{size:,} bytes are needed, {self.held:,} of {self.limits.memory:,} are in use"
-            raise NessieError(f"out of memory: {message}", *places(self.origin))
+            raise NessieError(f"out of memory: {message}", *places(self.origin), hint="--memory sets the limit")
 
     def hold(self, array: Array) -> None:
         """Count the array until nobody holds it."""
@@ -78,7 +78,7 @@ class Context:
         self.held -= size
 
     def too_deep(self, message: str) -> NoReturn:
-        raise NessieError(message, *places(self.origin))
+        raise NessieError(message, *places(self.origin), hint="does it end? --depth sets the limit")
 
 
 def places(origin: Origin, label: str = "") -> tuple[tuple[Span, str], ...]:

@@ -410,7 +410,7 @@ def test_interruption() -> None:
     device = StrictDevice(parse(COUNT))
     timer = threading.Timer(0.05, device.interrupt)
     timer.start()
-    with pytest.raises(NessieError, match="interrupted"):
+    with pytest.raises(NessieError, match="Interrupted"):
         run(COUNT, (INT,), INT, -1, device=device)
 
 
@@ -421,7 +421,7 @@ def test_ctrl_c_interrupts_the_run() -> None:
     old = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
-        with pytest.raises(NessieError, match="interrupted") as caught:
+        with pytest.raises(NessieError, match="Interrupted") as caught:
             run_deep(lambda: run(COUNT, (INT,), INT, -1))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

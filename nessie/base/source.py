@@ -72,6 +72,13 @@ class Unsupported(NessieError):
     """The program is right NESL, but asks for what this version or target cannot do."""
 
 
+class Interrupted(NessieError):
+    """The user has stopped a run: not an error of the program."""
+
+    def __str__(self) -> str:
+        return "\n".join(["Interrupted.", *(span.excerpt(label) for span, label in self.places)])
+
+
 class UsageError(NessieError):
     """The command line is wrong (exit status 2)."""
 
