@@ -57,7 +57,7 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
             t.emitter.origin = exp.origin
             return RULES[name](t, exp, values, domain, hint)
         case mono.Prim(name):
-            raise unsupported(f"the primitive {name}", exp)
+            raise unsupported(name, exp)
     raise TypeError(exp)
 
 

@@ -60,7 +60,7 @@ def pure_on_values(t: Translator, exp: mono.Prim, values: list[Value], domain: D
 
 def unsupported(what: str, exp: mono.Exp) -> Unsupported:
     span = user_span(exp.origin)
-    return Unsupported(f"{what} is not supported in compiled programs yet", *([(span, "used here")] if span else []))
+    return Unsupported(f"compiled programs cannot use {what} yet", *([(span, "used here")] if span else []))
 
 
 def both(value: Value) -> Both:

@@ -15,7 +15,7 @@ from typing import Any
 
 from nessie import pipeline
 from nessie.base.deep import run_deep
-from nessie.base.source import InternalError, NessieError, Source, UsageError
+from nessie.base.source import InternalError, Interrupted, NessieError, Source, UsageError
 from nessie.base.types import Type
 from nessie.command_line import parse_command_line
 
@@ -69,14 +69,16 @@ def run(options: argparse.Namespace) -> int:
     return print_outcomes(session, source)
 
 
-def print_outcomes(session: Any, source: Source) -> int:
+def print_outcomes(session: Any, source: Source, ends_itself: bool = False) -> int:
     """Evaluate the forms and print what each gives."""
     status = 0
-    for outcome in session.run(source):
+    for outcome in session.run(source, ends_itself):
         if isinstance(outcome, Exception):
             sys.stdout.flush()
             complain(outcome)
             status = FAILED
+            if isinstance(outcome, Interrupted):
+                break
         elif text := str(outcome):
             print(text, flush=True)
     return status
@@ -93,10 +95,15 @@ def define(session: Any, source: Source) -> None:
 
 def call(session: Any, source: Source, options: argparse.Namespace) -> int:
     """Call a function of the program on the ARGs; print its result, or write it."""
-    from nessie.files import write_value
+    from nessie.files import check_writable, write_value
     from nessie.restore import restore
+    if options.output:
+        check_writable(options.output)
     define(session, source)
     entry = options.entry.lower()
+    if session.environment.lookup(entry) is None:
+        from nessie.frontend.complaints import unbound
+        raise unbound(entry, None, session.environment.names())
     types = session.parameter_types(entry, len(options.arguments))
     arguments = [argument(session, text, number, type_)
                  for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
@@ -129,21 +136,27 @@ def evaluate(options: argparse.Namespace) -> int:
     session = new_session(options)
     if options.file:
         define(session, read_source(options.file))
-    ended = text if text.rstrip().endswith((";", "$")) else f"{text}\n;"
-    return print_outcomes(session, Source("expression", ended))
+    return print_outcomes(session, Source("expression", text), ends_itself=True)
 
 
 def evaluate_lines(options: argparse.Namespace) -> int:
     """A program per line of standard input, each in a session of its own; an answer per line."""
     for line in sys.stdin:
         if line.strip():
-            try:
-                case = json.loads(line)
-                identity, text = case["id"], case["source"]
-            except (ValueError, KeyError, TypeError):
-                raise NessieError('a line of input must be {"id": ..., "source": "..."}') from None
-            print(json.dumps({"id": identity, **answer(options, str(text))}), flush=True)
+            print(json.dumps(answer_line(options, line)), flush=True)
     return 0
+
+
+def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
+    try:
+        case = json.loads(line)
+    except (ValueError, RecursionError):
+        case = None
+    identity = case.get("id") if isinstance(case, dict) else None
+    if identity is None or not isinstance(case["source"] if "source" in case else None, str):
+        wrong = NessieError('a line of input is {"id": ..., "source": "..."}, in JSON')
+        return {"id": identity, "error": error_data(wrong)}
+    return {"id": identity, **answer(options, case["source"])}
 
 
 def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:

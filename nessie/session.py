@@ -49,9 +49,10 @@ class Session:
     values: dict[str, Any] = field(default_factory=dict)
     print_length: int = 100
 
-    def run(self, source: Source) -> Iterator[Outcome | NessieError | InternalError]:
-        """The outcome of each form of the text; after a form that fails, the next one."""
-        for form in parse_forms(source):
+    def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
+        """The outcome of each form of the text; after a form that fails, the next one. `ends_itself`: the last form
+        needs no `;`."""
+        for form in parse_forms(source, ends_itself):
             if isinstance(form, NessieError):
                 yield form
                 continue

@@ -295,10 +295,10 @@ def test_mtx_of_another_type(tmp_path: Path) -> None:
 # Any file ---------------------------------------------------------------------------------------
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    assert complaint(str(tmp_path / "none.json")) == ": No such file or directory"
-    assert "can be read, not .xyz" in complaint(written(tmp_path, "a.xyz", ""))
+    assert complaint(str(tmp_path / "none.json")) == ": cannot be read: No such file or directory"
+    assert "no kind of file that can be read" in complaint(written(tmp_path, "a.xyz", ""))
     (tmp_path / "folder.txt").mkdir()
-    assert complaint(str(tmp_path / "folder.txt")) == ": Is a directory"
+    assert complaint(str(tmp_path / "folder.txt")) == ": cannot be read: Is a directory"
 
 
 @pytest.mark.parametrize(("type_", "value"), [
@@ -336,7 +336,7 @@ def test_writing_replaces_the_whole_file_or_nothing(tmp_path: Path, monkeypatch:
 
 
 def test_writing_into_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(NessieError, match="cannot be written: No such file or directory"):
+    with pytest.raises(NessieError, match="cannot be written: there is no folder"):
         write_value(str(tmp_path / "none" / "x.json"), 5, INT)
 
 

@@ -26,6 +26,7 @@ from nessie.files.matrix_market import read_mtx
 from nessie.files.numpy_format import encode_npy, read_npy, read_npz
 from nessie.files.text import read_csv, read_txt
 
+WRITTEN = (".json", ".npy")
 Reader = Callable[[str, Type, ContentOf], tuple[Any, Type]]
 
 READERS: dict[str, Reader] = {
@@ -42,29 +43,41 @@ def read_value(path: str, type_: Type | None = None, content: ContentOf = no_dat
     """The flat value in the file, and its type: `type_` with its variables filled in."""
     ending = Path(path).suffix.lower()
     if ending not in READERS:
-        raise NessieError(f"{path}: files ending in {', '.join(READERS)} can be read, not {ending or 'this'}")
+        raise NessieError(f"{path or '@'}: no kind of file that can be read",
+                          hint=f"the names of files end in {', '.join(READERS)}")
     try:
         return READERS[ending](path, Var("a") if type_ is None else type_, content)
     except OSError as error:
-        raise NessieError(f"{path}: {error.strerror or error}") from None
+        raise NessieError(f"{path}: cannot be read: {error.strerror or error}") from None
     except MemoryError:
         raise NessieError(f"{path}: out of memory while reading it") from None
     except RecursionError:
         raise NessieError(f"{path}: nested too deeply") from None
 
 
+def check_writable(path: str) -> None:
+    """Raises what is known to go wrong with a result's file before there is a result."""
+    ending, folder = Path(path).suffix.lower(), Path(path).parent
+    if ending not in WRITTEN:
+        raise NessieError(f"{path}: results are written to {' or '.join(WRITTEN)}, not {ending or 'this'}")
+    if not folder.is_dir() or Path(path).is_dir():
+        reason = "it is a folder" if folder.is_dir() else f"there is no folder {folder}"
+        raise NessieError(f"{path}: cannot be written: {reason}")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise NessieError(f"{path}: cannot be written: permission denied")
+
+
 def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes) -> None:
     """Write a flat value, as .npy or .json. A file of that name is replaced only by a complete one."""
+    check_writable(path)
     match Path(path).suffix.lower():
         case ".json":
             data = encode_json(value, type_, content)
         case ".npy" if is_vector(type_):
             data = encode_npy(value, type_)
-        case ".npy":
+        case _:
             raise NessieError(f"{path}: .npy holds a sequence of scalars, not {show_type(type_)}",
                               hint="a .json file holds any value")
-        case ending:
-            raise NessieError(f"{path}: results are written to .json or .npy, not {ending or 'this'}")
     try:
         write_atomically(path, data)
     except OSError as error:

@@ -23,7 +23,8 @@ def read_npy(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise NessieError(f"{path}: not a NumPy array: {error}") from None
+        reason = "Python objects cannot be read" if "pickle" in str(error) else error
+        raise NessieError(f"{path}: not a NumPy array of numbers, booleans or characters: {reason}") from None
     if not isinstance(array, np.ndarray):
         raise NessieError(f"{path}: an archive of arrays; name it .npz")
     column: Column

@@ -11,6 +11,8 @@ from nessie.frontend.types_text import show_scheme
 from nessie.frontend.unify import Clash
 
 Place = tuple[Span | None, str]
+CONSTANTS = {"true": "t", "false": "f"}         # names that other languages have
+
 
 def complaint(message: str, *places: Place, hint: str = "") -> NessieError:
     return NessieError(message, *[(span, label) for span, label in places if span is not None], hint=hint)
@@ -21,7 +23,7 @@ def of_type(type_: Type) -> str:
 
 
 def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
-    near = get_close_matches(name, list(known), 1, 0.7)
+    near = [CONSTANTS[name]] if name in CONSTANTS else get_close_matches(name, list(known), 1, 0.7)
     hint = f"did you mean {near[0]}?" if near else ""
     return complaint(f"{name} is not defined", (span, ""), hint=hint)
 

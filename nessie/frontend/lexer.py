@@ -124,13 +124,15 @@ class Lexer:
     def error(self, message: str, start: int, end: int, hint: str = "") -> NessieError:
         return NessieError(message, (Span(self.source, start, end), ""), hint=hint)
 
-    def command(self, word: Token) -> tuple[str, int]:
-        """The raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too."""
+    def command(self, word: Token, ends_itself: bool = False) -> tuple[str, int]:
+        """The raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too. `ends_itself`: the
+        text's end will do for one."""
         self.previous = "SEMI"
         match = COMMAND_TEXT.match(self.source.text, word.end)
         assert match is not None        # the pattern matches the empty text
         end = match.end()
-        if end == len(self.source.text) or self.source.text[end] not in ";$":
+        ended = ends_itself if end == len(self.source.text) else self.source.text[end] in ";$"
+        if not ended:
             raise self.error(f"the command {word.value} has no end", word.start, word.end, hint="end it with ;")
         self.position = end + 1
         return match[0].strip(), end

@@ -47,8 +47,12 @@ def monomorphise(environment: Environment, entry: str, argument: Type | None = N
     types = match_types(parameter, parameter if argument is None else argument)
     if types is None or any(v.name not in types for v in function.variables):
         takes = f"{shown_name(entry)} takes {show_scheme(parameter)}"
-        message = takes if types is None else f"{takes}: the type of the argument must be given"
-        raise NessieError(message, *[(span, "") for span in function.origin[:1]])
+        if types is None and argument is not None:
+            message, hint = f"{takes}, not {show_scheme(argument)}", ""
+        else:
+            message = f"{takes}: the type of the argument must be given"
+            hint = "-t TYPE gives it: -t int, -t '[float]', -t '([int], float)'"
+        raise NessieError(message, *[(span, "") for span in function.origin[:1]], hint=hint)
     instances = Instances(environment)
     made = instances.function(entry, tuple(types[v.name] for v in function.variables), function.origin)
     return instances.finish(made)

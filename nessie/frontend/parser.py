@@ -35,16 +35,19 @@ def parse(source: Source) -> syntax.Program:
     return syntax.Program(tuple(forms))
 
 
-def parse_forms(source: Source) -> Iterator[syntax.TopLevel | NessieError]:
-    """Each top-level form in order; for a bad one its error."""
+def parse_forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.TopLevel | NessieError]:
+    """Each top-level form in order; for a bad one its error. `ends_itself`: the last form needs no `;`."""
     lexer = Lexer(source)
     while True:
-        automaton = Automaton(lexer)
+        automaton = Automaton(lexer, ends_itself)
         try:
             first = first_token(lexer)
             if first is None:
                 return
-            yield command(lexer, first) if is_command(lexer, first) else automaton.run(first)
+            if is_command(lexer, first):
+                yield command(lexer, first, ends_itself)
+            else:
+                yield automaton.run(first)
         except NessieError as error:
             if automaton.token is None or automaton.token.kind not in END_KINDS:
                 lexer.skip_form()
@@ -90,8 +93,8 @@ def is_command(lexer: Lexer, first: Token) -> bool:
     return not after.startswith(("=", "|=", "&=")) or after.startswith("==")
 
 
-def command(lexer: Lexer, word: Token) -> syntax.Command:
-    text, end = lexer.command(word)
+def command(lexer: Lexer, word: Token, ends_itself: bool) -> syntax.Command:
+    text, end = lexer.command(word, ends_itself)
     return syntax.Command(str(word.value), text, Span(lexer.source, word.start, end))
 
 

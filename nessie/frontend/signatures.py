@@ -67,6 +67,7 @@ def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieEr
     if len(written.name) == 1:
         hint = f"a type variable needs a class: {written.name} in any, after ::"
     else:
-        near = get_close_matches(written.name, [*BASES, *environment.names()], 1)
+        types = [name for name in environment.names() if environment.lookup(name).kind == "constructor"]
+        near = get_close_matches(written.name, [*BASES, *types], 1)
         hint = f"did you mean {near[0]}?" if near else ""
     return NessieError(f"there is no type {written.name}", *places(written.span, ""), hint=hint)

@@ -107,7 +107,7 @@ class Specialiser:
                 return self.erasure.pair(closed, self.exp(argument), origin)
             case typed.Time(_, origin):
                 place = user_span(origin)
-                raise Unsupported("time(e) is measured at the top level only", *([(place, "")] if place else []))
+                raise Unsupported("compiled programs cannot use time yet", *([(place, "")] if place else []))
         raise TypeError(exp)
 
     def name(self, exp: typed.Name) -> Value:
