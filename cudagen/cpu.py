@@ -114,8 +114,9 @@ class Cpu:
 
     def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
         """The values where they lie, if they are contiguous: nothing writes to a kernel's inputs."""
-        values = np.ascontiguousarray(values, DTYPES[base])
-        storage = values.view(np.uint8) if values.size else np.zeros(8, np.uint8)
+        if values.dtype is not DTYPES[base] or not values.flags.c_contiguous:
+            values = np.ascontiguousarray(values, DTYPES[base])
+        storage = values if values.size else np.zeros(8, np.uint8)
         return Array(base, len(values), Block(address_of(storage), storage, 0))
 
     def download(self, array: Array) -> np.ndarray[Any, Any]:
@@ -239,7 +240,7 @@ class Launcher:
         if chunks <= step.inline:
             step.function(0, chunks, packed)
         else:
-            device.pool.run(step.function, chunks, packed, device.errors)
+            device.pool.run(step.function, chunks, packed, device.errors, step.inline == 0)
 
     def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):

@@ -89,7 +89,7 @@ def view(array: Array) -> np.ndarray[Any, Any]:
     """The elements, as NumPy sees them."""
     dtype = DTYPES[array.base]
     storage: np.ndarray[Any, Any] = array.buffer.storage
-    return storage[:array.length * dtype.itemsize].view(dtype)
+    return storage.view(dtype)[:array.length]
 
 
 def size_class(size: int) -> int:
