@@ -48,9 +48,9 @@ def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hi
     sources = [sequence(t(g.source, env, domain, g.name)) for g in exp.generators]
     t.emitter.origin = exp.origin
     space = common_space(t, sources, domain)
-    for source in sources:
-        check_length(t, exp, source, space, domain)
-    bound = {g.name: elements(t.emitter, source, space, domain) for g, source in zip(exp.generators, sources)}
+    unequal = [check_length(t, exp, source, space, domain) for source in sources]
+    bound = {g.name: elements(t.emitter, source, space, domain, guarded)
+             for g, source, guarded in zip(exp.generators, sources, unequal)}
     inner = {**env, **bound}
     if exp.filter is None:
         return dense(domain, space, body_value(t, exp.body, inner, space, hint))
@@ -76,19 +76,22 @@ def common_space(t: Translator, sources: list[Sequence], domain: Domain) -> Doma
     return space_for(t.emitter, domain, lambda at, c: bounds_of(pull(first, domain, at, c)).length)
 
 
-def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain, domain: Domain) -> None:
-    """Each of the source's sequences is as long as the space's segment; nothing to do where that is known."""
+def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain, domain: Domain) -> bool:
+    """Each of the source's sequences is as long as the space's segment; nothing to do where that is known. May what
+    comes next meet unequal ones, before anybody looks at the error?"""
     if source.dense and source.home is domain and source.space is space:
-        return
+        return False
     context: Context = t.emitter.host() if domain is HOST else Context(t.emitter)
     at = domain.here()
     length = seq_of(pull(source, domain, at, context)).length
     expected = space.length(at.i)
     if length == expected or (domain is not HOST and context.close(length) == space.lengths):
-        return
+        return False
     context.check(op("==", length, expected), ir.Const(0, "int"), "int", UNEQUAL, exp.origin)
-    if domain is not HOST:
-        run_for_errors(t.emitter, domain, context)
+    if domain is HOST:
+        return False
+    run_for_errors(t.emitter, domain, context)
+    return True
 
 
 def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, space: Domain, domain: Domain,

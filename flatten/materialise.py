@@ -11,6 +11,7 @@ from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, At, Domain, irregular, plus, uniform
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.values import (
+    ZEROS,
     Both,
     Leaf,
     PairTerm,
@@ -26,6 +27,7 @@ from nessie.flatten.values import (
     element,
     name_pull,
     pull,
+    rebuilt,
     stored,
 )
 from nessie.lambda_cu import ir, scope
@@ -190,15 +192,27 @@ def space_of(emitter: Emitter, sequence: Sequence, domain: Domain) -> Domain:
     return space_for(emitter, domain, lambda at, c: bounds_of(pull(sequence, domain, at, c)).length)
 
 
-def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain) -> Value:
-    """The elements, over `space`, of the sequences over the domain."""
+def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain, guarded: bool = False) -> Value:
+    """The elements, over `space`, of the sequences over the domain. Guarded: sequences may be shorter than their
+    segments of the space, or longer; those are not read. That depends on the segment alone, not on the element."""
     if sequence.dense and sequence.home is domain and sequence.space is space:
         return sequence.leaves[0].value
 
     def term_at(at: At, context: Context) -> Term:
-        bounds = bounds_of(pull(sequence, domain, context.climb(space, domain, at), context))
-        return element(bounds.leaves, plus(bounds.start, context.within(space, at)), context)
+        up = context.climb(space, domain, at)
+        bounds = bounds_of(pull(sequence, domain, up, context))
+        position = plus(bounds.start, context.within(space, at))
+        if not guarded:
+            return element(bounds.leaves, position, context)
+        shape = element(bounds.leaves, position, Context(emitter, context))
+        return context.branch(ir.Op("==", (bounds.length, space.length(up.i))),
+                              lambda inner: element(bounds.leaves, position, inner), lambda inner: zeros(shape))
     return delayed(space, term_at, term_at(space.here(), Context(emitter)))
+
+
+def zeros(term: Term) -> Term:
+    """A term of this shape that reads nothing."""
+    return rebuilt(term, (ir.Const(ZEROS[base], base) for _, base in components(term)))
 
 
 def bounds_of(term: Term) -> SeqTerm:

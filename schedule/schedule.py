@@ -41,7 +41,7 @@ def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
     return Schedule(mode, profile.name, tuple(regions))
 
 
-def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> list[Graph]:
+def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> tuple[Graph, ...]:
     """The dependence graphs of the program's control regions, in the order of the regions."""
     program = specialise_sites(program)
     kernels = {kernel.name: kernel for kernel in program.kernels}
@@ -58,7 +58,7 @@ def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, floa
             return region.statements
 
         rewrite_regions(function, note)
-    return found
+    return tuple(found)
 
 
 def solve_once(problem: Problem, mode: str) -> Solution:

@@ -1,8 +1,8 @@
 """Random well-typed NESL programs with random arguments, for tests that compare executors.
 
 Programs draw from nested apply-to-each with filters, conditionals, lets, tuples, reductions, scans, gather, scatter,
-append, flatten, partition, and calls of a small library of recursive functions, parallel and per element. Some index
-and divide without care, so errors occur, too. Numbers are small ints and halves, so that sums are exact.
+append, flatten, partition, sorting, strings, and calls of the functions of random_library. Some index, divide and zip
+without care, so errors occur, too. Ints are small and floats small multiples of 1/8, so that sums are exact.
 """
 from __future__ import annotations
 
@@ -11,30 +11,17 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+from random_library import LIBRARY
 
 T = TypeVar("T")
+Options = list[Callable[[], str]]
 
-INT, BOOL, FLOAT, POINT = "int", "bool", "float", "(int, int)"
-INTS, ROWS, FLOATS, POINTS = "[int]", "[[int]]", "[float]", "[(int, int)]"
-PARAMETERS = {"a": INTS, "m": ROWS, "k": INT, "q": POINTS, "x": FLOATS}
-
-LIBRARY = """
-function gcd_of(a, b) = if b == 0 then a else gcd_of(b, mod(a, b));
-function steps(n, c) = if n < 2 then c else if mod(n, 2) == 0 then steps(n / 2, c + 1) else steps(3 * n + 1, c + 1);
-function quick(v) =
-  if #v < 2 then v
-  else let p = v[#v / 2];
-           low = {e in v | e < p}; same = {e in v | e == p}; high = {e in v | e > p};
-           parts = {quick(w) : w in [low, high]}
-       in parts[0] ++ (same ++ parts[1]);
-function choose(k, v, w) =
-  if k < 1 then v else let z = sum([0:k]) in (if z >= 0 then choose(k - 1, w, v) else v);
-function halves(v, k) =
-  if #v < 2 or k < 1 then [v]
-  else let h = #v / 2 in flatten({halves(w, k - 1) : w in partition(v, [h, #v - h])});
-function one_of(c, v, w) = if c then v else {e + 1 : e in w};
-function tree(v, k) = if k < 1 then #v else 1 + sum({tree({e in v | mod(e, 2) == r}, k - 1) : r in [0, 1]});
-"""
+INT, BOOL, FLOAT, CHAR, POINT = "int", "bool", "float", "char", "(int, int)"
+INTS, ROWS, CUBE, FLOATS, POINTS = "[int]", "[[int]]", "[[[int]]]", "[float]", "[(int, int)]"
+STRING, WORDS, KEYED, NESTED = "[char]", "[[char]]", "[(int, [int])]", "((int, bool), [float])"
+PARAMETERS = {"a": INTS, "m": ROWS, "k": INT, "q": POINTS, "x": FLOATS, "s": STRING, "b": CUBE, "g": KEYED}
+RESULTS = (INT, INTS, INTS, ROWS, ROWS, POINTS, FLOATS, FLOAT, STRING, WORDS, CUBE, KEYED, NESTED)
+SOURCES = (INTS, INTS, ROWS, ROWS, POINTS, FLOATS, STRING, CUBE, KEYED)
 
 
 @dataclass(frozen=True)
@@ -43,10 +30,13 @@ class RandomProgram:
     source: str
     arguments: tuple[Any, ...]
 
+    def __repr__(self) -> str:
+        return f"{self.source.removeprefix(LIBRARY)}\n{self.arguments!r}"
+
 
 @st.composite
 def programs(draw: Callable[[st.SearchStrategy[T]], T], depth: int = 4) -> RandomProgram:
-    result = draw(st.sampled_from((INT, INTS, ROWS, POINTS, FLOATS, FLOAT)))
+    result = draw(st.sampled_from(RESULTS))
     body = Generator(draw).expression(result, dict(PARAMETERS), draw(st.integers(1, depth)))
     parameters = ", ".join(PARAMETERS)
     types = ", ".join(PARAMETERS.values())
@@ -55,12 +45,23 @@ def programs(draw: Callable[[st.SearchStrategy[T]], T], depth: int = 4) -> Rando
 
 
 def arguments(draw: Callable[[st.SearchStrategy[T]], T]) -> tuple[Any, ...]:
-    small = st.integers(-5, 9)
-    ints = st.lists(small, max_size=5)
+    ints = st.lists(st.integers(-5, 9), max_size=5)
     points = st.tuples(st.integers(0, 5), st.integers(0, 5))
     halves = st.integers(-8, 8).map(lambda n: n / 2)
-    return (draw(ints), draw(st.lists(ints, max_size=4)), draw(st.integers(-2, 5)),
-            draw(st.lists(points, max_size=4)), draw(st.lists(halves, max_size=5)))
+    rows = st.lists(ints, max_size=4)
+    return (draw(ints), draw(rows), draw(st.integers(-2, 5)), draw(st.lists(points, max_size=4)),
+            draw(st.lists(halves, max_size=5)), draw(st.lists(st.sampled_from("ab Z1"), max_size=6)),
+            draw(st.lists(rows, max_size=3)), draw(st.lists(st.tuples(st.integers(0, 3), ints), max_size=3)))
+
+
+def parts(type_: str) -> tuple[str, str]:
+    """The components of a pair's type."""
+    depth = 0
+    for at, character in enumerate(type_):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 1:
+            return type_[1:at], type_[at + 2:-1]
+    raise ValueError(type_)
 
 
 class Generator:
@@ -82,38 +83,62 @@ class Generator:
         if depth <= 0 or self.one(*range(12)) == 0:
             return self.leaf(type_, variables)
         general = [self.let, self.conditional, self.projection]
-        if type_ in (INT, INTS, POINT):
+        if type_ in (INT, INTS, ROWS, CHAR, POINT):
             general.append(self.indexing)
-        own = {INT: self.int_, BOOL: self.bool_, FLOAT: self.float_, POINT: self.point}.get(type_, self.sequence)
+        scalars = {INT: self.int_, BOOL: self.bool_, FLOAT: self.float_, CHAR: self.char}
+        own = scalars.get(type_, self.pair if type_[0] == "(" else self.sequence)
         return self.one(*general, own, own, own, own)(type_, env, depth)
 
     def leaf(self, type_: str, variables: list[str]) -> str:
         if variables and self.one(0, 1, 1):
             return self.one(*variables)
-        if type_ == INT:
-            return f"({self.one(*range(-3, 7))})"
-        if type_ == FLOAT:
-            return f"({self.one(-1.5, 0.5, 2.0, 4.0)})"
-        if type_ == BOOL:
-            return self.one("t", "f")
-        if type_ == POINT:
-            return f"({self.leaf(INT, [])}, {self.leaf(INT, [])})"
+        match type_:
+            case "int":
+                return f"({self.one(*range(-3, 7))})"
+            case "float":
+                return f"({self.one(-1.5, 0.5, 2.0, 4.0)})"
+            case "bool":
+                return self.one("t", "f")
+            case "char":
+                return self.one("`a", "`Z", "`1", "space")
+            case "[char]":
+                return self.one('""', '"a"', '"b Za"')
+        if type_[0] == "(":
+            return f"({self.leaf(parts(type_)[0], [])}, {self.leaf(parts(type_)[1], [])})"
         items = [self.leaf(type_[1:-1], []) for _ in range(self.one(0, 1, 2))]
         return f"[{', '.join(items)}]" if items else f"([] {type_[1:-1]})"
 
     # Any type
 
     def let(self, type_: str, env: dict[str, str], depth: int) -> str:
-        bound, name = self.one(INT, INTS, ROWS, BOOL, POINT, FLOATS), self.name()
+        if self.one(*range(4)) == 0:
+            return self.let_pair(type_, env, depth)
+        bound, name = self.one(INT, INTS, ROWS, BOOL, POINT, FLOATS, STRING, KEYED, CUBE), self.name()
         value = self.expression(bound, env, depth - 1)
         return f"(let {name} = {value} in {self.expression(type_, {**env, name: bound}, depth - 1)})"
+
+    def let_pair(self, type_: str, env: dict[str, str], depth: int) -> str:
+        """Both results of a function."""
+        def sub(t: str) -> str:
+            return self.expression(t, env, depth - 1)
+        call, first, second = self.one(
+            lambda: (f"quotient_and_rest({sub(INT)}, {sub(INT)})", INT, INT),
+            lambda: (f"extremes({sub(INTS)})", INT, INT),
+            lambda: (f"both_sides({sub(INTS)}, {sub(INT)})", INTS, INTS),
+            lambda: (f"largest_and_others({sub(INTS)})", INT, INTS),
+            lambda: (f"swap_rows(mod({sub(INT)}, 4), {sub(INTS)}, {sub(ROWS)})", INTS, ROWS),
+            lambda: (f"unzip({sub(POINTS)})", INTS, INTS),
+            lambda: (f"unzip({sub(KEYED)})", INTS, ROWS),
+        )()
+        a, b = self.name(), self.name()
+        return f"(let ({a}, {b}) = {call} in {self.expression(type_, {**env, a: first, b: second}, depth - 1)})"
 
     def conditional(self, type_: str, env: dict[str, str], depth: int) -> str:
         test, then, other = (self.expression(t, env, depth - 1) for t in (BOOL, type_, type_))
         return f"(if {test} then {then} else {other})"
 
     def projection(self, type_: str, env: dict[str, str], depth: int) -> str:
-        kept, lost = self.expression(type_, env, depth - 1), self.expression(INT, env, depth - 2)
+        kept, lost = self.expression(type_, env, depth - 1), self.expression(self.one(INT, INTS), env, depth - 2)
         return self.one(f"first(({kept}, {lost}))", f"rest(({lost}, {kept}))")
 
     def indexing(self, type_: str, env: dict[str, str], depth: int) -> str:
@@ -133,26 +158,38 @@ class Generator:
             lambda: f"({sub(INT)} {self.one('+', '-', '*')} {sub(INT)})",
             lambda: f"{self.one('max', 'min')}({sub(INT)}, {sub(INT)})",
             lambda: f"({sub(INT)} / {sub(INT)})",
-            lambda: f"mod({sub(INT)}, {self.one(1, 2, 5)})",
+            lambda: f"{self.one('mod', 'rem')}({sub(INT)}, {self.one(1, 2, 5)})",
             lambda: f"{self.one('sum', 'sum', 'max_val', 'min_val')}({sub(INTS)})",
-            lambda: f"#{sub(self.one(INTS, ROWS, POINTS))}",
+            lambda: f"#{sub(self.one(INTS, ROWS, POINTS, STRING, CUBE))}",
             lambda: f"{self.one('first', 'rest')}({sub(POINT)})",
             lambda: f"gcd_of({sub(INT)}, {sub(INT)})",
-            lambda: f"steps(mod({sub(INT)}, 9), 0)",
+            lambda: f"{self.one('steps(mod({}, 9), 0)', 'factorial(mod({}, 6))', 'fib(mod({}, 7))')}"
+                    .format(sub(INT)),
             lambda: f"tree({sub(INTS)}, mod({sub(INT)}, 3))",
+            lambda: f"{self.one('unguarded', 'down', 'down_even')}({sub(INTS)})",
             lambda: f"count({{{sub(BOOL)} : {self.name()} in {sub(INTS)}}})",
-            lambda: f"floor({sub(FLOAT)})",
+            lambda: f"{self.one('floor', 'round', 'trunc', 'ceil')}({sub(FLOAT)})",
+            lambda: f"{self.one('max_index', 'min_index')}({sub(self.one(INTS, FLOATS))})",
+            lambda: f"find({sub(INT)}, {sub(INTS)})",
+            lambda: f"char_code({sub(CHAR)})",
+            lambda: f"first(parse_int({sub(STRING)}))",
         )()
 
     def bool_(self, type_: str, env: dict[str, str], depth: int) -> str:
         def sub(t: str) -> str:
             return self.expression(t, env, depth - 1)
+
+        def two(t: str) -> str:
+            return f"{sub(t)}, {sub(t)}"
         return self.one(
             lambda: f"({sub(INT)} {self.one('<', '<=', '==', '/=')} {sub(INT)})",
-            lambda: f"({sub(FLOAT)} < {sub(FLOAT)})",
+            lambda: f"({sub(FLOAT)} {self.one('<', '==')} {sub(FLOAT)})",
+            lambda: f"({sub(CHAR)} {self.one('<', '==')} {sub(CHAR)})",
             lambda: f"({sub(BOOL)} {self.one('and', 'or', 'xor')} {sub(BOOL)})",
             lambda: f"not({sub(BOOL)})",
             lambda: f"{self.one('any', 'all')}({{{sub(BOOL)} : {self.name()} in {sub(INTS)}}})",
+            lambda: f"eql({two(self.one(INTS, STRING, ROWS, POINTS))})",
+            lambda: f"{self.one('is_even', 'is_odd')}(mod({sub(INT)}, 6))",
         )()
 
     def float_(self, type_: str, env: dict[str, str], depth: int) -> str:
@@ -160,12 +197,25 @@ class Generator:
             return self.expression(t, env, depth - 1)
         return self.one(
             lambda: f"({sub(FLOAT)} {self.one('+', '-')} {sub(FLOAT)})",
-            lambda: f"float({sub(INT)})",
-            lambda: f"{self.one('sum', 'max_val')}({sub(FLOATS)})",
+            lambda: f"float(rem({sub(INT)}, 64))",
+            lambda: f"{self.one('sum', 'max_val', 'min_val')}({sub(FLOATS)})",
+            lambda: f"{self.one('max', 'min')}({sub(FLOAT)}, {sub(FLOAT)})",
+            lambda: f"{self.one('abs', '-', '2.0 *', '0.5 *')}({sub(FLOAT)})",
+            lambda: f"sum({{{self.expression(FLOAT, {**env, 'e': FLOAT}, depth - 1)} : e in {sub(FLOATS)}}})",
         )()
 
-    def point(self, type_: str, env: dict[str, str], depth: int) -> str:
-        return f"({self.expression(INT, env, depth - 1)}, {self.expression(INT, env, depth - 1)})"
+    def char(self, type_: str, env: dict[str, str], depth: int) -> str:
+        def sub(t: str) -> str:
+            return self.expression(t, env, depth - 1)
+        return self.one(
+            lambda: f"{self.one('uppercase', 'lowercase')}({sub(CHAR)})",
+            lambda: f"code_char(mod({sub(INT)}, 26) + 97)",
+            lambda: f"code_char({sub(INT)})",
+        )()
+
+    def pair(self, type_: str, env: dict[str, str], depth: int) -> str:
+        first, second = parts(type_)
+        return f"({self.expression(first, env, depth - 1)}, {self.expression(second, env, depth - 1)})"
 
     # Sequences
 
@@ -175,49 +225,89 @@ class Generator:
         def sub(t: str) -> str:
             return self.expression(t, env, depth - 1)
 
-        options: list[Callable[[], str]] = [
+        options: Options = [
             lambda: self.each(element, env, depth), lambda: self.each(element, env, depth),
-            lambda: self.each(element, env, depth),
+            lambda: self.each(element, env, depth), lambda: self.filtered(type_, env, depth),
             lambda: f"({sub(type_)} ++ {sub(type_)})",
             lambda: f"dist({sub(element)}, mod({sub(INT)}, 4))",
             lambda: self.gather(type_, env, depth),
             lambda: self.scatter(type_, env, depth),
+            lambda: self.part(type_, env, depth),
             lambda: f"reverse({sub(type_)})",
             lambda: f"[{sub(element)}, {sub(element)}]",
         ]
-        own: dict[str, list[Callable[[], str]]] = {
-            INTS: [
-                lambda: f"{self.one('plus_scan', 'max_scan')}({sub(INTS)})",
-                lambda: f"[0:mod({sub(INT)}, 6)]",
-                lambda: f"flatten({sub(ROWS)})",
-                lambda: f"quick({sub(INTS)})",
-                lambda: f"sort({sub(INTS)})",
-                lambda: f"rank({sub(INTS)})",
-                lambda: f"choose(mod({sub(INT)}, 4), {sub(INTS)}, {sub(INTS)})",
-                lambda: f"one_of({sub(BOOL)}, {sub(INTS)}, {sub(INTS)})",
-            ],
-            ROWS: [
-                lambda: f"halves({sub(INTS)}, mod({sub(INT)}, 4))",
-                lambda: self.partition(env, depth),
-            ],
-            FLOATS: [lambda: f"plus_scan({sub(FLOATS)})"],
-            POINTS: [lambda: f"zip({sub(INTS)}, {sub(INTS)})"],
-        }
-        return self.one(*options, *own.get(type_, []))()
+        if type_ in (INTS, ROWS, STRING):
+            options.append(lambda: f"flatten({sub(f'[{type_}]')})")
+        return self.one(*options, *self.only(type_, env, depth))()
+
+    def only(self, type_: str, env: dict[str, str], depth: int) -> Options:
+        """What makes sequences of this type only."""
+        def sub(t: str) -> str:
+            return self.expression(t, env, depth - 1)
+        match type_:
+            case "[int]":
+                return [
+                    lambda: f"{self.one('plus_scan', 'max_scan', 'min_scan')}({sub(INTS)})",
+                    lambda: f"[0:mod({sub(INT)}, 6)]",
+                    lambda: f"{self.one('quick', 'sort', 'rank', 'rank_down', 'remove_duplicates')}({sub(INTS)})",
+                    lambda: f"rank({sub(FLOATS)})",
+                    lambda: f"choose(mod({sub(INT)}, 4), {sub(INTS)}, {sub(INTS)})",
+                    lambda: f"one_of({sub(BOOL)}, {sub(INTS)}, {sub(INTS)})",
+                    lambda: f"{self.one('first', 'rest')}(unzip({sub(POINTS)}))",
+                    lambda: f"digits(abs({sub(INT)}))",
+                    lambda: f"longest({sub(ROWS)}, {sub(INTS)})",
+                    lambda: f"enumerate({{{sub(BOOL)} : {self.name()} in {sub(INTS)}}})",
+                ]
+            case "[[int]]":
+                return [
+                    lambda: f"halves({sub(INTS)}, mod({sub(INT)}, 4))",
+                    lambda: f"suffixes({sub(INTS)})",
+                    lambda: f"doubled(mod({sub(INT)}, 3), {sub(INTS)})",
+                    lambda: self.partition(env, depth),
+                    lambda: f"group_by({sub(INTS)}, 1 + mod({sub(INT)}, 3))",
+                    lambda: f"bottop({sub(INTS)})",
+                    lambda: f"{{{self.one('sort', 'rank', 'plus_scan', 'reverse', 'quick')}(r) : r in {sub(ROWS)}}}",
+                    lambda: f"transpose({sub(ROWS)})",
+                ]
+            case "[float]":
+                return [lambda: f"{self.one('plus_scan', 'max_scan', 'sort')}({sub(FLOATS)})"]
+            case "[(int, int)]":
+                return [lambda: f"zip({sub(INTS)}, {sub(INTS)})",
+                        lambda: f"zip([0:mod({sub(INT)}, 4)], [0:mod({sub(INT)}, 4)])",
+                        lambda: f"histogram({sub(INTS)})"]
+            case "[char]":
+                return [lambda: f"int_string({sub(INT)})", lambda: f"@({sub(self.one(INT, INTS, BOOL, POINT))})"]
+            case "[[char]]":
+                return [lambda: f"wordify({sub(STRING)})", lambda: f"{{int_string(e) : e in {sub(INTS)}}}"]
+            case "[(int, [int])]":
+                return [lambda: f"int_collect({sub(POINTS)})", lambda: f"zip({sub(INTS)}, {sub(ROWS)})"]
+        return []
 
     def each(self, element: str, env: dict[str, str], depth: int) -> str:
-        source_type, name = self.one(INTS, INTS, ROWS, POINTS, FLOATS), self.name()
+        source_type, name = self.one(*SOURCES), self.name()
         source = self.expression(source_type, env, depth - 1)
-        inner = {**env, name: source_type[1:-1]}
-        generators, wrap = f"{name} in {source}", "{}"
+        inner, pattern = {**env, name: source_type[1:-1]}, name
+        if source_type in (POINTS, KEYED) and self.one(0, 1):
+            a, b = self.name(), self.name()
+            first, second = parts(source_type[1:-1])
+            inner, pattern = {**env, a: first, b: second}, f"({a}, {b})"
+        generators, wrap = f"{pattern} in {source}", "{}"
         if self.one(0, 0, 1):
             held, index = self.name(), self.name()
             wrap = f"(let {held} = {source} in {{}})"
-            generators = f"{name} in {held}; {index} in [0:#{held}]"
+            generators = f"{pattern} in {held}; {index} in [0:#{held}]"
             inner[index] = INT
         body = self.expression(element, inner, depth - 1)
         keep = f" | {self.expression(BOOL, inner, depth - 2)}" if self.one(0, 1) else ""
         return wrap.replace("{}", f"{{{body} : {generators}{keep}}}")
+
+    def filtered(self, type_: str, env: dict[str, str], depth: int) -> str:
+        """A filter of a filter."""
+        name = self.name()
+        inner = {**env, name: type_[1:-1]}
+        source = self.expression(type_, env, depth - 1)
+        one, two = self.expression(BOOL, inner, depth - 2), self.expression(BOOL, inner, depth - 2)
+        return f"{{{name} in {{{name} in {source} | {one}}} | {two}}}"
 
     def gather(self, type_: str, env: dict[str, str], depth: int) -> str:
         name, index = self.name(), self.name()
@@ -232,7 +322,20 @@ class Generator:
         return (f"(let {name} = {sequence} in if #{name} == 0 then {name} "
                 f"else {name} <- {{(mod({index}, #{name}), {value}) : {index} in {indices}}})")
 
+    def part(self, type_: str, env: dict[str, str], depth: int) -> str:
+        """A run of elements of a sequence, here and there outside of it."""
+        name, at, end = self.name(), self.name(), self.name()
+        sequence = self.expression(type_, env, depth - 1)
+        i, j = self.expression(INT, env, depth - 2), self.expression(INT, env, depth - 2)
+        cut = self.one(f"subseq({name}, min({at}, {end}), max({at}, {end}))", f"take({name}, {at})",
+                       f"drop({name}, {at})", f"rotate({name}, {at})")
+        size = self.one(f"(#{name} + 1)", f"(#{name} + 1)", f"(#{name} + 1)", f"(#{name} + 2)")
+        return f"(let {name} = {sequence}; {at} = mod({i}, {size}); {end} = mod({j}, {size}) in {cut})"
+
     def partition(self, env: dict[str, str], depth: int) -> str:
-        name = self.name()
-        return (f"(let {name} = {self.expression(INTS, env, depth - 1)} "
-                f"in partition({name}, [#{name} / 2, #{name} - #{name} / 2]))")
+        name, at = self.name(), self.name()
+        sequence = self.expression(INTS, env, depth - 1)
+        lengths = self.one(f"[{at}, 0, #{name} - {at}]", f"[#{name} / 2, #{name} - #{name} / 2]",
+                           f"{{1 : e in {name}}}", self.expression(INTS, env, depth - 2))
+        index = self.expression(INT, env, depth - 2)
+        return f"(let {name} = {sequence}; {at} = mod({index}, #{name} + 1) in partition({name}, {lengths}))"

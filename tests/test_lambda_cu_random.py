@@ -9,7 +9,7 @@ from random_programs import RandomProgram, programs
 from nessie import pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
-from nessie.base.types import FLOAT, INT, Base, Pair, Seq, Type
+from nessie.base.types import CHAR, FLOAT, INT, Base, Pair, Seq, Type
 from nessie.base.values import flatten_value, plain_value
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
@@ -18,7 +18,8 @@ from nessie.lambda_cu.printer import show
 from nessie.lambda_cu.reference import Limits, Stats, execute
 from nessie.lambda_cu.simplify import simplify
 
-TYPES = (Seq(INT), Seq(Seq(INT)), INT, Seq(Pair(INT, INT)), Seq(FLOAT))
+TYPES = (Seq(INT), Seq(Seq(INT)), INT, Seq(Pair(INT, INT)), Seq(FLOAT), Seq(CHAR), Seq(Seq(Seq(INT))),
+         Seq(Pair(INT, Seq(INT))))
 
 
 def type_of(layout: ir.Layout) -> Type:

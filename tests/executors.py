@@ -1,0 +1,209 @@
+"""Runs one NESL program everywhere: by the interpreter, the reference executor, the loops interpreter and the CPU.
+
+    compiled = Compiled(source)                 every pass, every validator
+    outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
+
+An executor is named by where it runs and how the program was fused. The loops interpreter and the CPU get chunks of
+three items, so that short sequences cross their borders. Random programs that ask for too much are Failed with
+`limit`, which agrees with nothing.
+"""
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import kernel_runs
+import numpy as np
+
+from nessie import pipeline
+from nessie.base.deep import run_deep
+from nessie.base.source import NessieError, Source
+from nessie.base.types import Type
+from nessie.base.values import DTYPES, flatten_value, plain_value
+from nessie.cudagen import host, loops
+from nessie.cudagen.cpu import Cpu
+from nessie.cudagen.device import NO_FAILURE, Array, Held, Scalar
+from nessie.cudagen.generate import generate
+from nessie.cudagen.loops_check import check
+from nessie.cudagen.plan import ArrayResult, Plan
+from nessie.cudagen.scalar_functions import device_functions, tables_of
+from nessie.frontend import interpreter, library, mono, typed
+from nessie.lambda_cu import ir, reference
+
+WIDTH = 3                       # items a chunk
+MEMORY = 1 << 30
+DEPTH = 5000                    # calls within calls
+FUSE = ("none", "greedy", "ilp")
+EXECUTORS = ("interpreter", *(f"reference {fuse}" for fuse in FUSE), *(f"loops {fuse}" for fuse in FUSE),
+             *(f"cpu {fuse}" for fuse in FUSE), "cpu3 ilp")
+QUICK = ("reference none", "reference ilp", "loops ilp", "cpu3 ilp")
+LIMITS = ("out of memory", "Recursion is too deep", "recursion is deeper")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The program fails; `limit`: it asks for more than there is."""
+    message: str
+    limit: bool = False
+
+
+class Compiled:
+    """A program with a function `main`, compiled as far as it is asked for."""
+
+    def __init__(self, source: str, entry: str = "main") -> None:
+        self.entry = entry
+        self.program: typed.Program = self.passes(pipeline.TEXT, Source("test.nesl", source), "infer")
+        self.fused: dict[str, ir.Program] = {}
+        self.devices: dict[str, Any] = {}
+
+    def passes(self, start: pipeline.Form, program: Any, until: str) -> Any:
+        return pipeline.compile_program(pipeline.Job(entry=self.entry), start, program, pipeline.pass_named(until))
+
+    @cached_property
+    def world(self) -> interpreter.World:
+        world = interpreter.World(library.prebuilt(), depth_limit=DEPTH)
+        for definition in self.program.definitions:
+            interpreter.define(world, definition)
+        return world
+
+    @cached_property
+    def mono(self) -> mono.Program:
+        found: mono.Program = self.passes(pipeline.TYPED, self.program, "inline")
+        return found
+
+    @cached_property
+    def flat(self) -> ir.Program:
+        found: ir.Program = self.passes(pipeline.MONO, self.mono, "simplify")
+        return found
+
+    @cached_property
+    def signature(self) -> tuple[tuple[Type, ...], Type]:
+        function = next(f for f in self.mono.functions if f.name == self.mono.entry)
+        return tuple(p.type for p in function.parameters), function.result
+
+    def executable(self, fuse: str) -> ir.Program:
+        if fuse == "none":
+            return self.flat
+        if fuse not in self.fused:
+            passes = (pipeline.pass_named("schedule"), pipeline.pass_named("fuse"))
+            *_, last = pipeline.steps(pipeline.Job(fuse=fuse), pipeline.FLAT, self.flat, passes)
+            self.fused[fuse] = last.program
+        return self.fused[fuse]
+
+    def device(self, executor: str) -> Any:
+        where, fuse = executor.split()
+        if executor not in self.devices:
+            program = self.executable(fuse)
+            self.devices[executor] = (
+                Loops(program) if where == "loops" else Cpu(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
+        return self.devices[executor]
+
+
+def outcome(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
+    """The plain value of main, or Failed."""
+    return run_deep(lambda: result(program, executor, arguments))
+
+
+def result(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
+    try:
+        return run(program, executor, arguments)
+    except NessieError as error:
+        return Failed(error.message, error.message.startswith(LIMITS))
+
+
+def run(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
+    if executor == "interpreter":
+        argument = arguments[-1]
+        for value in reversed(arguments[:-1]):
+            argument = (value, argument)
+        return interpreter.call(program.world, program.entry, argument).value
+    where, fuse = executor.split()
+    types, type_ = program.signature
+    flat = [flatten_value(value, type_) for value, type_ in zip(arguments, types, strict=True)]
+    if where == "reference":
+        limits = reference.Limits(depth=DEPTH, memory=MEMORY)
+        return plain_value(reference.execute(program.executable(fuse), flat, limits), type_)
+    found = host.execute(program.executable(fuse), flat, program.device(executor), host.Limits(DEPTH, MEMORY))
+    return plain_value(found, type_)
+
+
+def agree(a: Any, b: Any) -> bool:
+    """Equal values, bit for bit and of equal types (one NaN is like another), or two failures."""
+    match a, b:
+        case Failed(), Failed():
+            return not a.limit and not b.limit
+        case (list(), list()) | (tuple(), tuple()):
+            return len(a) == len(b) and all(map(agree, a, b))
+        case float(), float():
+            return (math.isnan(a) and math.isnan(b)) or struct.pack("<d", a) == struct.pack("<d", b)
+    return type(a) is type(b) and bool(a == b)
+
+
+# The loops interpreter as a device --------------------------------------------------------------
+
+
+class Loops:
+    """A device that carries out plans for the CPU by the loops interpreter; freed memory is overwritten."""
+    interrupted = False
+
+    def __init__(self, program: ir.Program, width: int = WIDTH) -> None:
+        tables = tables_of(program)
+        self.plans = {k.name: generate(k, program, width=width, tables=tables) for k in program.kernels}
+        functions = tuple(f for plan in self.plans.values() for f in plan.functions)
+        self.module = loops.Module(device_functions(program, tables) + functions)
+        check(self.module)
+        self.begin(None)
+
+    def begin(self, memory: int | None) -> None:
+        self.errors = np.array([NO_FAILURE, 0], np.int64)
+
+    def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
+        plan = self.plans[kernel]
+        memory: dict[str, Any] = {p.name: a.buffer if isinstance(a, Array) else a
+                                  for p, a in zip(plan.kernel.params, arguments, strict=True)}
+        memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors}
+        for phase in plan.phases:
+            for buffer in phase.buffers:
+                memory[buffer.name] = kernel_runs.unset(buffer.base, kernel_runs.size(buffer.size, memory))
+                if buffer.fill is not None:
+                    memory[buffer.name][:] = ord(buffer.fill) if isinstance(buffer.fill, str) else buffer.fill
+            kernel_runs.run_phase(self.module, phase, memory, -1)
+        return [self.result(plan, wanted, memory) for wanted in plan.results]
+
+    def result(self, plan: Plan, wanted: Any, memory: dict[str, Any]) -> Held:
+        if isinstance(wanted, ArrayResult):
+            values = memory[wanted.buffer]
+            base = next(base for base, dtype in DTYPES.items() if dtype == values.dtype)
+            return Array(base, len(values), values)
+        held: Held = kernel_runs.result(plan, wanted, memory)
+        return held
+
+    def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
+        return Array(base, len(values), np.array(values, DTYPES[base]))
+
+    def download(self, array: Array) -> np.ndarray[Any, Any]:
+        copy: np.ndarray[Any, Any] = array.buffer.copy()
+        return copy
+
+    def read(self, array: Array, index: int) -> Scalar:
+        value: Scalar = array.buffer[index].item()
+        return chr(int(value)) if array.base == "char" else value
+
+    def free(self, array: Array) -> None:
+        array.buffer.view(np.uint8)[:] = 1 if array.base == "bool" else 0x3f
+
+    def failure(self) -> int:
+        return int(self.errors[0])
+
+    def interrupt(self) -> None:
+        self.errors[1] = 1
+
+    def used(self) -> int:
+        return 0
+
+
+__all__ = ["EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "outcome"]

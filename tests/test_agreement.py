@@ -1,0 +1,97 @@
+"""All executors agree: on random programs, and on those that once made them differ. Every form's text comes back."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from random_programs import RandomProgram, programs
+
+from nessie import pipeline
+from nessie.base.deep import run_deep
+from nessie.base.source import Source
+from nessie.frontend.parser import parse_type
+
+EXAMPLES = Path(__file__).parent.parent / "nesl_examples"
+ENTRIES = {             # an entry of each example, and its argument's type where that is open
+    "bfs": ("bfs", None), "dotp": ("dotp", "([float],[float])"), "mandelbrot": ("mandelbrot", None),
+    "mxv": ("mxv", "([[float]],[float])"), "norm2": ("norm2", None), "primes": ("primes", None),
+    "quickhull": ("quickhull", None), "quicksort": ("quicksort", "[int]"),
+    "sparse_mxv": ("sparse_mxv", "([[(int,float)]],[float])"), "spmv": ("spmv", None),
+    "string_search": ("string_search", "([char],[char])"), "wordcount": ("wordcount", None),
+}
+quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+long = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def compare(random: RandomProgram, executors: tuple[str, ...]) -> None:
+    program = Compiled(random.source)
+    expected = outcome(program, "interpreter", random.arguments)
+    assume(not (isinstance(expected, Failed) and expected.limit))
+    for executor in executors:
+        found = outcome(program, executor, random.arguments)
+        assert agree(expected, found), f"{executor}: {found}, not {expected}\n{random}"
+
+
+@quick
+@given(programs(4))
+def test_random_programs(random: RandomProgram) -> None:
+    compare(random, ("reference none", "reference ilp", "loops ilp"))
+
+
+@settings(quick, max_examples=6)
+@given(programs(3))
+def test_random_programs_compiled(random: RandomProgram) -> None:
+    compare(random, QUICK)
+
+
+@pytest.mark.slow
+@long
+@given(st.integers(4, 7).flatmap(programs))
+def test_many_random_programs(random: RandomProgram) -> None:
+    compare(random, EXECUTORS[1:])
+
+
+# What random programs have found ----------------------------------------------------------------
+
+FOUND: dict[str, tuple[str, tuple[Any, ...]]] = {
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name: str) -> None:
+    source, arguments = FOUND[name]
+    compare(RandomProgram(source, arguments), EXECUTORS[1:])
+
+
+# Texts ------------------------------------------------------------------------------------------
+
+
+def comes_back(source: Source, job: pipeline.Job) -> None:
+    """Each form on the way to loops is what its text says."""
+    for step in pipeline.steps(job, pipeline.TEXT, source, PASSES):
+        form = step.ran.output
+        if form.parse:
+            text = pipeline.show(form, step.program)
+            again = pipeline.call(form.parse, text)
+            assert pipeline.show(form, again) == text, step.ran.name
+            assert again == step.program, step.ran.name
+
+
+PASSES = tuple(p for p in pipeline.PASSES if p.name != "share-sites" and p.output.parse)
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.nesl")), ids=lambda path: path.stem)
+def test_texts_of_examples(path: Path) -> None:
+    entry, type_ = ENTRIES[path.stem]
+    job = pipeline.Job(entry=entry, argument=type_ and parse_type(Source("type", type_)))
+    run_deep(lambda: comes_back(Source(path.name, path.read_text("utf-8")), job))
+
+
+@settings(quick, max_examples=15)
+@given(programs(4))
+def test_texts_of_random_programs(random: RandomProgram) -> None:
+    run_deep(lambda: comes_back(Source("random.nesl", random.source), pipeline.Job(entry="main")))
