@@ -247,7 +247,7 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
 
 def graph(options: argparse.Namespace) -> int:
     found = compiled(options, pipeline.pass_named("graph"))
-    write_result(options, pipeline.call("schedule.view:draw", found, options.format or "dot"))
+    write_result(options, pipeline.call("schedule.view:draw", found, options.format or "dot", options.fuse or "ilp"))
     return 0
 
 

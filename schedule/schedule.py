@@ -22,7 +22,7 @@ from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.regions import Region, rewrite_regions, steps_of
 from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
 from nessie.schedule.sizes import Estimates
-from nessie.schedule.solve import GREEDY, Solution, solution, solve
+from nessie.schedule.solve import GREEDY, UNFUSED, Solution, solution, solve
 
 MODES = ("ilp", "greedy", "none")
 ALL_PAIRS = 40                  # nodes up to which pairs are looked at that share no data
@@ -76,7 +76,7 @@ def solve_by(problem: Problem, mode: str) -> Solution:
         case "greedy":
             return solution(problem, greedy(problem), GREEDY)
         case "none":
-            return solution(problem, problem.apart(), GREEDY)
+            return solution(problem, problem.apart(), UNFUSED)
     raise ValueError(f"no mode of scheduling: {mode}")
 
 

@@ -34,7 +34,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class RegionSchedule:
-    """`clusters` in order of execution, nodes by name; `status`: optimal, within p %, or greedy; `cost` in bytes,
+    """`clusters` in order of execution, nodes by name; `status`: optimal, within p %, greedy, or not fused; `cost` in bytes,
     launches and waits converted; `bytes` really moved."""
     function: str
     number: int

@@ -28,7 +28,7 @@ ROUNDS = 60                     # of cycle cuts
 
 Found = tuple["Clusters | None", "float | None"]        # and a bound that no clusters beat
 
-OPTIMAL, GREEDY = "optimal", "greedy"
+OPTIMAL, GREEDY, UNFUSED = "optimal", "greedy", "not fused"
 
 
 @dataclass(frozen=True)

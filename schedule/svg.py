@@ -10,6 +10,8 @@ from nessie.schedule.view import COLOURS, edges, megabytes
 
 WIDTH, HEIGHT, GAP, MARGIN = 150, 44, 24, 16
 ROW = HEIGHT + 2 * GAP + 20
+BEND = 56                       # how far an edge leaves the column to pass the rows between its ends
+LETTER = 7                      # the width of one, about
 
 
 def svg(graphs: Sequence[Graph], regions: Sequence[RegionSchedule]) -> str:
@@ -38,15 +40,31 @@ def svg_region(graph: Graph, region: RegionSchedule, top: int) -> tuple[list[str
         parts.append(f'<rect x="{MARGIN}" y="{top + 24 + row * ROW}" width="{len(cluster) * (WIDTH + GAP) + GAP}" '
                      f'height="{HEIGHT + 32}" rx="8" fill="{COLOURS[row % len(COLOURS)]}" fill-opacity="0.4"/>')
     for edge in edges(Index(graph)):
-        (x, y), (u, v) = place[edge["from"]], place[edge["to"]]
-        ends = (x + WIDTH, y + HEIGHT // 2, u, v + HEIGHT // 2) if y == v else \
-            (x + WIDTH // 2, y + HEIGHT, u + WIDTH // 2, v)
+        start, end = place[edge["from"]], place[edge["to"]]
+        path, (x, y) = path_between(start, end)
         text = escape(f"{edge['name']}: {edge['mode']} {megabytes(edge['bytes'])}".strip())
-        parts.append(f'<path d="M{ends[0]},{ends[1]} L{ends[2]},{ends[3]}" stroke="#555" fill="none" '
-                     f'marker-end="url(#arrow)"><title>{text}</title></path>')
+        parts.append(f'<path d="{path}" stroke="#555" fill="none" marker-end="url(#arrow)">'
+                     f'<title>{text}</title></path>')
+        if edge["bytes"] and start[1] != end[1]:        # within a kernel nothing goes through memory
+            parts.append(f'<text x="{x}" y="{y}" font-size="10" fill="#555">{megabytes(edge["bytes"])}</text>')
     for name, (x, y) in place.items():
         parts.append(f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="white" stroke="#555"/>'
                      f'<text x="{x + WIDTH // 2}" y="{y + 19}" text-anchor="middle">{escape(name)}</text>'
                      f'<text x="{x + WIDTH // 2}" y="{y + 35}" text-anchor="middle" fill="#777">{ops[name]}</text>')
-    width = max((len(cluster) for cluster in region.clusters), default=0) * (WIDTH + GAP) + GAP
-    return parts, 24 + len(region.clusters) * ROW, width
+    columns = max((len(cluster) for cluster in region.clusters), default=0)
+    return parts, 24 + len(region.clusters) * ROW, max(columns * (WIDTH + GAP) + GAP + BEND, LETTER * len(title))
+
+
+def path_between(start: tuple[int, int], end: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+    """From the node at `start` to the one at `end`, and where its label goes: straight to a neighbour, around the rows
+    in between to others."""
+    (x, y), (u, v) = start, end
+    if y == v:
+        return f"M{x + WIDTH},{y + HEIGHT // 2} L{u},{v + HEIGHT // 2}", (x + WIDTH + 2, y + HEIGHT // 2 - 4)
+    if abs(v - y) == ROW:
+        a, b = x + WIDTH // 2, u + WIDTH // 2
+        return f"M{a},{y + HEIGHT} L{b},{v}", ((a + b) // 2 + 4, (y + HEIGHT + v) // 2)
+    a, b, side = x + WIDTH, u + WIDTH, max(x, u) + WIDTH + BEND
+    middle = y + HEIGHT // 2, v + HEIGHT // 2
+    return (f"M{a},{middle[0]} C{side},{middle[0]} {side},{middle[1]} {b},{middle[1]}",
+            (side - BEND // 4 + 2, sum(middle) // 2))

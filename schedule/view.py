@@ -12,13 +12,13 @@ from nessie.schedule.schedule_form import NEVER, RegionSchedule
 COLOURS = ("#9ecae1", "#fdd0a2", "#a1d99b", "#dadaeb", "#fbb4b9", "#d9d9d9", "#c7e9b4", "#fee391")
 
 
-def draw(graphs: Sequence[Graph], kind: str = "dot", profile: Profile = CPU) -> str:
-    """The graphs with their best schedules, as `dot`, `svg` or `json`."""
+def draw(graphs: Sequence[Graph], kind: str = "dot", mode: str = "ilp", profile: Profile = CPU) -> str:
+    """The graphs with the schedules of a mode, as `dot`, `svg` or `json`."""
     from nessie.schedule.problem import Problem
     from nessie.schedule.schedule import region_schedule, solve_once
 
     problems = [Problem(graph, profile) for graph in graphs]
-    regions = [region_schedule(problem, solve_once(problem, "ilp")) for problem in problems]
+    regions = [region_schedule(problem, solve_once(problem, mode)) for problem in problems]
     match kind:
         case "dot":
             return dot(graphs, regions)

@@ -49,3 +49,12 @@ def test_first_two_commands_are_one_line_each() -> None:
 def test_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize(("mode", "picture"), [("none", "norm2-flat"), ("ilp", "norm2-fused")])
+def test_pictures_of_norm2(mode: str, picture: str, capsys: pytest.CaptureFixture[str],
+                           monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["graph", "nesl_examples/norm2.nesl", "-e", "norm2", "--format", "svg", "--fuse", mode]) == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / f"{picture}.svg").read_text("utf-8")
+    assert f"docs/{picture}.svg" in README
