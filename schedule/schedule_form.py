@@ -34,8 +34,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class RegionSchedule:
-    """`clusters` in order of execution, nodes by name; `status`: optimal, within p %, greedy, or not fused; `cost` in bytes,
-    launches and waits converted; `bytes` really moved."""
+    """`clusters` in order of execution, nodes by name; `status`: optimal, within p %, greedy, or not fused; `cost` in
+    bytes, launches and waits converted; `bytes` really moved."""
     function: str
     number: int
     status: str
