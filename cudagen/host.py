@@ -299,8 +299,8 @@ class Host:
         key = self.device.failure()
         if key != NO_FAILURE:
             site = self.program.sites[key >> INDEX_BITS]
-            index = key & ((1 << INDEX_BITS) - 1)
-            raise located(site.message, site.origin or origin, self.stack, f"at element {index}" if index else "")
+            label = f"at element {key & ((1 << INDEX_BITS) - 1)}" if site.element else ""
+            raise located(site.message, site.origin or origin, self.stack, label)
 
     def poll(self, origin: Origin) -> None:
         """Notice the time and interruptions."""

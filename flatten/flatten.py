@@ -14,6 +14,7 @@ from nessie.base.types import Base, Pair, Seq, Type
 from nessie.flatten.boundary import Packer, layout_of
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, Domain, atom_of, irregular
+from nessie.flatten.element_sites import with_element_sites
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.functions import call, called, thread_level_candidates
 from nessie.flatten.materialise import elements, space_of
@@ -49,7 +50,8 @@ def flatten(program: mono.Program) -> ir.Program:
     scalar_functions = tuple(scalar_function(emitter, functions[name]) for name in sorted(purity.thread_level))
     main, entry = entry_function(t, functions[program.entry])
     made = tuple(emitter.functions.values())
-    return ir.Program(tuple(emitter.sites.values()), scalar_functions, tuple(emitter.kernels), (main, *made), entry)
+    return with_element_sites(ir.Program(tuple(emitter.sites.values()), scalar_functions, tuple(emitter.kernels),
+                                         (main, *made), entry))
 
 
 # Thread-level functions ------------------------------------------------------------------------------------

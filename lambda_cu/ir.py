@@ -348,10 +348,11 @@ class ScalarFunction:
 @dataclass(frozen=True)
 class Site:
     """A place that can fail: what to say, and where. The error of the least (order in the program, index) is
-    reported."""
+    reported. `element`: the index is the position of an element of one apply-to-each, and worth telling."""
     name: str
     message: str
     origin: Origin = field(default=NOWHERE, compare=False)
+    element: bool = False
 
 
 # How a NESL value lies in names (design: values and shapes) ------------------------------------

@@ -71,12 +71,13 @@ def many(tokens: Tokens, keyword: str, item: Callable[[], T]) -> tuple[T, ...]:
 def site(tokens: Tokens, sources: Mapping[str, Source]) -> ir.Site:
     tokens.expect("site")
     name, message = tokens.name(), tokens.literal("string")
+    element = tokens.accept("element")
     origin: list[Span] = []
     if tokens.accept("at"):
         origin.append(span(tokens, sources))
         while tokens.accept(","):
             origin.append(span(tokens, sources))
-    return ir.Site(name, message, tuple(origin))
+    return ir.Site(name, message, tuple(origin), bool(element))
 
 
 def span(tokens: Tokens, sources: Mapping[str, Source]) -> Span:

@@ -51,7 +51,8 @@ def show(program: ir.Program) -> str:
 
 
 def show_site(site: ir.Site) -> str:
-    return f"site {name(site.name)} {show_string(site.message)}{show_origin(site.origin)}"
+    element = " element" if site.element else ""
+    return f"site {name(site.name)} {show_string(site.message)}{element}{show_origin(site.origin)}"
 
 
 def show_origin(origin: Origin) -> str:

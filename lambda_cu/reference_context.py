@@ -51,7 +51,7 @@ class Context:
         """The host looks at the error word."""
         if self.error is not None:
             site, index = self.sites[self.error >> INDEX_BITS], self.error & ((1 << INDEX_BITS) - 1)
-            raise NessieError(site.message, *places(site.origin, f"at element {index}" if index else ""))
+            raise NessieError(site.message, *places(site.origin, f"at element {index}" if site.element else ""))
 
     def inconsistent(self, message: str) -> NoReturn:
         """What no right program does; after a failure it is a consequence of that."""

@@ -289,7 +289,7 @@ entry main : [char], char, bool, float -> (float, [char])
 # Errors and limits ------------------------------------------------------------------------------
 
 FAILING = """
-site s1 "first" at "a.nesl":0-3
+site s1 "first" element at "a.nesl":0-3
 site s2 "second" at "b.nesl":4-7
 kernel fails2 (n : int, xs : [int; n]) {
   let ys = MAP { i => if xs[i] == 0 then fail s2 : int else xs[i] using xs } (n)

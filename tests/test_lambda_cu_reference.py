@@ -322,7 +322,7 @@ def test_failures_in_scalar_functions() -> None:
 # Host level ---------------------------------------------------------------------------------------
 
 HOST = """\
-site s1 "division by zero" at "a.nesl":3-8
+site s1 "division by zero" element at "a.nesl":3-8
 site s2 "too large"
 kernel K1 (n : int, xs : [int; n]) {
   let (k, ys) = FILTER { i => 100 / xs[i] using xs }

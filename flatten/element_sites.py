@@ -1,0 +1,64 @@
+"""Which failures can tell the element of an apply-to-each: those whose index is its position, for the user too.
+
+    {10 / a : a in v}                       position 2 is a = v[2]
+    {10 / a : a in v | a < 3}               no: a position among the survivors
+    {{10 / a : a in v} : v in vv}           no: a position in all of the v together
+
+So a site tells its element if it fails in kernels alone that the entry runs over the elements of one sequence, none of
+them selected, for code that the user wrote.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.scope import results, space_of, statements, subexpressions, thunks
+
+
+def with_element_sites(program: ir.Program) -> ir.Program:
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    main = next(f for f in program.functions if f.name == program.entry.function)
+    chosen, told, others = selections(program, main), set[str](), set[str]()
+    runs = [s for f in program.functions for s in statements(f.body) if isinstance(s, ir.Run)]
+    of_main = {id(s) for s in statements(main.body)}
+    for run in runs:
+        for bind in kernels[run.kernel].binds:
+            each = id(run) in of_main and over_elements(bind, chosen)
+            (told if each else others).update(sites_of(bind.soac))
+    for exp in host_expressions(program):
+        others.update(part.site for part in subexpressions(exp) if isinstance(part, ir.Fail))
+    return replace(program, sites=tuple(replace(site, element=site.name in told - others) for site in program.sites))
+
+
+def selections(program: ir.Program, main: ir.Function) -> set[ir.Size]:
+    """Sizes of what is not one sequence as the user sees it: survivors, sides, all of some segments together."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    found: set[ir.Size] = set()
+    for kernel in program.kernels:
+        for bind in kernel.binds:
+            space = space_of(bind.soac)
+            if space is not None and not isinstance(space, ir.Flat):
+                found.add(space.total)
+    for statement in statements(main.body):
+        selects = isinstance(statement, ir.Run) and any(
+            isinstance(bind.soac, ir.Filter | ir.Partition) for bind in kernels[statement.kernel].binds)
+        if selects or isinstance(statement, ir.Call):
+            found.update(result.name for result in results(statement))
+    return found
+
+
+def over_elements(bind: ir.Bind, chosen: set[ir.Size]) -> bool:
+    space = space_of(bind.soac)
+    return (isinstance(space, ir.Flat) and space.size not in chosen and not isinstance(bind.soac, ir.Scan)
+            and bool(bind.origin) and not bind.origin[0].source.library)
+
+
+def sites_of(soac: ir.Soac) -> Iterator[str]:
+    return (part.site for thunk in thunks(soac) for part in subexpressions(thunk.body) if isinstance(part, ir.Fail))
+
+
+def host_expressions(program: ir.Program) -> Iterator[ir.Exp]:
+    yield from (function.body for function in program.scalar_functions)
+    for function in program.functions:
+        yield from (s.value for s in statements(function.body) if isinstance(s, ir.HostLet))
