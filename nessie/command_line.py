@@ -8,6 +8,8 @@ after `--` every word is one. Options stand before or after the command.
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -33,32 +35,49 @@ class Option:
 
 
 def byte_count(text: str) -> int:
-    """5000, 64K, 2.5G"""
-    unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}.get(text[-1:].lower())
-    return positive(float(text[:-1]) * unit) if unit else positive(int(text))
-
-
-def positive(number: float) -> int:
-    if number <= 0:
-        raise ValueError("not positive")
-    return int(number)
+    unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}.get(text[-1:].lower(), 1)
+    number = number_of(text if unit == 1 else text[:-1])
+    return int(number * unit) if number > 0 else wrong(text, "a number of bytes, such as 5000, 64K or 2.5G")
 
 
 def count(text: str) -> int:
-    return positive(int(text))
+    number = number_of(text)
+    return int(number) if number >= 1 and number == int(number) else wrong(text, "a number from 1 on")
+
+
+def whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        wrong(text, "a whole number")
 
 
 def seconds(text: str) -> float:
-    if not 0 < float(text) < float("inf"):
-        raise ValueError("not positive")
-    return float(text)
+    number = number_of(text)
+    return number if number > 0 else wrong(text, "a number of seconds, such as 0.5 or 60")
 
 
 def size(text: str) -> tuple[str, int]:
-    name, equals, number = text.partition("=")
-    if not name or not equals:
-        raise ValueError("not NAME=N")
-    return name, int(number)
+    name, _, number = text.partition("=")
+    return (name, int(number)) if name and number.isdecimal() else wrong(text, "NAME=N, such as n=1000")
+
+
+def number_of(text: str) -> float:
+    """The number; NaN, which is none of what is wanted, where there is none."""
+    try:
+        return float(text) if math.isfinite(float(text)) else math.nan
+    except ValueError:
+        return math.nan
+
+
+def wrong(text: str, wanted: str) -> NoReturn:
+    raise argparse.ArgumentTypeError(f"{text} is not {wanted}")
+
+
+def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def chosen(text: str) -> str:
+        return text if text in choices else wrong(text, f"one of {', '.join(choices)}")
+    return chosen
 
 
 ENTRY_COMMANDS = ("run", "compile", "show", "graph")
@@ -74,7 +93,7 @@ OPTIONS = (
            type=byte_count),
     Option(("--depth",), "N", "the deepest recursion (default: 1000000)", type=count),
     Option(("--time-limit",), "S", "the longest that one form may run, in seconds", type=seconds),
-    Option(("--seed",), "N", "where random numbers begin (default: 0)", type=int),
+    Option(("--seed",), "N", "where random numbers begin (default: 0)", type=whole_number),
     Option(("--threads",), "N", "threads of the cpu target (default: as many as there are cores)", type=count),
     Option(("--allow-shell",), "", "let programs run other programs"),
     Option(("-e", "--entry"), "ENTRY", "the function to call or compile", ENTRY_COMMANDS),
@@ -109,12 +128,13 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong by UsageError; leaving is the caller's part."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"{self.prog} --help tells more")
+        raise UsageError(message.removeprefix("argument "), hint=f"{self.prog} --help tells more")
 
 
 def parse_command_line(words: list[str]) -> argparse.Namespace:
     """Every option by its attribute, None or False where it is not given; `command`, `operand`, `arguments`."""
     kept, arguments = program_arguments(words)
+    check_command(kept)
     found = build_parser().parse_args(kept)
     for option in OPTIONS:
         if not hasattr(found, option.attribute):
@@ -123,6 +143,15 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
     if arguments and not (found.command == "run" and found.entry):
         raise UsageError(f"{arguments[0]} is one argument too many")
     return found
+
+
+def check_command(words: list[str]) -> None:
+    """Options have their values in the same word by now, so the first other word is the command."""
+    command = next((word for word in words if not word.startswith("-")), None)
+    if command in COMMANDS or (command is None and set(words) & set(SWITCHES)):
+        return
+    wrong = "a command is needed" if command is None else f"there is no command {command}"
+    raise UsageError(f"{wrong}; the commands are {', '.join(COMMANDS)}", hint="nessie --help tells more")
 
 
 def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
@@ -175,5 +204,5 @@ def add(parser: argparse.ArgumentParser, option: Option) -> None:
         parser.add_argument(*option.names, action="store_true", help=option.help)
         return
     several = "append" if option.type is size else "store"
-    parser.add_argument(*option.names, metavar=option.value, help=option.help, action=several, type=option.type,
-                        choices=option.choices or None)
+    parser.add_argument(*option.names, metavar=option.value, help=option.help, action=several,
+                        type=one_of(option.choices) if option.choices else option.type)

@@ -44,7 +44,7 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
         message = f"the two sides of {function} do not fit: {show_scheme(actual[0])} and {show_scheme(actual[1])}"
     else:
         message = f"{takes}, but gets {given}"
-    return complaint(message, *labels, (called, takes), hint=argument_hint(function, actual, clash))
+    return complaint(message, *labels, (called, takes), hint=argument_hint(function, expected, actual, clash))
 
 
 def tuple_of(types: Sequence[Type]) -> Type:
@@ -54,7 +54,14 @@ def tuple_of(types: Sequence[Type]) -> Type:
     return result
 
 
-def argument_hint(function: str, actual: list[Type], clash: Clash) -> str:
+def argument_count(expected: Type) -> int:
+    count = 1
+    while isinstance(expected, Pair):
+        expected, count = expected.second, count + 1
+    return count
+
+
+def argument_hint(function: str, expected: Type, actual: list[Type], clash: Clash) -> str:
     """What the user may have wanted."""
     if function in ("==", "/=") and actual[:1] == actual[1:]:
         return "== and /= compare int, float and char; eql(a,b) compares values of any type"
@@ -62,6 +69,10 @@ def argument_hint(function: str, actual: list[Type], clash: Clash) -> str:
         return "count(v) counts the true elements of v"
     if function == "v[i]" and actual and isinstance(actual[0], Fun):
         return "a function before [ is indexed; to call it, use parentheses: sum([1,2])"
+    due = argument_count(expected)
+    if len(actual) != due and (due > 1 or len(actual) > 1):
+        are = "are" if len(actual) > 1 else "is"
+        return f"{function} takes {due} argument{'s' if due > 1 else ''}, here {are} {len(actual)}"
     return number_hint(clash.left, clash.right) or function_hint(clash.left, clash.right)
 
 

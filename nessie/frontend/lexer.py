@@ -125,8 +125,8 @@ class Lexer:
         return NessieError(message, (Span(self.source, start, end), ""), hint=hint)
 
     def command(self, word: Token, ends_itself: bool = False) -> tuple[str, int]:
-        """The raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too. `ends_itself`: the
-        text's end will do for one."""
+        """The raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too.
+        `ends_itself`: the text's end will do for one."""
         self.previous = "SEMI"
         match = COMMAND_TEXT.match(self.source.text, word.end)
         assert match is not None        # the pattern matches the empty text

@@ -67,7 +67,8 @@ def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieEr
     if len(written.name) == 1:
         hint = f"a type variable needs a class: {written.name} in any, after ::"
     else:
-        types = [name for name in environment.names() if environment.lookup(name).kind == "constructor"]
+        entries = {name: environment.lookup(name) for name in environment.names()}
+        types = [name for name, entry in entries.items() if entry and entry.kind == "constructor"]
         near = get_close_matches(written.name, [*BASES, *types], 1)
         hint = f"did you mean {near[0]}?" if near else ""
     return NessieError(f"there is no type {written.name}", *places(written.span, ""), hint=hint)
