@@ -120,8 +120,7 @@ class Cpu:
         return Array(base, len(values), Block(address_of(storage), storage, 0))
 
     def download(self, array: Array) -> np.ndarray[Any, Any]:
-        self.memory.release(array)
-        return view(array)
+        return self.memory.release(array)
 
     def read(self, array: Array, index: int) -> Scalar:
         value: Scalar = view(array)[index].item()

@@ -1,13 +1,17 @@
 """The CPU target's buffers. Fresh pages cost as much as the work done on them, so freed buffers are kept for reuse.
 
+That goes for results as well: when the caller has dropped the arrays of a large one, its buffer comes back.
+
 Buffers come in size classes, four for each power of two. All bytes held, in use or kept, count against the limit
 *before* they are taken: what is kept is given back first, and only then is it an error.
 """
 from __future__ import annotations
 
 import threading
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -15,6 +19,7 @@ from nessie.base.values import DTYPES
 from nessie.cudagen.device import Array, OutOfMemory
 
 SMALLEST = 256
+LARGE = 1 << 16                 # bytes of a result whose memory is worth having back
 
 
 @dataclass(eq=False)
@@ -33,12 +38,15 @@ class Memory:
         self.used = 0                   # bytes in arrays
         self.kept = 0                   # bytes that wait for reuse
         self._blocks: dict[int, list[Block]] = {}
+        self._returned: deque[Block] = deque()      # by the garbage collector, which may come while the lock is held
         self._lock = threading.Lock()
 
     def take(self, base: str, length: int) -> Array:
         """An array of that many elements; what is in it is anything."""
         size = size_class(length * DTYPES[base].itemsize)
         with self._lock:
+            while self._returned:
+                self._keep(self._returned.popleft())
             waiting = self._blocks.get(size)
             if waiting:
                 self.kept -= size
@@ -54,17 +62,28 @@ class Memory:
         block: Block = array.buffer
         with self._lock:
             if block.size:
-                self._blocks.setdefault(block.size, []).append(Block(block.address, block.storage, block.size))
-                self.kept += block.size
+                self._keep(Block(block.address, block.storage, block.size))
                 self.used -= block.size
                 block.size = 0
 
-    def release(self, array: Array) -> None:
-        """The array's memory is somebody else's from now on."""
+    def release(self, array: Array) -> np.ndarray[Any, Any]:
+        """The array's values, whose memory is the caller's for as long as anything refers to them."""
         block: Block = array.buffer
+        lent = array
         with self._lock:
+            if block.size >= LARGE:
+                # NumPy's views refer to the array over all of the storage, so that one goes last.
+                storage = np.frombuffer(memoryview(block.storage), np.uint8)
+                back = Block(block.address, block.storage, block.size)
+                finalize(storage, self._returned.append, back).atexit = False
+                lent = Array(array.base, array.length, Block(block.address, storage, 0))
             self.used -= block.size
             block.size = 0
+        return view(lent)
+
+    def _keep(self, block: Block) -> None:
+        self._blocks.setdefault(block.size, []).append(block)
+        self.kept += block.size
 
     def trim(self) -> None:
         """Gives what is kept back to the system."""

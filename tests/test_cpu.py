@@ -149,6 +149,19 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
 # Memory -----------------------------------------------------------------------------------------
 
 
+def test_memory_of_large_results_comes_back_with_the_last_view() -> None:
+    memory = Memory()
+    array = memory.take("float", 100_000)
+    address = array.buffer.address
+    result = memory.release(array)
+    assert memory.used == 0
+    part = result[10:20].view(np.int64)
+    del result
+    assert memory.take("float", 100_000).buffer.address != address      # `part` still refers to it
+    del part
+    assert memory.take("float", 100_000).buffer.address == address
+
+
 def test_memory_is_used_again_and_counted() -> None:
     memory = Memory()
     first = memory.take("float", 1000)
