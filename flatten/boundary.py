@@ -9,7 +9,7 @@ the payloads.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nessie.base.types import Base, Pair, Seq, Type
@@ -27,6 +27,7 @@ from nessie.flatten.values import (
     Sequence,
     Term,
     Value,
+    constant,
     delayed,
     dense,
     element,
@@ -81,23 +82,29 @@ def layout_of(type_: Type, form: str = "view") -> ir.Layout:
 # In --------------------------------------------------------------------------------------------------------
 
 
-def unpack(type_: Type, domain: Domain, names: Iterator[str], signature: Signature = None,
+def received(params: Iterable[ir.Param]) -> Iterator[ir.Atom]:
+    """The names, to be unpacked."""
+    return iter([ir.Var(param.name) for param in params])
+
+
+def unpack(type_: Type, domain: Domain, atoms: Iterator[ir.Atom], signature: Signature = None,
            sources: tuple[Value, ...] = ()) -> Value:
-    """The value that these names are."""
+    """The value that crossed as these names and, for sizes and on the host, constants."""
     match type_:
         case Base(base):
-            return stored(domain, next(names), base)
+            atom = next(atoms)
+            return stored(domain, atom.name, base) if isinstance(atom, ir.Var) else constant(atom.value, base)
         case Pair(first, second):
-            a = unpack(first, domain, names, of_first(signature), sources)
-            return Both(a, unpack(second, domain, names, of_second(signature), sources))
+            a = unpack(first, domain, atoms, of_first(signature), sources)
+            return Both(a, unpack(second, domain, atoms, of_second(signature), sources))
         case Seq(item):
-            start, length = next(names), next(names)
+            start, length = next(atoms), next(atoms)
             if paths := shared(signature):
-                return reference(view(domain, start, length, payloads(sources, paths)), domain)
-            size = next(names)
-            space = free_domain(size)
-            payload = unpack(item, space, names, of_element(signature), sources)
-            return view(domain, start, length, (Leaf(space, payload),))
+                return reference(bounds_view(domain, start, length, payloads(sources, paths)), domain)
+            size = next(atoms)
+            space = free_domain(size.name if isinstance(size, ir.Var) else int(size.value))
+            payload = unpack(item, space, atoms, of_element(signature), sources)
+            return bounds_view(domain, start, length, (Leaf(space, payload),))
     raise TypeError(type_)
 
 
@@ -201,7 +208,7 @@ class Packer:
 
         seen = second if domain is HOST else total_length(emitter, second, domain)
         smaller = emitter.host().name(ir.Op("<=", (seen, atom_of(held.space.size))), "bool", "smaller")
-        blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in map(emitter.block, (compact, keep))]
+        blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in [emitter.block(x) for x in (compact, keep)]]
         results = params_of(emitter, Seq(item), domain, sequence_signature(inner), self.hint)
         emitter.emit(ir.Branch(tuple(results), smaller, blocks[0], blocks[1], emitter.origin))
         return [ir.Var(result.name) for result in results]

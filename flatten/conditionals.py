@@ -9,7 +9,7 @@ so bounds are selected, payloads shared, and no element is copied. A branch that
 """
 from __future__ import annotations
 
-from nessie.flatten.boundary import Packer, params_of, unpack
+from nessie.flatten.boundary import Packer, params_of, received, unpack
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, At, Domain, subset
 from nessie.flatten.emitter import int_results
@@ -39,7 +39,7 @@ def on_host(t: Translator, exp: mono.If, test: Value, env: Values, hint: str) ->
     then, orelse = branch(exp.then), branch(exp.orelse)
     results = params_of(emitter, type_, HOST, hint=hint)
     emitter.emit(ir.Branch(tuple(results), condition, then, orelse, exp.origin))
-    return unpack(type_, HOST, iter([result.name for result in results]))
+    return unpack(type_, HOST, received(results))
 
 
 def split(t: Translator, exp: mono.If, test: Value, env: Values, domain: Domain, hint: str) -> Value:

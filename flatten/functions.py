@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nessie.base.types import Base, Pair, Type
-from nessie.flatten.boundary import Packer, params_of, unpack
+from nessie.flatten.boundary import Packer, params_of, received, unpack
 from nessie.flatten.domains import HOST, Domain, free_domain
 from nessie.flatten.translator import Translator, Values, pure
 from nessie.flatten.values import ZEROS, Value
@@ -37,23 +37,10 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     for argument, parameter in zip(arguments, function.parameters):
         packed = Packer(emitter, hint=parameter.name)(argument, parameter.type, domain)
         atoms += packed
-        sources.append(unpack(parameter.type, domain, iter(named(t, packed))))
+        sources.append(unpack(parameter.type, domain, iter(packed)))
     results = params_of(emitter, exp.type, domain, signature, hint)
     emitter.emit(ir.Call(tuple(results), name, tuple(atoms), exp.origin))
-    return unpack(exp.type, domain, iter([result.name for result in results]), signature, tuple(sources))
-
-
-def named(t: Translator, atoms: list[ir.Atom]) -> list[str]:
-    """The atoms as names: a constant gets one."""
-    names = []
-    for atom in atoms:
-        if isinstance(atom, ir.Const):
-            name = t.emitter.fresh("c")
-            t.emitter.host_let(name, atom, atom.type)
-            names.append(name)
-        else:
-            names.append(atom.name)
-    return names
+    return unpack(exp.type, domain, received(results), signature, tuple(sources))
 
 
 def version(t: Translator, function: mono.Function, lifted: bool) -> str:
@@ -119,7 +106,7 @@ def parameters(t: Translator, function: mono.Function, domain: Domain) -> tuple[
     params: list[ir.Param] = []
     for p in function.parameters:
         names = params_of(t.emitter, p.type, domain, hint=p.name)
-        env[p.name] = unpack(p.type, domain, iter([param.name for param in names]))
+        env[p.name] = unpack(p.type, domain, received(names))
         params += names
     return env, params
 

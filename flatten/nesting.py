@@ -76,7 +76,9 @@ def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain
 
     def checked_at(at: At, context: Context) -> Term:
         length = context.let(exp_of(pull(raw, space, at, context)), "l")
-        return ScalarTerm(context.check(op("<=", ZERO, length), length, "int", message, exp.origin), "int")
+        most = seq_of(pull(source, domain, context.climb(space, domain, at), context)).length
+        fits = op("and", op("<=", ZERO, length), op("<=", length, most))        # so that the sum does not wrap
+        return ScalarTerm(context.check(fits, length, "int", message, exp.origin), "int")
 
     sizes = scalar(solid(emitter, delayed(space, checked_at, ScalarTerm(ZERO, "int")), space, "lengths"))
     held = dense(domain, space, sizes)

@@ -55,7 +55,7 @@ function main(xs) : [{argument}] -> ([{result}], [[{result}]], [[{result}]], [{r
   (many(xs), (deep([xs, ([] {argument}), reverse(xs)]), (some(xs), seen(xs))));
 """
 COMPILED: dict[str, Compiled] = {}
-ON_CPU = ("sort", "partition", "transpose", "scatter", "gcd")      # which are compiled, too: that takes most of the time
+ON_CPU = ("sort", "partition", "transpose", "scatter", "gcd")      # compiled, too: that takes most of the time
 
 
 def compiled(name: str) -> Compiled:
