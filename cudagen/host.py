@@ -47,6 +47,8 @@ from nessie.lambda_cu.layout import from_names, to_names
 
 DEEPER = "does it end? --depth sets the limit"
 
+BASES = {dtype: base for base, dtype in DTYPES.items()}
+
 Frame = list[Any]                       # what the slots hold; None where nothing
 
 
@@ -225,7 +227,7 @@ class Host:
             self.look(origin)
         arguments = [self.value(a, frame) for a in instruction.arguments]
         self.launched = origin
-        found = self.guarded(lambda: self.device.launch(instruction.kernel, arguments), origin)
+        found = self.guarded(self.device.launch, origin, instruction.kernel, arguments)
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(instruction.results, found, frame)
         self.unread.update(slot for slot, value in zip(instruction.results, found, strict=True)
@@ -260,8 +262,7 @@ class Host:
         """A scalar, or an array on the device, held once."""
         if not isinstance(value, np.ndarray):
             return value
-        base = next(name for name, dtype in DTYPES.items() if dtype == value.dtype)
-        array: Array = self.guarded(lambda: self.device.upload(base, value), ())
+        array: Array = self.guarded(self.device.upload, (), BASES[value.dtype], value)
         array.uses += 1
         return array
 
@@ -274,10 +275,10 @@ class Host:
 
     # What can go wrong --------------------------------------------------------------------------
 
-    def guarded(self, work: Callable[[], Any], origin: Origin) -> Any:
-        """Work by the device. If it stumbles, an earlier failing check is the reason to report, if there was one."""
+    def guarded(self, work: Callable[..., Any], origin: Origin, *arguments: Any) -> Any:
+        """work(*arguments), by the device. If it stumbles, an earlier failing check is the reason to report, if any."""
         try:
-            return work()
+            return work(*arguments)
         except OutOfMemory as full:
             raise self.error(f"out of memory: {full.wanted:,} bytes are needed, {full.used:,} of {full.limit:,} are in "
                              "use", origin, "--memory sets the limit") from None

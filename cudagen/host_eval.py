@@ -27,7 +27,7 @@ class HostFailure(Exception):
         self.site = site
 
 
-@dataclass(frozen=True)
+@dataclass
 class Surroundings:
     """`read` an element of an array by its name; `poll` is called now and then by what may run long."""
     functions: Mapping[str, ir.ScalarFunction]
@@ -130,7 +130,7 @@ def evaluate(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> Valu
                 if rounds & POLL_MASK == 0:
                     around.poll()
             case ir.Tuple(items):
-                return tuple(scalar(item, names, around) for item in items)
+                return tuple([scalar(item, names, around) for item in items])
             case _:
                 return (simple(exp, names, around),)
 
@@ -150,7 +150,7 @@ def simple(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> Value:
         case ir.Var(name):
             return names[name]
         case ir.Op(op, arguments):
-            return OPERATORS[op](*(scalar(a, names, around) for a in arguments))
+            return OPERATORS[op](*[scalar(a, names, around) for a in arguments])
         case ir.Read(array, index):
             return around.read(array, scalar(index, names, around))
         case ir.Fail(site):

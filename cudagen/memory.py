@@ -7,6 +7,7 @@ Buffers come in size classes, four for each power of two. All bytes held, in use
 """
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -120,5 +121,8 @@ def size_class(size: int) -> int:
 
 
 def address_of(storage: np.ndarray[Any, Any]) -> int:
-    address: int = storage.__array_interface__["data"][0]
-    return address
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(storage))     # many times faster, for what may be written
+    except TypeError:
+        address: int = storage.__array_interface__["data"][0]
+        return address

@@ -17,6 +17,7 @@ from typing import Any
 
 Native = Callable[[int, int, Any], None]
 PIECE = 64                      # chunks a call at most, so that an interrupt is noticed between calls
+SHARES = 16                     # calls a thread at least, where there are so many chunks: who starts late does fewer
 
 
 class Pool:
@@ -30,7 +31,7 @@ class Pool:
 
     def run(self, function: Native, chunks: int, words: Any, errors: Any, endless: bool = False) -> None:
         """All chunks, by all threads; errors[1] is the interrupt word. `endless`: a chunk may run for ever."""
-        piece = max(1, min(PIECE, chunks // (4 * self.threads)))
+        piece = max(1, min(PIECE, chunks // (SHARES * self.threads)))
         pieces = count()
 
         def work() -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -52,14 +51,17 @@ def run_deep(work: Callable[[], T]) -> T:
     return outcome[0]
 
 
-@contextmanager
-def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
+class interruptible:
     """While the body runs, `interrupt` makes it end soon; it is called in another thread."""
-    _interrupts.append(interrupt)
-    try:
-        yield
-    finally:
-        _interrupts.remove(interrupt)
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self.interrupt = interrupt
+
+    def __enter__(self) -> None:
+        _interrupts.append(self.interrupt)
+
+    def __exit__(self, *_: object) -> None:
+        _interrupts.remove(self.interrupt)
 
 
 def wait_for(ended: threading.Event, thread: threading.Thread) -> None:
