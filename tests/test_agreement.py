@@ -24,7 +24,6 @@ ENTRIES = {             # an entry of each example, and its argument's type wher
     "string_search": ("string_search", "([char],[char])"), "wordcount": ("wordcount", None),
 }
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-long = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def compare(random: RandomProgram, executors: tuple[str, ...]) -> None:
@@ -50,9 +49,16 @@ def test_random_programs_compiled(random: RandomProgram) -> None:
 
 
 @pytest.mark.slow
-@long
+@settings(quick, max_examples=800)
 @given(st.integers(4, 7).flatmap(programs))
 def test_many_random_programs(random: RandomProgram) -> None:
+    compare(random, tuple(executor for executor in EXECUTORS if executor.startswith(("reference", "loops"))))
+
+
+@pytest.mark.slow
+@settings(quick, max_examples=60)
+@given(st.integers(4, 6).flatmap(programs))
+def test_many_random_programs_compiled(random: RandomProgram) -> None:
     compare(random, EXECUTORS[1:])
 
 
