@@ -12,10 +12,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from nessie.base.source import InternalError
 from nessie.cudagen.vector_math import LIBRARY, vector_library, with_vector_versions
+
+PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part")
 
 _LOCK = threading.Lock()
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
@@ -58,11 +62,26 @@ def load(code: bytes, names: Iterable[str]) -> dict[str, int]:
 
 
 def fingerprint() -> str:
-    """The LLVM and the CPU that object code is made for."""
+    """The LLVM and the CPU that object code is made for. LLVM is not loaded where the system describes the CPU."""
+    library = LIBRARY if vector_library() else ""
+    described, found = processor(), find_spec("llvmlite")
+    if described and found is not None and found.origin is not None:
+        released = Path(found.origin).with_name("_version.py")
+        if released.is_file():
+            return f"{released.read_text('utf-8')} {described} {library}"
     binding, machine = tools()
     version = ".".join(map(str, binding.llvm_version_info))
-    library = LIBRARY if vector_library() else ""
     return f"{version} {machine.triple} {binding.get_host_cpu_name()} {','.join(sorted(features()))} {library}"
+
+
+def processor() -> str:
+    """What Linux says of the first processor and what it can do; empty elsewhere."""
+    try:
+        first = Path("/proc/cpuinfo").read_text("utf-8").partition("\n\n")[0]
+    except OSError:
+        return ""
+    told = [line for line in first.splitlines() if line.partition(":")[0].strip() in PROCESSOR]
+    return "\n".join(told)
 
 
 def features() -> frozenset[str]:
