@@ -17,13 +17,17 @@ from kernel_runs import Meaning, program_of, run_plan
 from random_kernels import Maker
 from test_skeletons import FLAT, SEGMENTED, flat_kernel, numbers, segmented_kernel
 
-from nessie.base.values import DTYPES
-from nessie.cudagen import cache
+from nessie.base.deep import run_deep
+from nessie.base.source import Source
+from nessie.base.values import DTYPES, Flat
+from nessie.cudagen import cache, host
 from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.device import NO_FAILURE, Array, OutOfMemory
 from nessie.cudagen.memory import Memory, size_class
+from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse, parse_kernel
+from nessie.pipeline import TEXT, Job, compile_program, pass_named
 
 BASES = {dtype: base for base, dtype in DTYPES.items()}
 
@@ -313,3 +317,16 @@ def test_a_folder_that_others_may_write_is_not_trusted(folder: Path, capsys: pyt
         assert cache.cached("a", "cpu", made(sources)) == b"A"
     assert sources == ["a", "a"] and list(folder.iterdir()) == []
     assert capsys.readouterr().err.count("warning") == 1
+
+
+def test_a_fused_sum_has_the_same_bits_on_any_number_of_threads() -> None:
+    program = run_deep(lambda: compile_program(
+        Job(entry="dotp", argument=parse_type(Source("type", "([float], [float])"))), TEXT,
+        Source("dotp", "function dotp(xs, ys) = sum({x * y : x in xs; y in ys});"), pass_named("fuse")))
+    assert len(program.kernels) == 1
+    random = np.random.default_rng(3)
+    xs, ys = (Flat(1_000_003, random.standard_normal(1_000_003)) for _ in range(2))
+    arguments = [(xs, ys)] if len(program.entry.arguments) == 1 else [xs, ys]
+    one, seven = (host.execute(program, arguments, Cpu(program, threads)) for threads in (1, 7))
+    assert one == seven
+    assert one == pytest.approx(np.dot(xs.column, ys.column), rel=1e-9)
