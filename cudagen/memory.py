@@ -74,7 +74,7 @@ class Memory:
         with self._lock:
             if block.size >= LARGE:
                 # NumPy's views refer to the array over all of the storage, so that one goes last.
-                storage = np.frombuffer(memoryview(block.storage), np.uint8)
+                storage = np.frombuffer(block.storage.data, np.uint8)
                 back = Block(block.address, block.storage, block.size)
                 finalize(storage, self._returned.append, back).atexit = False
                 lent = Array(array.base, array.length, Block(block.address, storage, 0))
@@ -122,7 +122,7 @@ def size_class(size: int) -> int:
 
 def address_of(storage: np.ndarray[Any, Any]) -> int:
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(storage))     # many times faster, for what may be written
+        return ctypes.addressof(ctypes.c_char.from_buffer(storage.data))     # many times faster, for what may be written
     except TypeError:
         address: int = storage.__array_interface__["data"][0]
         return address
