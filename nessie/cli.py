@@ -6,6 +6,7 @@ input; 2 for usage. A Python traceback never reaches the user.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -27,6 +28,8 @@ def main(words: list[str] | None = None) -> int:
     """Runs a command line; the exit status."""
     try:
         options = parse_command_line(sys.argv[1:] if words is None else words)
+        if isinstance(sys.stdout, io.TextIOWrapper):    # what the terminal cannot show is shown by its code
+            sys.stdout.reconfigure(errors="backslashreplace")
         status = run_deep(lambda: COMMANDS[options.command](options))
         sys.stdout.flush()
         return status
@@ -40,6 +43,9 @@ def main(words: list[str] | None = None) -> int:
     except MemoryError:
         print("error: out of memory", file=sys.stderr)
     except BrokenPipeError:             # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        complain(NessieError(f"the output cannot be written: {error.strerror or error}"))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
         complain(InternalError(f"{type(error).__name__}: {error}"))
