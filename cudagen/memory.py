@@ -122,7 +122,7 @@ def size_class(size: int) -> int:
 
 def address_of(storage: np.ndarray[Any, Any]) -> int:
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(storage.data))     # many times faster, for what may be written
+        return ctypes.addressof(ctypes.c_char.from_buffer(storage.data))     # quicker, for what may be written
     except TypeError:
         address: int = storage.__array_interface__["data"][0]
         return address
