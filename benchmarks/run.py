@@ -187,6 +187,7 @@ def moved(workload: Workload, program: ir.Program, size: int, counted: int | Non
 def machine(threads: int) -> dict[str, Any]:
     return {"processor": processor(), "cores": os.cpu_count(), "threads": threads, "system": platform.system(),
             "python": platform.python_version(), "numpy": np.__version__,
+            "load": round(os.getloadavg()[0], 1),       # of the last minute; beyond `threads`, others ran as well
             "llvm": ".".join(map(str, building.tools()[0].llvm_version_info))}
 
 
