@@ -151,7 +151,7 @@ class FunctionPrinter:
             case Fence() | Barrier():
                 return "__threadfence()" if isinstance(statement, Fence) else "__syncthreads()"
             case Return(values):
-                listed = ", ".join(map(self.text, values))
+                listed = ", ".join([self.text(v) for v in values])
                 return f"return {{{listed}}}" if len(values) > 1 else f"return {listed}".rstrip()
         raise TypeError(statement)
 
@@ -205,9 +205,9 @@ class FunctionPrinter:
         raise TypeError(atomic)
 
     def call(self, names: tuple[str, ...], function: Function, arguments: tuple[Exp, ...]) -> None:
-        listed = ", ".join(self.names[argument.name] if parameter.array and isinstance(argument, Name)
+        listed = ", ".join([self.names[argument.name] if parameter.array and isinstance(argument, Name)
                            else self.text(argument)
-                           for parameter, argument in zip(function.parameters, arguments, strict=True))
+                           for parameter, argument in zip(function.parameters, arguments, strict=True)])
         call = f"{self.named[function.name]}({listed})"
         if len(names) == 1:
             self.line(f"const {TYPES[function.results[0]]} {self.bind(names[0], function.results[0])} = {call};")

@@ -10,7 +10,7 @@ a missing barrier shows. Shared memory is unset at first; reading it then is an 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -320,14 +320,13 @@ class Machine:
             raise LoopsError(f"{memory.name}[{index}] lies outside its {len(memory.elements)} elements")
 
 
-def shuffles(exp: Exp) -> Iterator[Shuffle]:
+def shuffles(exp: Exp) -> list[Shuffle]:
     """The shuffles in an expression, in order of evaluation."""
     match exp:
         case Shuffle(_, offset):
-            yield from shuffles(offset)
-            yield exp
+            return [*shuffles(offset), exp]
         case Load(_, index):
-            yield from shuffles(index)
+            return shuffles(index)
         case Op(_, arguments):
-            for argument in arguments:
-                yield from shuffles(argument)
+            return [found for argument in arguments for found in shuffles(argument)]
+    return []

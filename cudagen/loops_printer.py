@@ -134,7 +134,7 @@ def show_exp(exp: Exp, around: int = LOOSEST) -> str:
             text = f"{show_exp(left, level)} {op}{'~' if reassociate else ''} {show_exp(right, level + 1)}"
             return parenthesise(text, around > level)
         case Op(op, arguments):
-            return f"{op}({', '.join(map(show_exp, arguments))})"
+            return f"{op}({', '.join([show_exp(a) for a in arguments])})"
     raise TypeError(exp)
 
 

@@ -38,7 +38,7 @@ def type_of(exp: Exp, scope: Scope) -> str:
             want("shuffle's offset", type_of(offset, scope), "int")
             return lookup(name, scope.scalars, "scalar")
         case Op(op, arguments, reassociate):
-            types = tuple(type_of(a, scope) for a in arguments)
+            types = tuple([type_of(a, scope) for a in arguments])
             require(not reassociate or (op in ("+", "*") and set(types) == {"float"}),
                     f"{op} on {', '.join(types)} cannot reassociate: only float + and * do")
             return operator_type(op, types)

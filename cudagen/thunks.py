@@ -58,18 +58,18 @@ def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
         case ir.Var(name):
             return (variable(code, name),)
         case ir.Op(name, arguments):
-            return (operator(code, name, tuple(scalar(code, tables, a) for a in arguments)),)
+            return (operator(code, name, tuple([scalar(code, tables, a) for a in arguments])),)
         case ir.Read(array, index):
             return (read(code, array, scalar(code, tables, index)),)
         case ir.If():
             return branch(code, tables, exp)
         case ir.Tuple(items):
-            return tuple(scalar(code, tables, item) for item in items)
+            return tuple([scalar(code, tables, item) for item in items])
         case ir.Fail(site, type_):
             code.fail(tables.sites[site] * SITE_STRIDE)
             return (Value(zero(type_), type_, tainted=True),)
         case ir.CallScalar(function, arguments):
-            values = tuple(scalar(code, tables, a) for a in arguments)
+            values = tuple([scalar(code, tables, a) for a in arguments])
             return call(code, tables.scalar_functions[function], values)
     raise TypeError(exp)
 

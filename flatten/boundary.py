@@ -147,11 +147,12 @@ class Packer:
     sources: tuple[Value, ...] = ()
     hint: str = "a"
 
-    def __call__(self, value: Value, type_: Type, domain: Domain, signature: Signature = None) -> list[ir.Atom]:
+    def pack(self, value: Value, type_: Type, domain: Domain, signature: Signature = None) -> list[ir.Atom]:
         """The names that the value crosses in."""
         match value, type_:
             case Both(a, b), Pair(first, second):
-                return [*self(a, first, domain, of_first(signature)), *self(b, second, domain, of_second(signature))]
+                return [*self.pack(a, first, domain, of_first(signature)),
+                        *self.pack(b, second, domain, of_second(signature))]
             case Scalar(), Base():
                 return [self.name(value, domain)]
             case Sequence(), Seq(item):
@@ -174,7 +175,8 @@ class Packer:
     def sequence(self, value: Sequence, item: Type, domain: Domain, inner: Signature) -> list[ir.Atom]:
         if (value.dense and value.home is domain) or plain(value):
             leaf = value.leaves[0]
-            return [*self.bounds(value, domain), atom_of(leaf.space.size), *self(leaf.value, item, leaf.space, inner)]
+            crossing = [*self.bounds(value, domain), atom_of(leaf.space.size)]
+            return crossing + self.pack(leaf.value, item, leaf.space, inner)
         return self.by_size(value, item, domain, inner)
 
     def bounds(self, value: Sequence, domain: Domain) -> list[ir.Atom]:
@@ -204,11 +206,11 @@ class Packer:
             return self.sequence(dense(domain, space, elements(emitter, view_, space, domain)), item, domain, inner)
 
         def keep() -> list[ir.Atom]:
-            return [first, second, atom_of(held.space.size), *self(held.value, item, held.space, inner)]
+            return [first, second, atom_of(held.space.size), *self.pack(held.value, item, held.space, inner)]
 
         seen = second if domain is HOST else total_length(emitter, second, domain)
         smaller = emitter.host().name(ir.Op("<=", (seen, atom_of(held.space.size))), "bool", "smaller")
-        blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in [emitter.block(x) for x in (compact, keep)]]
+        blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in map(emitter.block, (compact, keep))]
         results = params_of(emitter, Seq(item), domain, sequence_signature(inner), self.hint)
         emitter.emit(ir.Branch(tuple(results), smaller, blocks[0], blocks[1], emitter.origin))
         return [ir.Var(result.name) for result in results]

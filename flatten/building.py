@@ -47,7 +47,7 @@ def literal(t: Translator, exp: mono.Literal, env: Values, domain: Domain, hint:
     if all(isinstance(e, mono.Const) for e in exp.elements):
         assert isinstance(exp.type.element, Base)
         return constants(t, tuple(e.value for e in exp.elements if isinstance(e, mono.Const)), exp.type.element.name)
-    values = [t(e, env, domain, hint) for e in exp.elements]
+    values = [t.value(e, env, domain, hint) for e in exp.elements]
     space = space_for(t.emitter, domain, lambda at, c: ir.Const(len(values), "int"))
 
     def term_at(at: At, context: Context) -> Term:

@@ -22,7 +22,7 @@ from nessie.lambda_cu import ir, scope
 
 
 def conditional(t: Translator, exp: mono.If, env: Values, domain: Domain, hint: str) -> Value:
-    test = scalar(t(exp.condition, env, domain, "test"))
+    test = scalar(t.value(exp.condition, env, domain, "test"))
     return on_host(t, exp, test, env, hint) if domain is HOST else split(t, exp, test, env, domain, hint)
 
 
@@ -33,7 +33,7 @@ def on_host(t: Translator, exp: mono.If, test: Value, env: Values, hint: str) ->
     packer = Packer(emitter, hint=hint)
 
     def branch(part: mono.Exp) -> ir.Block:
-        atoms, statements = emitter.block(lambda: packer(t(part, env, HOST, hint), type_, HOST))
+        atoms, statements = emitter.block(lambda: packer.pack(t.value(part, env, HOST, hint), type_, HOST))
         return ir.Block(statements, tuple(atoms))
 
     then, orelse = branch(exp.then), branch(exp.orelse)
@@ -53,7 +53,7 @@ def split(t: Translator, exp: mono.If, test: Value, env: Values, domain: Domain,
     emitter.run(ir.Partition(index, scope.thunk(domain.params, ir.Read(chosen, ir.Var("i"))), emitter.walked(domain)),
                 [yes, no, to_yes, to_no, place])
     sides = subset(domain, yes.name, to_yes.name), subset(domain, no.name, to_no.name)
-    then, orelse = t(exp.then, env, sides[0], hint), t(exp.orelse, env, sides[1], hint)
+    then, orelse = t.value(exp.then, env, sides[0], hint), t.value(exp.orelse, env, sides[1], hint)
     emitter.origin = exp.origin
 
     def term_at(at: At, context: Context) -> Term:

@@ -45,7 +45,7 @@ UNEQUAL = "Length mismatch in an apply-to-each."
 
 
 def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hint: str) -> Value:
-    sources = [sequence(t(g.source, env, domain, g.name)) for g in exp.generators]
+    sources = [sequence(t.value(g.source, env, domain, g.name)) for g in exp.generators]
     t.emitter.origin = exp.origin
     space = common_space(t, sources, domain)
     unequal = [check_length(t, exp, source, space, domain) for source in sources]
@@ -54,9 +54,9 @@ def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hi
     inner = {**env, **bound}
     if exp.filter is None:
         return dense(domain, space, body_value(t, exp.body, inner, space, hint))
-    predicate = t(exp.filter, inner, space, "keep")
+    predicate = t.value(exp.filter, inner, space, "keep")
     t.emitter.origin = exp.origin
-    if t.purity(exp.body):
+    if t.purity.pure(exp.body):
         return filter_pure(t, exp.body, predicate, inner, space, domain, hint)
     live = {name: value for name, value in bound.items() if name in free_variables(exp.body)}
     survivors, packed = filter_live(t, predicate, live, space, domain)
@@ -64,7 +64,7 @@ def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hi
 
 
 def body_value(t: Translator, body: mono.Exp, env: Values, space: Domain, hint: str) -> Value:
-    value = t(body, env, space, hint)
+    value = t.value(body, env, space, hint)
     return value if isinstance(body, mono.Var) else solid(t.emitter, value, space, hint)
 
 

@@ -63,7 +63,7 @@ def thread_level(program: mono.Program) -> frozenset[str]:
     names = thread_level_candidates(program.functions) - {program.entry}
     while True:
         purity = Purity(names)
-        kept = frozenset(name for name in names if purity(functions[name].body) and not mutual(name, functions))
+        kept = frozenset(name for name in names if purity.pure(functions[name].body) and not mutual(name, functions))
         if kept == names:
             return names
         names = kept
@@ -117,7 +117,7 @@ def entry_function(t: Translator, function: mono.Function) -> tuple[ir.Function,
             arguments = tuple(mono.Var(p.name, p.type) for p in function.parameters)
             value = call(t, mono.Call(function.name, arguments, function.result, function.origin), env, HOST, "it")
         else:
-            value = t(function.body, env, HOST, "it")
+            value = t.value(function.body, env, HOST, "it")
         return dense_result(emitter, value, function.result, HOST)
 
     (atoms, layout), statements = emitter.block(body)

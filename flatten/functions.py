@@ -21,7 +21,7 @@ from nessie.lambda_cu import ir, scope
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
     """A call of the version for this domain; of a thread-level function, a pure expression of its arguments."""
     function = t.functions[exp.function]
-    arguments = [t(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
+    arguments = [t.value(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
     if exp.function in t.purity.thread_level:
         names = tuple(f"#{k}" for k in range(len(arguments)))
         variables = tuple(mono.Var(name, p.type) for name, p in zip(names, function.parameters))
@@ -35,7 +35,7 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     atoms: list[ir.Atom] = [emitter.atom(domain.size)] if lifted else []
     sources = []
     for argument, parameter in zip(arguments, function.parameters):
-        packed = Packer(emitter, hint=parameter.name)(argument, parameter.type, domain)
+        packed = Packer(emitter, hint=parameter.name).pack(argument, parameter.type, domain)
         atoms += packed
         sources.append(unpack(parameter.type, domain, iter(packed)))
     results = params_of(emitter, exp.type, domain, signature, hint)
@@ -58,7 +58,7 @@ def host_version(t: Translator, function: mono.Function, name: str) -> ir.Functi
     env, params = parameters(t, function, HOST)
 
     def body() -> list[ir.Atom]:
-        return Packer(t.emitter)(t(function.body, env, HOST, "a"), function.result, HOST)
+        return Packer(t.emitter).pack(t.value(function.body, env, HOST, "a"), function.result, HOST)
 
     atoms, statements = outside(t, body)
     results = params_of(t.emitter, function.result, HOST)
@@ -74,7 +74,8 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
     sources = tuple(env[p.name] for p in function.parameters)
 
     def body() -> list[ir.Atom]:
-        return Packer(emitter, sources)(t(function.body, env, domain, "a"), function.result, domain, signature)
+        result = t.value(function.body, env, domain, "a")
+        return Packer(emitter, sources).pack(result, function.result, domain, signature)
 
     def guarded() -> list[ir.Atom]:
         some = emitter.host().name(ir.Op("<", (ir.Const(0, "int"), ir.Var(size.name))), "bool", "some")
@@ -157,7 +158,7 @@ def tail_recursive(function: mono.Function) -> bool:
             case mono.If(condition, then, orelse):
                 return not calls(condition) and only_tail(then) and only_tail(orelse)
             case mono.Call(name, arguments) if name == function.name:
-                return not any(map(calls, arguments))
+                return not any([calls(a) for a in arguments])
         return not calls(exp)
 
     def calls(exp: mono.Exp) -> bool:

@@ -141,7 +141,7 @@ def provenance(exp: mono.Exp, env: Mapping[str, Signature], known: Mapping[str, 
         case mono.String():
             return sequence_signature(None)
         case mono.Literal(elements, type_):
-            return sequence_signature(reduce(join, map(go, elements), of_element(nowhere(type_))))
+            return sequence_signature(reduce(join, [go(e) for e in elements], of_element(nowhere(type_))))
         case mono.Each(body, generators):
             inner = {g.name: of_element(go(g.source)) for g in generators}
             return sequence_signature(provenance(body, {**env, **inner}, known))

@@ -47,7 +47,7 @@ class Purity:
         self.thread_level = thread_level
         self.known: dict[int, tuple[mono.Exp, bool]] = {}
 
-    def __call__(self, exp: mono.Exp) -> bool:
+    def pure(self, exp: mono.Exp) -> bool:
         found = self.known.get(id(exp))
         if found is None:
             found = self.known[id(exp)] = exp, self.decide(exp)
@@ -58,21 +58,21 @@ class Purity:
             case mono.Const() | mono.Var():
                 return True
             case mono.Let(_, value, body):
-                return self(value) and self(body)
+                return self.pure(value) and self.pure(body)
             case mono.If(condition, then, orelse):
-                return self(condition) and self(then) and self(orelse)
+                return self.pure(condition) and self.pure(then) and self.pure(orelse)
             case mono.Prim("check", (condition, _, value)):
-                return self(condition) and self(value)
+                return self.pure(condition) and self.pure(value)
             case mono.Prim("error", arguments):
                 return isinstance(arguments[0], mono.String)
             case mono.Prim(name, arguments):
-                return (name in ops.OPS or name in PURE_SEQUENCE) and all(map(self, arguments))
+                return (name in ops.OPS or name in PURE_SEQUENCE) and all([self.pure(a) for a in arguments])
             case mono.Call(function, arguments):
-                return function in self.thread_level and all(map(self, arguments))
+                return function in self.thread_level and all([self.pure(a) for a in arguments])
             case mono.Pair(first, second):
-                return self(first) and self(second)
+                return self.pure(first) and self.pure(second)
             case mono.First(pair) | mono.Second(pair):
-                return self(pair)
+                return self.pure(pair)
         return False
 
 

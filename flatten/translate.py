@@ -25,19 +25,19 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
     """The value of the expression over the domain. `hint` names what it computes."""
     if not isinstance(exp, mono.Var | mono.Const) and (origin := exp.origin):
         t.emitter.origin = origin
-    if t.purity(exp):
+    if t.purity.pure(exp):
         return pure(t, exp, env, domain, hint)
     match exp:
         case mono.Let(name, value, body):
-            return t(body, {**env, name: let_value(t, value, env, domain, name)}, domain, hint)
+            return t.value(body, {**env, name: let_value(t, value, env, domain, name)}, domain, hint)
         case mono.If():
             return conditional(t, exp, env, domain, hint)
         case mono.Pair(first, second):
-            return Both(t(first, env, domain, hint), t(second, env, domain, hint))
+            return Both(t.value(first, env, domain, hint), t.value(second, env, domain, hint))
         case mono.First(pair):
-            return both(t(pair, env, domain, hint)).first
+            return both(t.value(pair, env, domain, hint)).first
         case mono.Second(pair):
-            return both(t(pair, env, domain, hint)).second
+            return both(t.value(pair, env, domain, hint)).second
         case mono.String(text):
             return constants(t, tuple(text), "char")
         case mono.Literal():
@@ -51,9 +51,9 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
         case mono.Prim("error", _):
             raise unsupported("error with a computed message", exp)
         case mono.Prim(name, arguments) if name in ops.OPS or name in PURE_SEQUENCE:
-            return pure_on_values(t, exp, [t(a, env, domain, hint) for a in arguments], domain, hint)
+            return pure_on_values(t, exp, [t.value(a, env, domain, hint) for a in arguments], domain, hint)
         case mono.Prim(name, arguments) if name in RULES:
-            values = [t(a, env, domain, hint) for a in arguments]
+            values = [t.value(a, env, domain, hint) for a in arguments]
             t.emitter.origin = exp.origin
             return RULES[name](t, exp, values, domain, hint)
         case mono.Prim(name):
@@ -63,7 +63,7 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
 
 def let_value(t: Translator, exp: mono.Exp, env: Values, domain: Domain, name: str) -> Value:
     """What a let binds: computed now, whether it is used or not."""
-    value = t(exp, env, domain, name)
+    value = t.value(exp, env, domain, name)
     return value if isinstance(exp, mono.Var) else solid(t.emitter, value, domain, name)
 
 

@@ -31,7 +31,7 @@ class Translator:
     functions: dict[str, mono.Function]
     signatures: dict[str, Signature] = field(default_factory=dict)
 
-    def __call__(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:
+    def value(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:
         """The value of the expression over the domain. `hint` names what it computes."""
         return self.translate(self, exp, env, domain, hint)
 

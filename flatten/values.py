@@ -216,17 +216,15 @@ def rehome(value: Value, old: Domain, new: Domain) -> Value:
 # Joining the payloads of alternatives ----------------------------------------------------------------------
 
 
-def components(term: Term) -> Iterator[tuple[ir.Exp, str]]:
+def components(term: Term) -> list[tuple[ir.Exp, str]]:
     """The scalars of a term with their types, left to right; of a sequence its start and length."""
     match term:
         case ScalarTerm(exp, base):
-            yield exp, base
+            return [(exp, base)]
         case PairTerm(first, second):
-            yield from components(first)
-            yield from components(second)
+            return [*components(first), *components(second)]
         case SeqTerm(start, length):
-            yield start, "int"
-            yield length, "int"
+            return [(start, "int"), (length, "int")]
 
 
 def rebuilt(term: Term, exps: Iterator[ir.Exp]) -> Term:

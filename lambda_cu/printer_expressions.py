@@ -66,7 +66,7 @@ class Writer:
     def measure(self, exp: ir.Exp) -> int:
         match exp:
             case ir.Op(op, parts) | ir.CallScalar(op, parts):
-                return len(op) + 3 + sum(map(self.width, parts)) + len(parts)
+                return len(op) + 3 + sum([self.width(p) for p in parts]) + len(parts)
             case ir.Read(array, index):
                 return len(array) + 2 + self.width(index)
             case ir.If(condition, then, orelse):
@@ -74,7 +74,7 @@ class Writer:
             case ir.Let(names, value, body):
                 return 12 + sum(map(len, names)) + self.width(value) + self.width(body)
             case ir.Tuple(items):
-                return 2 + sum(self.width(item) + 2 for item in items)
+                return 2 + sum([self.width(item) + 2 for item in items])
             case ir.Fail(site, type_):
                 return 8 + len(site) + len(type_)
             case ir.Var(text):

@@ -101,8 +101,8 @@ class Evaluator:
             return self.value(parts[0][0], parts[0][1])
         branches = [(self.value(branch, some), some.chosen) for branch, some in parts]
         if isinstance(branches[0][0], tuple):
-            return tuple(merge([(value[at], chosen) for value, chosen in branches], len(lanes.index))
-                         for at in range(len(branches[0][0])))
+            return tuple([merge([(value[at], chosen) for value, chosen in branches], len(lanes.index))
+                         for at in range(len(branches[0][0]))])
         return merge(branches, len(lanes.index))
 
     def call(self, name: str, arguments: Values, index: Indices) -> Values:

@@ -28,7 +28,7 @@ def children(exp: ir.Exp) -> tuple[ir.Exp, ...]:
 def map_children(exp: ir.Exp, change: Callable[[ir.Exp], ir.Exp]) -> ir.Exp:
     """The expression with each direct part changed; the same object where nothing changes."""
     parts = children(exp)
-    changed = tuple(map(change, parts))
+    changed = tuple([change(p) for p in parts])
     return exp if all(a is b for a, b in zip(parts, changed, strict=True)) else with_children(exp, changed)
 
 
@@ -224,8 +224,9 @@ def results(statement: ir.Statement) -> tuple[ir.Param, ...]:
 
 def statements(block: ir.Block) -> Iterator[ir.Statement]:
     """All statements, those of inner blocks after the branch that holds them."""
-    for statement in block.statements:
+    pending = list(reversed(block.statements))
+    while pending:
+        statement = pending.pop()
         yield statement
         if isinstance(statement, ir.Branch):
-            yield from statements(statement.then)
-            yield from statements(statement.orelse)
+            pending.extend(reversed(statement.then.statements + statement.orelse.statements))

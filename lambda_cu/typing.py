@@ -43,7 +43,7 @@ def type_of(exp: ir.Exp, scope: Scope) -> Types:
         case ir.Var(name):
             return (scalar_named(name, scope),)
         case ir.Op(op, arguments):
-            return (operator_type(op, tuple(scalar_type(argument, scope) for argument in arguments)),)
+            return (operator_type(op, tuple([scalar_type(argument, scope) for argument in arguments])),)
         case ir.Read(array, index):
             require(scalar_type(index, scope) == "int", f"the index of {array} is not an int")
             return (array_named(array, scope).base,)
@@ -52,12 +52,12 @@ def type_of(exp: ir.Exp, scope: Scope) -> Types:
         case ir.Let():
             return let_types(exp, scope)
         case ir.Tuple(items):
-            return tuple(scalar_type(item, scope) for item in items)
+            return tuple([scalar_type(item, scope) for item in items])
         case ir.Fail(_, name):
             require(name in SCALARS, f"{name} is no scalar type")
             return (name,)
         case ir.CallScalar(function, arguments):
-            return call_types(function, tuple(scalar_type(argument, scope) for argument in arguments), scope)
+            return call_types(function, tuple([scalar_type(argument, scope) for argument in arguments]), scope)
     raise IllFormed(f"{type(exp).__name__} is no expression")
 
 
@@ -291,7 +291,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def shown(types: tuple[ir.Type, ...]) -> str:
-    inside = ", ".join(map(show_type, types))
+    inside = ", ".join([show_type(t) for t in types])
     return inside if len(types) == 1 else f"({inside})"
 
 

@@ -49,7 +49,7 @@ def only_fails(exp: ir.Exp) -> bool:
         case ir.Fail():
             return True
         case ir.Tuple(items):
-            return bool(items) and all(map(only_fails, items))
+            return bool(items) and all([only_fails(item) for item in items])
         case ir.Let(_, value):
             return only_fails(value)
     return False

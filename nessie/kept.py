@@ -26,19 +26,28 @@ if TYPE_CHECKING:
 def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
     """The program, compiled for this processor; from disk, if it has been compiled before. A job that wants to see the
     passes' work (dump) has it done."""
-    def build() -> bytes:
+    built: list[Built] = []
+
+    def build() -> Built:
         from nessie.cudagen.cpu import build_program
-        return pickle.dumps(build_program(pipeline.executable(job, program)), pickle.HIGHEST_PROTOCOL)
+        built.append(build_program(pipeline.executable(job, program)))
+        return built[0]
 
     if job.dump is not None:
-        return loaded(build())
+        return build()
     try:
         source = pickle.dumps(program, pickle.HIGHEST_PROTOCOL)
-    except RecursionError:              # deeper than pickle goes
-        return loaded(build())
+    except RecursionError:              # deeper than pickle goes: not kept
+        return build()
     options = (job.fuse, sorted(job.sizes.items()), job.unchecked)
-    key = hashlib.sha256(source).hexdigest()
-    return loaded(cached(f"{key} {options}", f"{fingerprint()} {sys.version} {own_files()}", lambda _: build()))
+    key = f"{hashlib.sha256(source).hexdigest()} {options}"
+    try:
+        content = cached(key, f"{fingerprint()} {sys.version} {own_files()}",
+                         lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
+    except RecursionError:
+        if not built:
+            raise
+    return built[0] if built else loaded(content)
 
 
 def loaded(content: bytes) -> Built:

@@ -105,7 +105,7 @@ def statement_uses(statement: ir.Statement) -> list[str]:
 
 
 def block_uses(block: ir.Block) -> list[str]:
-    return [*(name for statement in block.statements for name in statement_uses(statement)),
+    return [*[name for statement in block.statements for name in statement_uses(statement)],
             *scope.atom_names(block.results)]
 
 

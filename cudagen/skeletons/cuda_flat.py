@@ -193,5 +193,5 @@ def names_in(exp: loops.Exp) -> set[str]:
         case loops.Name(name):
             return {name}
         case loops.Op(_, arguments):
-            return set().union(*map(names_in, arguments))
+            return set().union(*[names_in(a) for a in arguments])
     return set()

@@ -1,5 +1,8 @@
 """Recursion as deep as programs are: passes recurse over trees, and trees may be 10 000 levels deep.
 
+Passes recurse from Python to Python only: into list comprehensions, not generators, `map` or `__call__`. From 3.12 on,
+Python bounds recursion through its C code, whatever the recursion limit says; that takes in ==, hash and repr of trees.
+
 Ctrl-C reaches the caller, who then ends the work: what runs where Python's exceptions do not reach has said how, with
 `interruptible`; other work gets a KeyboardInterrupt.
 """

@@ -97,7 +97,7 @@ def show_type(type_: Type, top: bool = True) -> str:
             text = f"{show_type(argument, False)} -> {show_type(result, False)}"
             return text if top else f"({text})"
         case Data(name, arguments):
-            inside = ", ".join(map(show_item, arguments))
+            inside = ", ".join([show_item(a) for a in arguments])
             return f"{name}({inside})" if arguments else name
         case Identity(name):
             return name

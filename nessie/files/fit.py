@@ -52,7 +52,7 @@ def substitute(type_: Type, found: dict[str, Type]) -> Type:
         case Pair(first, second):
             return Pair(substitute(first, found), substitute(second, found))
         case Data(name, arguments):
-            return Data(name, tuple(substitute(a, found) for a in arguments))
+            return Data(name, tuple([substitute(a, found) for a in arguments]))
     return type_
 
 

@@ -112,7 +112,7 @@ class Copy:
                 found = self.by.get(name, exp)
                 return mono.Var(found.name, type_, self.at(origin)) if isinstance(found, mono.Var) else found
             case mono.Call(function, arguments, _, origin) if self.inliner.takes(function):
-                return self.body(function, tuple(map(self.exp, arguments)), self.at(origin))
+                return self.body(function, tuple([self.exp(a) for a in arguments]), self.at(origin))
             case mono.First(pair, origin):
                 return project(mono.First(self.exp(pair), self.at(origin)))
             case mono.Second(pair, origin):

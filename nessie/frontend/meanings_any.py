@@ -20,7 +20,7 @@ WIDTH = 5                               # elements that a limited text shows of 
 def equal(a: Any, b: Any) -> bool:
     """Lengths, then elements; NaN equals nothing. Function types are nominal: two values of one are the same."""
     if isinstance(a, list):
-        return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all([equal(x, y) for x, y in zip(a, b, strict=True)])
     if isinstance(a, tuple):
         return equal(a[0], b[0]) and equal(a[1], b[1])
     if isinstance(a, Record):
@@ -60,7 +60,7 @@ def pair_text(value: tuple[Any, Any], levels: float, width: float) -> str:
     """Three components stand side by side; a tail beyond them has parentheses of its own."""
     first, rest = value
     parts = [first, *rest] if isinstance(rest, tuple) else [first, rest]
-    return f"({', '.join(text(p, levels, width) for p in parts)})"
+    return f"({', '.join([text(p, levels, width) for p in parts])})"
 
 
 def float_text(x: float) -> str:
@@ -91,7 +91,7 @@ def identity(type_: Type, content: ContentOf) -> Any:
 def key(value: Any) -> Any:
     """A Python value that is equal and hashes equally for equal values."""
     if isinstance(value, (list, tuple)):
-        return tuple(key(e) for e in value)
+        return tuple([key(e) for e in value])
     if isinstance(value, Record):
         return key(value.content)
     return object() if isinstance(value, float) and math.isnan(value) else value
@@ -121,7 +121,7 @@ def of_size(argument: Any, value: Any) -> int:
 
 def size(value: Any) -> int:
     if isinstance(value, (list, tuple)):
-        return 1 + sum(map(size, value))
+        return 1 + sum([size(v) for v in value])
     return size(value.content) if isinstance(value, Record) else 1
 
 

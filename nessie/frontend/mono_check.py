@@ -145,7 +145,7 @@ class Checker:
 
     def primitive(self, exp: mono.Prim) -> None:
         require(exp.name in PRIMITIVES, f"primitives are rows of their tables: {exp.name}")
-        arguments = tuple(map(self.exp, exp.arguments))
+        arguments = tuple([self.exp(a) for a in exp.arguments])
         require(is_first_order(exp.type), "types are monomorphic and first order", exp)
         if not fits(exp.name, arguments, exp.type):
             shown = ", ".join(show_type(type_, False) for type_ in arguments)

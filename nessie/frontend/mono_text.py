@@ -124,7 +124,7 @@ def application(function: str, arguments: tuple[Exp, ...]) -> Doc:
 
 
 def listed(opening: str, items: tuple[Exp, ...], closing: str) -> Doc:
-    return Group((opening, Nest((SOFT, join((",", LINE), map(exp_doc, items)))), closing))
+    return Group((opening, Nest((SOFT, join((",", LINE), [exp_doc(item) for item in items]))), closing))
 
 
 def pair_items(exp: Exp) -> tuple[Exp, ...]:

@@ -36,7 +36,7 @@ def map_parts(change: Callable[[Exp], Exp], exp: Exp) -> Exp:
         case mono.If(condition, then, orelse, origin):
             return mono.If(change(condition), change(then), change(orelse), origin)
         case mono.Prim() | mono.Call():
-            return replace(exp, arguments=tuple(map(change, exp.arguments)))
+            return replace(exp, arguments=tuple([change(a) for a in exp.arguments]))
         case mono.Pair(first, second, origin):
             return mono.Pair(change(first), change(second), origin)
         case mono.First(pair, origin):
@@ -44,9 +44,9 @@ def map_parts(change: Callable[[Exp], Exp], exp: Exp) -> Exp:
         case mono.Second(pair, origin):
             return mono.Second(change(pair), origin)
         case mono.Literal(elements, type_, origin):
-            return mono.Literal(tuple(map(change, elements)), type_, origin)
+            return mono.Literal(tuple([change(e) for e in elements]), type_, origin)
         case mono.Each(body, generators, condition, origin):
-            sources = tuple(mono.Generator(g.name, change(g.source)) for g in generators)
+            sources = tuple([mono.Generator(g.name, change(g.source)) for g in generators])
             condition = None if condition is None else change(condition)
             return mono.Each(change(body), sources, condition, origin)
     return exp

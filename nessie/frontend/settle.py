@@ -64,7 +64,7 @@ class Settle:
         raise TypeError(type_)
 
     def types(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
-        return tuple(self.type(t) for t in types)
+        return tuple([self.type(t) for t in types])
 
     def pattern(self, pattern: typed.Pattern) -> typed.Pattern:
         match pattern:
@@ -95,11 +95,11 @@ class Settle:
             case typed.If(condition, then, orelse, at):
                 return typed.If(self.exp(condition), self.exp(then), self.exp(orelse), at)
             case typed.Sequence(elements, type_, at):
-                return typed.Sequence(tuple(map(self.exp, elements)), self.type(type_), at)
+                return typed.Sequence(tuple([self.exp(e) for e in elements]), self.type(type_), at)
             case typed.Each():
                 return self.each(e)
             case typed.Lambda(pattern, body, captured, type_, at):
-                names = tuple(typed.Name(v.name, self.type(v.type), v.origin) for v in captured)
+                names = tuple([typed.Name(v.name, self.type(v.type), v.origin) for v in captured])
                 return typed.Lambda(self.pattern(pattern), self.exp(body), names, self.type(type_), at)
             case typed.Closure(function, argument, type_, at):
                 return typed.Closure(self.exp(function), self.exp(argument), self.type(type_), at)
@@ -108,7 +108,7 @@ class Settle:
         raise TypeError(e)
 
     def each(self, e: typed.Each) -> typed.Each:
-        generators = tuple(typed.Generator(self.pattern(g.pattern), self.exp(g.source)) for g in e.generators)
+        generators = tuple([typed.Generator(self.pattern(g.pattern), self.exp(g.source)) for g in e.generators])
         kept = self.exp(e.filter) if e.filter is not None else None
         return typed.Each(self.exp(e.body), generators, kept, e.serial, e.origin)
 

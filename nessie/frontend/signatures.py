@@ -60,7 +60,7 @@ def named_type(written: syntax.TypeName, variables: dict[str, Type], environment
     if len(arguments) != len(entry.scheme.variables):
         raise NessieError(f"the datatype {name} takes {len(entry.scheme.variables)} types, not {len(arguments)}",
                           *places(written.span, ""), *[(span, "declared here") for span in entry.origin[:1]])
-    return Data(entry.name, tuple(to_type(a, variables, environment, identity) for a in arguments))
+    return Data(entry.name, tuple([to_type(a, variables, environment, identity) for a in arguments]))
 
 
 def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieError:

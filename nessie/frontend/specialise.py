@@ -95,7 +95,7 @@ class Specialiser:
                 left = self.exp(first)
                 return self.erasure.pair(left, self.exp(second), origin)
             case typed.Sequence(elements, type_, origin):
-                made = tuple(self.erasure.bare(self.exp(e)) for e in elements)
+                made = tuple([self.erasure.bare(self.exp(e)) for e in elements])
                 return mono.Literal(made, self.erasure.erase(type_) or BOOL, origin)
             case typed.Each():
                 return self.each(exp)

@@ -68,7 +68,7 @@ def scope(pattern: typed.Pattern, outer: Scope) -> Scope:
 
 
 def types_text(types: tuple[Type, ...]) -> str:
-    return f"[{', '.join(map(show_part, types))}]"
+    return f"[{', '.join([show_part(t) for t in types])}]"
 
 
 def pattern_doc(pattern: typed.Pattern) -> Doc:

@@ -24,20 +24,22 @@ VERSION = re.compile(r"'\d+")           # of a datatype that was declared anew (
 
 def free_variables(*types: Type) -> Iterator[Var]:
     """The variables of the types, in order of appearance, identities after what they belong to; with repeats."""
-    for type_ in types:
+    pending = list(reversed(types))
+    while pending:
+        type_ = pending.pop()
         match type_:
             case Var():
                 yield type_
             case Seq(element):
-                yield from free_variables(element)
+                pending.append(element)
             case Pair(first, second):
-                yield from free_variables(first, second)
+                pending += [second, first]
             case Fun(argument, result, identity):
-                yield from free_variables(argument, result, identity)
+                pending += [identity, result, argument]
             case Identity(_, types_, captured):
-                yield from free_variables(*types_, *captured)
+                pending += reversed(types_ + captured)
             case Data(_, arguments):
-                yield from free_variables(*arguments)
+                pending += reversed(arguments)
 
 
 def substitute(type_: Type, by: dict[str, Type]) -> Type:
@@ -54,10 +56,10 @@ def substitute(type_: Type, by: dict[str, Type]) -> Type:
         case Fun(argument, result, identity):
             return Fun(substitute(argument, by), substitute(result, by), substitute(identity, by))
         case Identity(name, types, captured):
-            return Identity(name, tuple(substitute(t, by) for t in types),
-                            tuple(substitute(t, by) for t in captured))
+            return Identity(name, tuple([substitute(t, by) for t in types]),
+                            tuple([substitute(t, by) for t in captured]))
         case Data(name, arguments):
-            return Data(name, tuple(substitute(t, by) for t in arguments))
+            return Data(name, tuple([substitute(t, by) for t in arguments]))
     raise TypeError(type_)
 
 
@@ -130,7 +132,7 @@ def show_part(type_: Type) -> str:
 
 
 def listed(brackets: str, types: tuple[Type, ...]) -> str:
-    return f"{brackets[0]}{', '.join(map(show_part, types))}{brackets[1]}" if types else ""
+    return f"{brackets[0]}{', '.join([show_part(t) for t in types])}{brackets[1]}" if types else ""
 
 
 Variables = dict[str, Var]

@@ -137,7 +137,8 @@ class Unifier:
             case Fun(argument, result, identity):
                 return Fun(self.resolve(argument), self.resolve(result), self.resolve(identity))
             case Identity(name, types, captured):
-                return Identity(name, tuple(map(self.resolve, types)), tuple(map(self.resolve, captured)))
+                return Identity(name, tuple([self.resolve(t) for t in types]),
+                                tuple([self.resolve(t) for t in captured]))
             case Data(name, arguments):
-                return Data(name, tuple(map(self.resolve, arguments)))
+                return Data(name, tuple([self.resolve(a) for a in arguments]))
         return type_
