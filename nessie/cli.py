@@ -159,7 +159,7 @@ def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         case = None
     identity = case.get("id") if isinstance(case, dict) else None
-    if identity is None or not isinstance(case["source"] if "source" in case else None, str):
+    if identity is None or not isinstance(case.get("source"), str):
         wrong = NessieError('a line of input is {"id": ..., "source": "..."}, in JSON')
         return {"id": identity, "error": error_data(wrong)}
     return {"id": identity, **answer(options, case["source"])}
