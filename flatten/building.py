@@ -4,19 +4,19 @@ Ranges and dist take no memory until they are kept: their payload is computed wh
 """
 from __future__ import annotations
 
-from nessie.base.types import Base, Seq
+import collections.abc
+from itertools import accumulate
+
+from nessie.base.types import CHAR, Base, Pair, Seq, Type
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, minus, op, plus, times
-from nessie.flatten.materialise import (
-    solid,
-    space_for,
-)
+from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, irregular, minus, op, plus, times, uniform
+from nessie.flatten.materialise import solid, space_for
 from nessie.flatten.settle import checked_scalar, settled
 from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values import (
+    Both,
     ScalarTerm,
     SeqTerm,
-    Sequence,
     Term,
     Value,
     delayed,
@@ -32,21 +32,67 @@ from nessie.frontend import mono
 from nessie.lambda_cu import ir
 
 
-def constants(t: Translator, values: tuple[int | float | bool | str, ...], base: str) -> Sequence:
-    """A literal sequence of constants: data, the same for every element of every domain."""
-    space = t.emitter.host_space(len(values))
-    value: Value = stored(space, t.emitter.data(values, base), base) if values else empty(Base(base))
-    return dense(HOST, space, value)
+def is_constant(exp: mono.Exp) -> bool:
+    """Is it made of constants, pairs and literals only?"""
+    match exp:
+        case mono.Const() | mono.String():
+            return True
+        case mono.Pair(first, second):
+            return is_constant(first) and is_constant(second)
+        case mono.Literal(elements):
+            return all([is_constant(e) for e in elements])
+    return False
 
 
-def literal(t: Translator, exp: mono.Literal, env: Values, domain: Domain, hint: str) -> Value:
-    """[e1, ..., ek]: uniform segments of k elements; rows are bounds into the rows' payloads."""
+def data(t: Translator, exps: collections.abc.Sequence[mono.Exp], type_: Type, space: Domain) -> Value:
+    """The constant expressions as the elements of a space: one array for each of the type's scalars."""
+    if not exps:
+        return empty(type_)
+    match type_:
+        case Base(base):
+            values = tuple(e.value for e in exps if isinstance(e, mono.Const))
+            return stored(space, t.emitter.data(ir.Array(base, space.size), values), base)
+        case Pair(first, second):
+            pairs = [e for e in exps if isinstance(e, mono.Pair)]
+            return Both(data(t, [e.first for e in pairs], first, space),
+                        data(t, [e.second for e in pairs], second, space))
+        case Seq(item):
+            rows = [elements_of(e) for e in exps]
+            inner = data_space(t, [len(row) for row in rows], space)
+            return dense(space, inner, data(t, [e for row in rows for e in row], item, inner))
+    raise TypeError(type_)
+
+
+def data_space(t: Translator, lengths: list[int], outer: Domain) -> Domain:
+    """The elements of sequences of these lengths, one sequence for each element of the outer space. Their number has
+    a name of its own, as that of every space that is nested in another (materialise.product)."""
+    total = t.emitter.named(ir.Const(sum(lengths), "int"), "n")
+    if len(set(lengths)) == 1:
+        return uniform(outer, lengths[0], total)
+    offsets = tuple(accumulate(lengths, initial=0))
+    return irregular(outer, t.emitter.data(ir.Array("int", outer.size, 1), offsets), total)
+
+
+def element_type(exp: mono.Literal | mono.String) -> Type:
+    if isinstance(exp, mono.String):
+        return CHAR
     assert isinstance(exp.type, Seq)
-    if not exp.elements:
-        return dense(HOST, t.emitter.host_space(0), empty(exp.type.element))
-    if all(isinstance(e, mono.Const) for e in exp.elements):
-        assert isinstance(exp.type.element, Base)
-        return constants(t, tuple(e.value for e in exp.elements if isinstance(e, mono.Const)), exp.type.element.name)
+    return exp.type.element
+
+
+def elements_of(exp: mono.Exp) -> tuple[mono.Exp, ...]:
+    if isinstance(exp, mono.String):
+        return tuple(mono.Const(char, CHAR) for char in exp.text)
+    assert isinstance(exp, mono.Literal)
+    return exp.elements
+
+
+def literal(t: Translator, exp: mono.Literal | mono.String, env: Values, domain: Domain, hint: str) -> Value:
+    """[e1, ..., ek]: uniform segments of k elements; rows are bounds into the rows' payloads."""
+    if isinstance(exp, mono.String) or is_constant(exp):
+        elements = elements_of(exp)
+        space = t.emitter.host_space(len(elements))
+        return dense(HOST, space, data(t, elements, element_type(exp), space))
     values = [t.value(e, env, domain, hint) for e in exp.elements]
     space = space_for(t.emitter, domain, lambda at, c: ir.Const(len(values), "int"))
 

@@ -68,6 +68,12 @@ class Emitter:
         self.types[name] = base
         self.emit(ir.HostLet(ir.Param(name, base), exp, self.origin))
 
+    def named(self, exp: ir.Exp, hint: str) -> str:
+        """A name of its own for an int on the host, even for a constant."""
+        name = self.fresh(hint)
+        self.host_let(name, exp, INT)
+        return name
+
     def once(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
         """Scalars that a kernel computes: the host calls no scalar functions."""
         self.types.update(zip(names, bases))
@@ -85,9 +91,9 @@ class Emitter:
     def atom(self, size: ir.Size) -> ir.Atom:
         return ir.Const(size, INT) if isinstance(size, int) else ir.Var(size)
 
-    def data(self, values: tuple[int | float | bool | str, ...], base: str) -> str:
+    def data(self, type_: ir.Array, values: tuple[int | float | bool | str, ...]) -> str:
         """A constant array."""
-        param = self.declare("data", ir.Array(base, len(values)))
+        param = self.declare("data", type_)
         self.emit(ir.Data(param, values, self.origin))
         return param.name
 

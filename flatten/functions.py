@@ -122,7 +122,7 @@ def nothing(t: Translator, results: list[ir.Param]) -> list[ir.Atom]:
             continue
         base, size = result.type.base, result.type.size
         if size in sizes:
-            atoms.append(ir.Var(t.emitter.data((), base)))
+            atoms.append(ir.Var(t.emitter.data(ir.Array(base, 0), ())))
         else:
             held = t.emitter.declare("none", result.type)
             thunk = scope.thunk(("i",), ir.Const(ZEROS[base], base))

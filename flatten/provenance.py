@@ -128,8 +128,12 @@ def provenance(exp: mono.Exp, env: Mapping[str, Signature], known: Mapping[str, 
     match exp:
         case mono.Var(name):
             return env[name]
-        case mono.Let(name, value, body):
-            return provenance(body, {**env, name: go(value)}, known)
+        case mono.Let():
+            inner = dict(env)               # a chain of lets extends one environment: names are bound once
+            while isinstance(exp, mono.Let):
+                inner[exp.name] = provenance(exp.value, inner, known)
+                exp = exp.body
+            return provenance(exp, inner, known)
         case mono.If(_, then, orelse):
             return join(go(then), go(orelse))
         case mono.Pair(first, second):
@@ -143,8 +147,8 @@ def provenance(exp: mono.Exp, env: Mapping[str, Signature], known: Mapping[str, 
         case mono.Literal(elements, type_):
             return sequence_signature(reduce(join, [go(e) for e in elements], of_element(nowhere(type_))))
         case mono.Each(body, generators):
-            inner = {g.name: of_element(go(g.source)) for g in generators}
-            return sequence_signature(provenance(body, {**env, **inner}, known))
+            elements = {g.name: of_element(go(g.source)) for g in generators}
+            return sequence_signature(provenance(body, {**env, **elements}, known))
         case mono.Call(function, arguments):
             return instantiate(known[function], [go(a) for a in arguments])
         case mono.Prim(name, arguments, type_):

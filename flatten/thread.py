@@ -87,8 +87,12 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
         case mono.Var(name):
             found = env[name]
             return pull(found, domain, at, context) if isinstance(found, Scalar | Both | Sequence) else found
-        case mono.Let(name, value, body):
-            return thread(body, {**env, name: bound(go(value), name, context)}, domain, at, context)
+        case mono.Let():
+            inner = dict(env)               # a chain of lets extends one environment: names are bound once
+            while isinstance(exp, mono.Let):
+                inner[exp.name] = bound(thread(exp.value, inner, domain, at, context), exp.name, context)
+                exp = exp.body
+            return thread(exp, inner, domain, at, context)
         case mono.If(condition, then, orelse):
             return context.branch(exp_of(go(condition)), lambda inner: thread(then, env, domain, at, inner),
                                   lambda inner: thread(orelse, env, domain, at, inner))

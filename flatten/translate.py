@@ -7,7 +7,7 @@ flatten.conditionals, calls in flatten.functions.
 """
 from __future__ import annotations
 
-from nessie.flatten.building import constants, literal
+from nessie.flatten.building import literal
 from nessie.flatten.conditionals import conditional
 from nessie.flatten.domains import Domain
 from nessie.flatten.each import apply_to_each
@@ -28,8 +28,8 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
     if t.purity.pure(exp):
         return pure(t, exp, env, domain, hint)
     match exp:
-        case mono.Let(name, value, body):
-            return t.value(body, {**env, name: let_value(t, value, env, domain, name)}, domain, hint)
+        case mono.Let():
+            return lets(t, exp, env, domain, hint)
         case mono.If():
             return conditional(t, exp, env, domain, hint)
         case mono.Pair(first, second):
@@ -38,9 +38,7 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
             return both(t.value(pair, env, domain, hint)).first
         case mono.Second(pair):
             return both(t.value(pair, env, domain, hint)).second
-        case mono.String(text):
-            return constants(t, tuple(text), "char")
-        case mono.Literal():
+        case mono.Literal() | mono.String():
             return literal(t, exp, env, domain, hint)
         case mono.Each():
             return apply_to_each(t, exp, env, domain, hint)
@@ -59,6 +57,15 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
         case mono.Prim(name):
             raise unsupported(name, exp)
     raise TypeError(exp)
+
+
+def lets(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -> Value:
+    """A chain of lets. Names are bound once, so that the whole chain extends one environment."""
+    inner = dict(env)
+    while isinstance(exp, mono.Let) and not t.purity.pure(exp):
+        inner[exp.name] = let_value(t, exp.value, inner, domain, exp.name)
+        exp = exp.body
+    return t.value(exp, inner, domain, hint)
 
 
 def let_value(t: Translator, exp: mono.Exp, env: Values, domain: Domain, name: str) -> Value:

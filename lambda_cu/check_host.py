@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nessie.base.names import Names
 from nessie.base.source import IllFormed
@@ -25,13 +25,15 @@ KernelTypes = Mapping[str, tuple[ir.Type, ...]]
 
 @dataclass
 class Host:
-    """What a function's statements are checked against. `bound` are all names bound so far, in scope or not."""
+    """What a function's statements are checked against. `bound` are all names bound so far, in scope or not;
+    `constants` the ints among them that a let binds to a constant."""
     scope: Scope
     bound: set[str]
     kernels: Mapping[str, ir.Kernel]
     kernel_types: KernelTypes
     functions: Mapping[str, ir.Function]
     sites: set[str]
+    constants: dict[str, int] = field(default_factory=dict)
 
 
 def check_function(function: ir.Function, program: ir.Program, kernel_types: KernelTypes) -> None:
@@ -73,8 +75,10 @@ def check_statement(statement: ir.Statement, host: Host) -> None:
             type_ = scalar_type(value, host.scope)
             require(type_ == result.type, f"{result.name} : {show_type(result.type)} is bound to a value of {type_}")
             bind(result, host)
+            if isinstance(value, ir.Const) and isinstance(value.value, int):
+                host.constants[result.name] = value.value
         case ir.Data(result, values):
-            check_data(result, values)
+            check_data(result, values, host.constants)
             bind(result, host)
         case ir.Branch(results, condition, then, orelse):
             require(atom_type(condition, host) == "bool", "the condition of a branch is not a bool")
@@ -97,11 +101,12 @@ def check_host_expression(exp: ir.Exp, host: Host) -> None:
                 raise IllFormed("a tuple has one item")
 
 
-def check_data(result: ir.Param, values: Sequence[int | float | bool | str]) -> None:
+def check_data(result: ir.Param, values: Sequence[int | float | bool | str], constants: Mapping[str, int]) -> None:
     type_ = result.type
     if not isinstance(type_, ir.Array):
         raise IllFormed(f"data {result.name} is not an array")
-    require(type_.size == len(values) and not type_.plus,
+    size = constants.get(type_.size) if isinstance(type_.size, str) else type_.size
+    require(size is not None and size + type_.plus == len(values),
             f"data {result.name} : {show_type(type_)} has {len(values)} elements")
     for value in values:
         check_constant(ir.Const(value, type_.base))

@@ -34,6 +34,8 @@ kernel K2 (n : int, xs : [float; n]) {
 
 function main (n : int, xs : [float; n]) -> (m : int, rs : [float; m]) {
   let ten : [int; 2] = data [10, 20]
+  let two : int = 2
+  let named : [int; two+1] = data [0, 1, 2]
   let limit : float = if n > 0 then xs[0] else fail s1 : float
   let (k : int, zs : [float; k], _ : [int; n]) = run K1 (n, xs, limit)
   let some : bool = k > 2
@@ -99,6 +101,8 @@ def test_a_well_formed_program_passes() -> None:
     ("let z = REDUCE", "let (z, z2) = REDUCE", "2 names are bound to 1 results"),
     ("let limit : float =", "let limit : int =", "limit : int is bound to a value of float"),
     ("data [10, 20]", "data [10, 20, 30]", "has 3 elements"),
+    ("data [0, 1, 2]", "data [0, 1]", "has 2 elements"),
+    ("[int; two+1] = data [0, 1, 2]", "[int; n] = data [0, 1, 2]", "has 3 elements"),
     ("data [10, 20]", "data [10, 2.0]", "2.0 is no constant of the type int"),
     ("= if some", "= if k", "condition of a branch is not a bool"),
     # Runs, calls, blocks
