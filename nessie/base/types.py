@@ -24,8 +24,22 @@ class Seq:
 
 @dataclass(frozen=True)
 class Pair:
+    """Compared and hashed along its right spine in a loop: a tuple of thousands of components is that deep."""
     first: Type
     second: Type
+
+    def __eq__(self, other: object) -> bool:
+        left: object = self
+        while isinstance(left, Pair) and isinstance(other, Pair):
+            if left is other:
+                return True
+            if left.first != other.first:
+                return False
+            left, other = left.second, other.second
+        return not isinstance(left, Pair) and not isinstance(other, Pair) and left == other
+
+    def __hash__(self) -> int:
+        return hash(components(self))
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,15 @@ class Var:
     cls: str = "any"
 
 
+def components(type_: Type) -> tuple[Type, ...]:
+    """(a, b, c) of a tuple type a, (b, c): its right spine."""
+    found = []
+    while isinstance(type_, Pair):
+        found.append(type_.first)
+        type_ = type_.second
+    return (*found, type_)
+
+
 Type = Base | Seq | Pair | Fun | Identity | Data | Var
 
 INT, FLOAT, BOOL, CHAR = Base("int"), Base("float"), Base("bool"), Base("char")
@@ -85,13 +108,8 @@ def show_type(type_: Type, top: bool = True) -> str:
             return name
         case Seq(element):
             return f"[{show_item(element)}]"
-        case Pair(first, second):
-            items = [show_item(first)]
-            while isinstance(second, Pair):
-                items.append(show_item(second.first))
-                second = second.second
-            items.append(show_item(second))
-            inside = ", ".join(items)
+        case Pair():
+            inside = ", ".join([show_item(item) for item in components(type_)])
             return inside if top else f"({inside})"
         case Fun(argument, result, _):
             text = f"{show_type(argument, False)} -> {show_type(result, False)}"

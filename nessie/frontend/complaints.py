@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from nessie.base.source import NessieError, Span
-from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type
+from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type, components
 from nessie.frontend import syntax
 from nessie.frontend.types_text import show_scheme
 from nessie.frontend.unify import Clash
@@ -54,13 +54,6 @@ def tuple_of(types: Sequence[Type]) -> Type:
     return result
 
 
-def argument_count(expected: Type) -> int:
-    count = 1
-    while isinstance(expected, Pair):
-        expected, count = expected.second, count + 1
-    return count
-
-
 def argument_hint(function: str, expected: Type, actual: list[Type], clash: Clash) -> str:
     """What the user may have wanted."""
     if function in ("==", "/=") and actual[:1] == actual[1:]:
@@ -69,7 +62,7 @@ def argument_hint(function: str, expected: Type, actual: list[Type], clash: Clas
         return "count(v) counts the true elements of v"
     if function == "v[i]" and actual and isinstance(actual[0], Fun):
         return "a function before [ is indexed; to call it, use parentheses: sum([1,2])"
-    due = argument_count(expected)
+    due = len(components(expected))
     if len(actual) != due and (due > 1 or len(actual) > 1):
         are = "are" if len(actual) > 1 else "is"
         return f"{function} takes {due} argument{'s' if due > 1 else ''}, here {are} {len(actual)}"

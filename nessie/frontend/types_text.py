@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from nessie.base.tokens import Tokens, show_name
-from nessie.base.types import Base, Data, Fun, Identity, Pair, Scheme, Seq, Type, Var, show_type
+from nessie.base.types import Base, Data, Fun, Identity, Pair, Scheme, Seq, Type, Var, components, show_type
 
 BASES = {name: Base(name) for name in ("int", "float", "bool", "char")}
 
@@ -113,11 +113,7 @@ def show(type_: Type) -> str:
         case Seq(element):
             return f"[{show(element)}]"
         case Pair():
-            items = []
-            while isinstance(type_, Pair):
-                items.append(show(type_.first))
-                type_ = type_.second
-            return f"({', '.join([*items, show(type_)])})"
+            return f"({', '.join([show(item) for item in components(type_)])})"
         case Fun(argument, result, identity):
             return f"({show(argument)} -> {show(result)} by {show(identity)})"
         case Identity(name, types, captured):
