@@ -40,6 +40,7 @@ def main(words: list[str] | None = None) -> int:
         complain(error)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
+        exec("")        # an interrupt that left text run by exec, as dataclasses do, stays with Python until the next text
     except MemoryError:
         print("error: out of memory", file=sys.stderr)
     except BrokenPipeError:             # whoever read the output has seen enough

@@ -22,7 +22,10 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -109,9 +112,16 @@ def test_no_json_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 # Processes ----------------------------------------------------------------------------------------
 
 
-def nessie(words: list[str], folder: Path, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-m", "nessie", *words], cwd=folder, text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
+@contextmanager
+def nessie(words: list[str], folder: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that hears Ctrl-C, which processes in the background do not, and that is gone after the test."""
+    with subprocess.Popen([sys.executable, "-m", "nessie", *words], cwd=folder, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+                          preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL)) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 LOOPS = {"scalar": "function g(n) : int -> int = if n /= 1 then g(n + 2) else n;\ng(0);\n1;\n",
@@ -122,19 +132,19 @@ LOOPS = {"scalar": "function g(n) : int -> int = if n /= 1 then g(n + 2) else n;
 @pytest.mark.parametrize("loop", LOOPS)
 def test_ctrl_c_ends_a_run(loop: str, target: str, tmp_path: Path) -> None:
     (tmp_path / "loop.nesl").write_text(LOOPS[loop])
-    process = nessie(["run", "loop.nesl", "--target", target], tmp_path)
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("g = fn")
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    with nessie(["run", "loop.nesl", "--target", target], tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("g = fn")
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert (out, err.splitlines()[0], process.returncode) == ("", "Interrupted.", 1)
     assert "Traceback" not in err
 
 
 def evaluated(folder: Path, **environment: str) -> tuple[str, str, int]:
-    process = nessie(["eval", "sum({x + 1 : x in [1, 2]})"], folder, **environment)
-    out, err = process.communicate(timeout=60)
+    with nessie(["eval", "sum({x + 1 : x in [1, 2]})"], folder, **environment) as process:
+        out, err = process.communicate(timeout=60)
     return out, err, process.returncode
 
 

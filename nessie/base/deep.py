@@ -76,8 +76,9 @@ def wait_for(ended: threading.Event, thread: threading.Thread) -> None:
         except KeyboardInterrupt:
             if attempt == PATIENCE:
                 raise
-            for interrupt in list(_interrupts):
+            asked = list(_interrupts)
+            for interrupt in asked:
                 interrupt()
-            if attempt > 0 or not _interrupts:
+            if attempt > 0 or not asked:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0),
                                                            ctypes.py_object(KeyboardInterrupt))
