@@ -40,7 +40,9 @@ def main(words: list[str] | None = None) -> int:
         complain(error)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
-        exec("")        # an interrupt that left text run by exec, as dataclasses do, stays with Python until the next text
+        # If the interrupt left text run by exec, as dataclasses do, Python would die of it after all: another text
+        # makes it forget.
+        exec("")
     except MemoryError:
         print("error: out of memory", file=sys.stderr)
     except BrokenPipeError:             # whoever read the output has seen enough
