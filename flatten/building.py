@@ -9,8 +9,8 @@ from itertools import accumulate
 
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, irregular, minus, op, plus, times, uniform
-from nessie.flatten.materialise import solid, space_for
+from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, atom_of, irregular, minus, op, plus, times, uniform
+from nessie.flatten.materialise import TOO_MANY, solid, space_for
 from nessie.flatten.settle import checked_scalar, settled
 from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values import (
@@ -30,6 +30,9 @@ from nessie.flatten.values import (
 )
 from nessie.frontend import mono
 from nessie.lambda_cu import ir
+
+
+MOST = 2.0 ** 48                # days of work, and more than a memory holds
 
 
 def is_constant(exp: mono.Exp) -> bool:
@@ -114,6 +117,8 @@ def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
     """dist(a, n): the payload is a itself, seen from each element."""
     count = checked_scalar(t, domain, scalar(values[1]), lambda n: op("<=", ZERO, n), "Bounds error for function DIST.",
                            exp)
+    if domain is not HOST:
+        count = checked_scalar(t, domain, count, lambda n: fits(n, domain), TOO_MANY, exp)
     space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(count, domain, at, c)))
     return dense(domain, space, values[0])
 
@@ -127,11 +132,22 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         s, d, e = (exp_of(pull(v, domain, at, context)) for v in (start, stride, end))
         d, s = context.let(d, "d"), context.let(s, "s0")
         extent = minus(e, s)
-        length = extent if d == ONE else op("/", minus(plus(extent, d), ONE), d)
         if ascending(exp, s, d, e):
-            return ScalarTerm(length, "int")
+            return ScalarTerm(extent, "int")
         right = op("<=", s, e) if d == ONE else op("and", op("<=", s, e), op("<", ZERO, d))
-        return context.guard(right, lambda inner: ScalarTerm(length, "int"), message, exp.origin)
+        return context.guard(right, lambda inner: ScalarTerm(steps(extent, s, d, inner), "int"), message, exp.origin)
+
+    def steps(extent: ir.Exp, s: ir.Exp, d: ir.Exp, context: Context) -> ir.Exp:
+        """The extent in strides, rounded up."""
+        extent = context.let(extent, "n")
+        if not isinstance(s, ir.Const) or int(s.value) < 0:             # the extent may have wrapped
+            extent = context.check(op("<=", ZERO, extent), extent, "int", TOO_MANY, exp.origin)
+        if d != ONE:
+            some = op("min", ONE, extent)
+            extent = context.let(plus(op("/", minus(extent, some), d), some), "n")
+        if domain is not HOST and not isinstance(extent, ir.Const):
+            extent = context.check(fits(extent, domain), extent, "int", TOO_MANY, exp.origin)
+        return extent
 
     length = settled(t, domain, length_at, "n")
     space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c)))
@@ -142,6 +158,12 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         return ScalarTerm(plus(exp_of(pull(start, domain, up, context)), step), "int")
 
     return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, "int")))
+
+
+def fits(length: ir.Exp, domain: Domain) -> ir.Exp:
+    """Has the domain's one sequence per element fewer than MOST elements in all, if each has this length? What takes
+    no memory can be so long that offsets would wrap."""
+    return op("<=", op("*", op("float", length), op("float", atom_of(domain.size))), ir.Const(MOST, "float"))
 
 
 def ascending(exp: mono.Prim, start: ir.Exp, stride: ir.Exp, end: ir.Exp) -> bool:

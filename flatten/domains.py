@@ -104,7 +104,7 @@ def atom_of(size: ir.Size) -> ir.Atom:
 
 def plus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
     if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-        return ir.Const(int(a.value) + int(b.value), "int")
+        return ir.Const(wrap(int(a.value) + int(b.value)), "int")
     if a == ZERO:
         return b
     return a if b == ZERO else ir.Op("+", (a, b))
@@ -112,10 +112,15 @@ def plus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
 
 def minus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
     if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-        return ir.Const(int(a.value) - int(b.value), "int")
+        return ir.Const(wrap(int(a.value) - int(b.value)), "int")
     if b == ZERO:
         return a
     return ZERO if isinstance(a, ir.Var) and a == b else ir.Op("-", (a, b))
+
+
+def wrap(number: int) -> int:
+    """The 64-bit int that the sum or difference of two is."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def times(a: ir.Exp, b: ir.Exp) -> ir.Exp:

@@ -33,6 +33,7 @@ from nessie.flatten.values import (
 from nessie.lambda_cu import ir, scope
 
 INT = "int"
+TOO_MANY = "The sequences together have more elements than there can be."
 
 
 def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
@@ -173,7 +174,7 @@ def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> ir.Size:
     exp = ir.Op("*", (a, b))
     if isinstance(length, int) and length < 1 << 20:
         return emitter.size(exp)                # segments are in memory already: fewer than 2^43
-    site = emitter.site("The sequences together have more elements than there can be.", emitter.origin)
+    site = emitter.site(TOO_MANY, emitter.origin)
     fits = ir.Op("==", (ir.Op("/", (exp, a)), b))
     return emitter.size(ir.If(ir.Op("==", (a, ir.Const(0, INT))), ir.Const(0, INT),
                               ir.If(fits, exp, ir.Fail(site, INT))))

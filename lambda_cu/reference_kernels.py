@@ -161,10 +161,10 @@ class Launch:
         return Segments(offsets)
 
     def reserve(self, types: tuple[ir.Type, ...], walked: int) -> None:
-        """The results' bytes, as many as they can be."""
+        """The results' bytes, as many as they can be, and those of the indices and of a thunk's two operands."""
         words = sum(self.size(type_.size) + type_.plus if not isinstance(type_.size, str) or type_.size in self.values
                     else walked for type_ in types if isinstance(type_, ir.Array))
-        self.context.reserve(8 * words)
+        self.context.reserve(8 * (words + 3 * walked))
 
 
 def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:
