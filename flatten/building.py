@@ -10,7 +10,7 @@ from itertools import accumulate
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, atom_of, irregular, minus, op, plus, times, uniform
-from nessie.flatten.materialise import TOO_MANY, solid, space_for
+from nessie.flatten.materialise import TOO_MANY, fits, solid, space_for
 from nessie.flatten.settle import checked_scalar, settled
 from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values import (
@@ -30,9 +30,6 @@ from nessie.flatten.values import (
 )
 from nessie.frontend import mono
 from nessie.lambda_cu import ir
-
-
-MOST = 2.0 ** 48                # days of work, and more than a memory holds
 
 
 def is_constant(exp: mono.Exp) -> bool:
@@ -117,8 +114,7 @@ def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
     """dist(a, n): the payload is a itself, seen from each element."""
     count = checked_scalar(t, domain, scalar(values[1]), lambda n: op("<=", ZERO, n), "Bounds error for function DIST.",
                            exp)
-    if domain is not HOST:
-        count = checked_scalar(t, domain, count, lambda n: fits(n, domain), TOO_MANY, exp)
+    count = checked_scalar(t, domain, count, lambda n: fits(n, atom_of(domain.size)), TOO_MANY, exp)
     space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(count, domain, at, c)))
     return dense(domain, space, values[0])
 
@@ -145,9 +141,9 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         if d != ONE:
             some = op("min", ONE, extent)
             extent = context.let(plus(op("/", minus(extent, some), d), some), "n")
-        if domain is not HOST and not isinstance(extent, ir.Const):
-            extent = context.check(fits(extent, domain), extent, "int", TOO_MANY, exp.origin)
-        return extent
+        if isinstance(extent, ir.Const):
+            return extent
+        return context.check(fits(extent, atom_of(domain.size)), extent, "int", TOO_MANY, exp.origin)
 
     length = settled(t, domain, length_at, "n")
     space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c)))
@@ -158,12 +154,6 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         return ScalarTerm(plus(exp_of(pull(start, domain, up, context)), step), "int")
 
     return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, "int")))
-
-
-def fits(length: ir.Exp, domain: Domain) -> ir.Exp:
-    """Has the domain's one sequence per element fewer than MOST elements in all, if each has this length? What takes
-    no memory can be so long that offsets would wrap."""
-    return op("<=", op("*", op("float", length), op("float", atom_of(domain.size))), ir.Const(MOST, "float"))
 
 
 def ascending(exp: mono.Prim, start: ir.Exp, stride: ir.Exp, end: ir.Exp) -> bool:

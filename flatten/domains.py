@@ -29,11 +29,11 @@ class At:
     j: ir.Exp | None = None
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Domain:
-    """`space` is what SOACs over it walk (None on the host). Segments know the start and the length of segment s;
-    start is defined at the number of segments, too. `space` may be None for segments whose offsets are not an
-    array yet: the emitter makes them when a SOAC needs them."""
+    """`space` is what SOACs over it walk; None on the host, and for segments whose offsets are not an array yet (the
+    emitter makes them when a SOAC needs them). Segments know the start and the length of segment s; start is defined
+    at the number of segments, too. `lengths`: the expression over the parent that the lengths came from."""
     size: ir.Size
     kind: str
     parent: Domain | None = None
@@ -41,7 +41,7 @@ class Domain:
     start: BoundsOf = lambda s: ZERO
     length: BoundsOf = lambda s: ZERO
     index: str = ""
-    lengths: ir.Exp | None = None         # the expression over the parent that the lengths came from
+    lengths: ir.Exp | None = None
 
     @property
     def params(self) -> tuple[str, ...]:

@@ -87,9 +87,11 @@ def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain,
     expected = space.length(at.i)
     if length == expected or (domain is not HOST and context.close(length) == space.lengths):
         return False
-    context.check(op("==", length, expected), ir.Const(0, "int"), "int", UNEQUAL, exp.origin)
+    equal = op("==", length, expected)
     if domain is HOST:
+        t.emitter.require(equal, UNEQUAL, exp.origin)
         return False
+    context.check(equal, ir.Const(0, "int"), "int", UNEQUAL, exp.origin)
     run_for_errors(t.emitter, domain, context)
     return True
 

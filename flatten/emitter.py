@@ -6,6 +6,7 @@ inside it: a block that may not run must not define what is used outside it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from nessie.base.names import Names
@@ -19,6 +20,18 @@ T = TypeVar("T")
 INT = "int"
 
 
+@dataclass
+class Tables:
+    """`spaces`: the space of these lengths over this domain; `numbers`: the array of a space's segment numbers;
+    `walks`: what SOACs walk for a domain whose offsets were no array at first."""
+    spaces: dict[object, Domain] = field(default_factory=dict)
+    numbers: dict[Domain, str] = field(default_factory=dict)
+    walks: dict[Domain, ir.Space] = field(default_factory=dict)
+
+    def copy(self) -> Tables:
+        return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks))
+
+
 class Emitter:
     """One for a program; blocks nest."""
 
@@ -29,8 +42,8 @@ class Emitter:
         self.kernels: list[ir.Kernel] = []
         self.functions: dict[str, ir.Function] = {}
         self.statements: list[ir.Statement] = []
-        self.spaces: dict[object, Domain] = {}
-        self.numbers: dict[Domain, str] = {}
+        self.tables = Tables()
+        self.bits: dict[str, int] = {}          # of sizes that are products: they are at most 2 to this
         self.hosted: dict[ir.Size, Domain] = {}
         self.scalar_results: dict[str, tuple[str, ...]] = {}
         self.origin: Origin = ()
@@ -74,6 +87,11 @@ class Emitter:
         self.host_let(name, exp, INT)
         return name
 
+    def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
+        """Statements after this one run only if the condition of the host holds."""
+        check = ir.If(condition, ir.Const(0, INT), ir.Fail(self.site(message, origin), INT))
+        self.emit(ir.HostLet(ir.Param("_", INT), check, origin))
+
     def once(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
         """Scalars that a kernel computes: the host calls no scalar functions."""
         self.types.update(zip(names, bases))
@@ -81,7 +99,7 @@ class Emitter:
 
     def size(self, exp: ir.Exp, hint: str = "n") -> ir.Size:
         """The size that a host expression computes."""
-        match self.host().let(exp, hint):
+        match self.host().name(exp, INT, hint):
             case ir.Const(int(value)):
                 return value
             case ir.Var(name):
@@ -117,13 +135,13 @@ class Emitter:
 
     def block(self, work: Callable[[], T]) -> tuple[T, tuple[ir.Statement, ...]]:
         """What `work` returns, and the statements that it emits, kept apart."""
-        outer = self.statements, self.spaces, self.numbers
-        self.statements, self.spaces, self.numbers = [], dict(self.spaces), dict(self.numbers)
+        outer = self.statements, self.tables
+        self.statements, self.tables = [], self.tables.copy()
         try:
             result = work()
             return result, tuple(self.statements)
         finally:
-            self.statements, self.spaces, self.numbers = outer
+            self.statements, self.tables = outer
 
     # Spaces
 
@@ -133,11 +151,14 @@ class Emitter:
 
     def walked(self, domain: Domain) -> ir.Space:
         """The space that a SOAC over the domain walks; its offsets are computed now if they are no array yet."""
-        if domain.space is None:
-            assert domain.parent is not None
-            offsets = self.scan_lengths(domain.parent, lambda: domain.length(domain.parent.here().i))  # type: ignore[union-attr]
-            domain.space = ir.Irregular(domain.parent.size, offsets, domain.size)
-        return domain.space
+        if domain.space is not None:
+            return domain.space
+        if domain not in self.tables.walks:
+            parent = domain.parent
+            assert parent is not None
+            offsets = self.scan_lengths(parent, lambda: domain.length(parent.here().i))
+            self.tables.walks[domain] = ir.Irregular(parent.size, offsets, domain.size)
+        return self.tables.walks[domain]
 
     def scan_lengths(self, parent: Domain, length: Callable[[], ir.Exp]) -> str:
         """Offsets of segments, one per element of the parent: a flat SCAN over all of them."""
@@ -154,11 +175,11 @@ class Emitter:
 
     def segment_numbers(self, domain: Domain) -> str:
         """The array that holds, for each element of a segmented domain, the number of its segment."""
-        if domain not in self.numbers:
+        if domain not in self.tables.numbers:
             result = self.declare("segment", ir.Array(INT, domain.size))
             self.run(ir.Map(scope.thunk(("s", "j", "i"), ir.Var("s")), self.walked(domain)), [result])
-            self.numbers[domain] = result.name
-        return self.numbers[domain]
+            self.tables.numbers[domain] = result.name
+        return self.tables.numbers[domain]
 
     # Types
 

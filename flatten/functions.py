@@ -12,6 +12,7 @@ from collections.abc import Callable
 from nessie.base.types import Base, Pair, Type
 from nessie.flatten.boundary import Packer, params_of, received, unpack
 from nessie.flatten.domains import HOST, Domain, free_domain
+from nessie.flatten.emitter import Tables
 from nessie.flatten.translator import Translator, Values, pure
 from nessie.flatten.values import ZEROS, Value
 from nessie.frontend import mono
@@ -94,12 +95,12 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
 def outside(t: Translator, body: Callable[[], list[ir.Atom]]) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
     """The body's statements; no table of the place that happened to need the version is valid in it."""
     emitter = t.emitter
-    held = emitter.spaces, emitter.numbers, emitter.origin
-    emitter.spaces, emitter.numbers = {}, {}
+    held = emitter.tables, emitter.origin
+    emitter.tables = Tables()
     try:
         return emitter.block(body)
     finally:
-        emitter.spaces, emitter.numbers, emitter.origin = held
+        emitter.tables, emitter.origin = held
 
 
 def parameters(t: Translator, function: mono.Function, domain: Domain) -> tuple[dict[str, Value], list[ir.Param]]:

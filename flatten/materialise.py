@@ -6,9 +6,10 @@ domain further out, stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, At, Domain, irregular, plus, uniform
+from nessie.flatten.domains import HOST, At, Domain, irregular, op, plus, uniform
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.values import (
     ZEROS,
@@ -34,6 +35,8 @@ from nessie.lambda_cu import ir, scope
 
 INT = "int"
 TOO_MANY = "The sequences together have more elements than there can be."
+MOST_BITS = 48                  # of the size of what takes no memory: days of work, more than a memory holds
+INT_BITS = 62
 
 
 def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
@@ -145,12 +148,12 @@ def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], 
     context = Context(emitter)
     exp = context.close(length(domain.here(), context))
     key = (domain, exp) if small(exp) else None
-    if key in emitter.spaces:
-        return emitter.spaces[key]
+    if key in emitter.tables.spaces:
+        return emitter.tables.spaces[key]
     space = uniform_space(emitter, domain, exp) or irregular_space(emitter, domain, exp)
-    space.lengths = exp
+    space = replace(space, lengths=exp)
     if key is not None:
-        emitter.spaces[key] = space
+        emitter.tables.spaces[key] = space
     return space
 
 
@@ -167,17 +170,27 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain | Non
     return uniform(domain, size, total)
 
 
-def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> ir.Size:
+def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> str:
     """length * segments, checked: a product that wraps would size buffers wrongly. It has a name of its own even where
     it equals one of the two: a space's segments and its elements are told apart by the names of their numbers."""
     a, b = emitter.atom(length), emitter.atom(segments)
     exp = ir.Op("*", (a, b))
-    if isinstance(length, int) and length < 1 << 20:
-        return emitter.size(exp)                # segments are in memory already: fewer than 2^43
-    site = emitter.site(TOO_MANY, emitter.origin)
-    fits = ir.Op("==", (ir.Op("/", (exp, a)), b))
-    return emitter.size(ir.If(ir.Op("==", (a, ir.Const(0, INT))), ir.Const(0, INT),
-                              ir.If(fits, exp, ir.Fail(site, INT))))
+    bits = bits_of(emitter, length) + bits_of(emitter, segments)
+    if bits > INT_BITS:
+        exp, bits = ir.If(fits(a, b), exp, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT)), MOST_BITS
+    name = emitter.named(exp, "n")
+    emitter.bits[name] = bits
+    return name
+
+
+def bits_of(emitter: Emitter, size: ir.Size) -> int:
+    """The size is at most 2 to this."""
+    return size.bit_length() if isinstance(size, int) else emitter.bits.get(size, MOST_BITS)
+
+
+def fits(length: ir.Exp, count: ir.Exp) -> ir.Exp:
+    """Have so many sequences of this length together as few elements as sizes count?"""
+    return op("<=", op("*", op("float", length), op("float", count)), ir.Const(2.0 ** MOST_BITS, "float"))
 
 
 def irregular_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain:

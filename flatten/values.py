@@ -242,18 +242,20 @@ EMPTY = "empty"
 
 
 def leaf_key(leaf: Leaf) -> object:
-    """Equal for leaves that are the same arrays."""
-    return value_key(leaf.value) if leaf.space.size != 0 else EMPTY
+    """Equal for leaves that are the same arrays. A value from further out is seen through the leaf's space: another
+    space makes it another payload."""
+    return value_key(leaf.value, leaf.space) if leaf.space.size != 0 else EMPTY
 
 
-def value_key(value: Value) -> object:
+def value_key(value: Value, space: Domain) -> object:
     match value:
-        case Scalar():
-            return value.name or id(value)
+        case Scalar(home, name=name):
+            return name or value, None if home is space or home is HOST else space
         case Both(first, second):
-            return value_key(first), value_key(second)
-        case Sequence():
-            return value.start_name or id(value), tuple(leaf_key(leaf) for leaf in value.leaves)
+            return value_key(first, space), value_key(second, space)
+        case Sequence(home):
+            seen_from = None if home is space or home is HOST else space
+            return value.start_name or value, seen_from, tuple(leaf_key(leaf) for leaf in value.leaves)
 
 
 def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:

@@ -6,7 +6,7 @@
         A flat MAP whose values a segmented binding reads at its own index walks that binding's elements, if only one
         descriptor comes into question: its neighbours there are then the same.
         Statements of the host that wait get order edges from and to all steps that can fail, so that the host
-        learns of the same error first.
+        learns of the same error first. What stands after a mere check relies on it.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dataclasses import replace
 from nessie.lambda_cu import ir, scope
 from nessie.schedule import pdg
 from nessie.schedule.pdg import GATHER, HOST, MEMBER, ORDER, OWN, SIZE, Elements, Flat, Graph, Node, Survivors, Use
-from nessie.schedule.regions import Region, Step
+from nessie.schedule.regions import UNUSED, Region, Step
 from nessie.schedule.sizes import Estimates
 from nessie.schedule.uses import op_name, uses_of
 
@@ -51,12 +51,13 @@ def segments_of(node: Node) -> ir.Size:
 
 
 def order_edges(nodes: Sequence[Node]) -> tuple[tuple[str, str], ...]:
-    """The host's statements stay between the failing steps that they stood between."""
+    """The host's statements stay between the failing steps that they stood between; nothing passes a check."""
     edges = []
     for k, node in enumerate(nodes):
         if node.op == HOST:
             edges += [(other.name, node.name) for other in nodes[:k] if other.fails or other.op == HOST]
-            edges += [(node.name, other.name) for other in nodes[k + 1:] if other.fails and other.op != HOST]
+            check = all(name.startswith(UNUSED) for name in node.results)
+            edges += [(node.name, other.name) for other in nodes[k + 1:] if (check or other.fails) and other.op != HOST]
     return tuple(edges)
 
 

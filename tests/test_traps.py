@@ -108,6 +108,36 @@ TRAPS: dict[str, tuple[str, str, str, str, tuple[Any, ...], Any]] = {
     "a second array not of a filter's length": (
         "", "(v, w) : ([int], [int])", "int", "let gts = {x in v | x > 0} in sum({x * y : x in gts; y in w})",
         ([-1, 3, 0, 5], [10, 100, 1]), ERROR),
+    "a second array shorter than the filter's": (
+        "", "(v, w) : ([int], [int])", "[int]", "{x * y : x in {x in v | x > 0}; y in w}", (list(range(40)), [1]),
+        ERROR),
+    "the sum with a second array shorter than the filter's": (
+        "", "(v, w) : ([int], [int])", "int", "sum({x * y : x in {x in v | x > 0}; y in w})", (list(range(40)), [1]),
+        ERROR),
+    "a shorter second array, the first used before": (
+        "", "(v, w) : ([int], [int])", "(int, [int])", "let s = sum(v) in (s, {x * y : x in v; y in w})",
+        (list(range(40)), [1]), ERROR),
+    "two sums, the second of unequal lengths": (
+        "", "(v, w) : ([int], [int])", "(int, int)", "(sum(v), sum({x * y : x in v; y in w}))",
+        (list(range(40)), [6]), ERROR),
+    "copies of elements in both branches": (
+        "", N, "[[int]]", "{if x > 0 then dist(x, 2) else dist(x, 3) : x in v}", ([1, -2, 3],),
+        [[1, 1], [-2, -2, -2], [3, 3]]),
+    "copies of elements in a literal": (
+        "", N, "[[[int]]]", "{[dist(x, 1), dist(x, 2)] : x in v}", ([1, -2],), [[[1], [1, 1]], [[-2], [-2, -2]]]),
+    "copies of elements appended": (
+        "", N, "[[[int]]]", "{[dist(x, 1)] ++ [dist(x, 2)] : x in v}", ([1, -2],), [[[1], [1, 1]], [[-2], [-2, -2]]]),
+    "copies of rows in both branches": (
+        "", M, "[[[int]]]", "{if #r > 1 then dist(r, 2) else dist(r, 1) : r in m}", ([], [[1], [2, 3]]),
+        [[[1]], [[2, 3], [2, 3]]]),
+    "offsets made in a branch of the host": (
+        "", "(m) : [[[int]]]", "[[int]]",
+        "let w = {flatten(r) : r in m}; a = (if #m > 1 then {{x + 1 : x in r} : r in w} else w) "
+        "in a ++ {{x * 2 : x in r} : r in w}", ([[[1], [2]], [[3]]],), [[2, 3], [4], [2, 4], [6]]),
+    "a uniform length that needs a let": (
+        "", "(v, w) : ([int], [int])", "[[int]]", "{w ++ (if #w > 1 then w else v) : x in v}", ([0, 0], [1]),
+        [[1, 0, 0], [1, 0, 0]]),
+    "a range of long strides": ("", N, "[int]", "[v[0] : v[1] : max_int]", ([0, 5],), [0]),
     "two filters of the same length": (
         "", N, "int", "sum({x * y : x in {x in v | x > 0}; y in {x in v | x < 0}})", ([-1, 3, -2, 5],), -13),
     "the greatest of no floats": ("", "(v) : [float]", "float", "max_val({x in v | x > 9.0})", ([1.0, 2.0],), -INF),
