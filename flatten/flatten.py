@@ -42,7 +42,7 @@ def flatten(program: mono.Program) -> ir.Program:
     functions = {f.name: f for f in program.functions}
     emitter = Emitter()
     emitter.names.reserve(functions)
-    purity = Purity(thread_level(program))
+    purity = Purity(thread_level(program), data=True)
     t = Translator(translate, program, emitter, purity, functions, signatures(program.functions))
     for name in purity.thread_level:
         result = components(nothing(functions[name].result))

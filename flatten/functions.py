@@ -13,7 +13,7 @@ from nessie.base.types import Base, Pair, Type
 from nessie.flatten.boundary import Packer, params_of, received, unpack
 from nessie.flatten.domains import HOST, Domain, free_domain
 from nessie.flatten.emitter import Tables
-from nessie.flatten.translator import Translator, Values, pure
+from nessie.flatten.translator import Translator, Values, pure_on_values
 from nessie.flatten.values import ZEROS, Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, scope
@@ -24,10 +24,7 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     function = t.functions[exp.function]
     arguments = [t.value(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
     if exp.function in t.purity.thread_level:
-        names = tuple(f"#{k}" for k in range(len(arguments)))
-        variables = tuple(mono.Var(name, p.type) for name, p in zip(names, function.parameters))
-        applied = mono.Call(exp.function, variables, exp.type, exp.origin)
-        return pure(t, applied, dict(zip(names, arguments)), domain, hint)
+        return pure_on_values(t, exp, arguments, domain, hint)
     emitter = t.emitter
     emitter.origin = exp.origin
     lifted = domain is not HOST
