@@ -8,10 +8,10 @@ import collections.abc
 from itertools import accumulate
 
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
+from nessie.flatten.checked_scalars import checked_scalar, settled
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, atom_of, irregular, minus, op, plus, times, uniform
 from nessie.flatten.materialise import TOO_MANY, fits, solid, space_for
-from nessie.flatten.settle import checked_scalar, settled
 from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values import (
     Both,

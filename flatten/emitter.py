@@ -109,9 +109,6 @@ class Emitter:
                 return name
         raise TypeError(exp)
 
-    def atom(self, size: ir.Size) -> ir.Atom:
-        return ir.Const(size, INT) if isinstance(size, int) else ir.Var(size)
-
     def data(self, type_: ir.Array, values: tuple[int | float | bool | str, ...]) -> str:
         """A constant array."""
         param = self.declare("data", type_)
@@ -209,5 +206,3 @@ class Emitter:
 
 def int_results(emitter: Emitter, *hints: str) -> list[ir.Param]:
     return [emitter.declare(hint, INT) for hint in hints]
-
-

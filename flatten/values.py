@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import ZEROS
 
 if TYPE_CHECKING:
     from nessie.flatten.contexts import Context
@@ -123,9 +124,6 @@ def empty(type_: Type) -> Value:
     raise TypeError(type_)
 
 
-ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
-
-
 def zero(base: str) -> Scalar:
     return constant(ZEROS[base], base)
 
@@ -168,7 +166,7 @@ def delayed(domain: Domain, term_at: Callable[[At, Context], Term], shape: Term)
     index and thunk, however many of its components are asked for."""
     def part(path: tuple[int, ...]) -> Callable[[At, Context], Term]:
         def find(at: At, context: Context) -> Term:
-            term = context.remember((id(term_at), at), lambda: term_at(at, context))
+            term = context.remember((term_at, at), lambda: term_at(at, context))
             for step in path:
                 assert isinstance(term, PairTerm)
                 term = (term.first, term.second)[step]
