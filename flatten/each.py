@@ -21,7 +21,7 @@ from nessie.flatten.materialise import (
     view,
 )
 from nessie.flatten.thread import thread
-from nessie.flatten.translator import Translator, Values, sequence
+from nessie.flatten.translator import Translator, Values, sequence, with_data
 from nessie.flatten.values import (
     Both,
     PairTerm,
@@ -100,6 +100,7 @@ def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain,
 def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, space: Domain, domain: Domain,
                 hint: str) -> Value:
     """FILTER whose value thunk is the body."""
+    body, env = with_data(t, body, env)
     context = Context(t.emitter)
     term = thread(body, env, space, space.here(), context)
     survivors, names = run_filter(t, predicate, context, term, space, domain, hint)
