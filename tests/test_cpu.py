@@ -160,10 +160,21 @@ def test_memory_of_large_results_comes_back_with_the_last_view() -> None:
     result = memory.release(array)
     assert memory.used == 0
     part = result[10:20].view(np.int64)
-    del result
+    del array, result
     assert memory.take("float", 100_000).buffer.address != address      # `part` still refers to it
     del part
     assert memory.take("float", 100_000).buffer.address == address
+
+
+def test_memory_of_a_result_that_is_there_twice_comes_back_with_the_last() -> None:
+    memory = Memory()
+    array = memory.take("int", 100_000)
+    address = array.buffer.address
+    first, second = memory.release(array), memory.release(array)
+    del array, first
+    assert memory.take("int", 100_000).buffer.address != address
+    del second
+    assert memory.take("int", 100_000).buffer.address == address
 
 
 def test_memory_is_used_again_and_counted() -> None:
