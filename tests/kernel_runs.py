@@ -11,7 +11,7 @@ from nessie.base.values import DTYPES
 from nessie.cudagen import loops, loops_interpreter
 from nessie.cudagen.generate import generate
 from nessie.cudagen.loops_check import check
-from nessie.cudagen.loops_meanings import MEANINGS
+from nessie.cudagen.meanings import MEANINGS
 from nessie.cudagen.plan import THREADS, ArrayResult, Plan
 from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.lambda_cu import ir

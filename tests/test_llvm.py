@@ -26,8 +26,8 @@ from nessie.cudagen.llvm_operators import OPERATORS
 from nessie.cudagen.loops import Const, Load, Module, Name, Op, Store
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_interpreter import run
-from nessie.cudagen.loops_meanings import MEANINGS
 from nessie.cudagen.loops_text import parse
+from nessie.cudagen.meanings import MEANINGS
 from nessie.lambda_cu.ops import OPS, result_type
 
 pytest.importorskip("llvmlite")
