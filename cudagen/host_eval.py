@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nessie.cudagen.device import POLL_EVERY
 from nessie.cudagen.meanings import MEANINGS
 from nessie.lambda_cu import ir
 
 Value = Any                             # int, float, bool or a one-character str
 Values = tuple[Value, ...]
-POLL_MASK = 65535
 
 
 class HostFailure(Exception):
@@ -26,10 +26,10 @@ class HostFailure(Exception):
 
 @dataclass
 class Surroundings:
-    """`read` an element of an array by its name; `poll` is called now and then by what may run long."""
+    """`read` an element of an array by its name; `poll` is called now and then, with their number, by many rounds."""
     functions: Mapping[str, ir.ScalarFunction]
     read: Callable[[str, int], Value]
-    poll: Callable[[], None]
+    poll: Callable[[int], None]
 
 
 # Expressions ------------------------------------------------------------------------------------
@@ -50,8 +50,8 @@ def evaluate(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> Valu
                 names = {p.name: v for p, v in zip(function.params, values, strict=True)}
                 exp = function.body
                 rounds += 1
-                if rounds & POLL_MASK == 0:
-                    around.poll()
+                if rounds % POLL_EVERY == 0:
+                    around.poll(rounds)
             case ir.Tuple(items):
                 return tuple([scalar(item, names, around) for item in items])
             case _:

@@ -24,12 +24,12 @@ DECLARED = re.compile(r"^declare double @(\w+)\(double\)(.*)$", re.MULTILINE)
 
 def with_vector_versions(text: str, features: frozenset[str]) -> str:
     """The text, its declared functions replaced by vector versions that this processor can run."""
-    width = next(((letter, doubles) for feature, letter, doubles in WIDTHS if feature in features), None)
-    for name, attributes in DECLARED.findall(text) if width else ():
-        version = f"_ZGV{width[0]}N{width[1]}v_{name}"
-        if has(version):
+    letter, doubles = next(((letter, doubles) for feature, letter, doubles in WIDTHS if feature in features), ("", 0))
+    for name, attributes in DECLARED.findall(text):
+        version = f"_ZGV{letter}N{doubles}v_{name}"
+        if letter and has(version):
             text = text.replace(f"declare double @{name}(double){attributes}",
-                                one_lane(name, version, width[1], attributes))
+                                one_lane(name, version, doubles, attributes))
             text = text.replace(f"call double @{name}(", f"call double @lane_{name}(")
     return text
 

@@ -24,6 +24,7 @@ from nessie.cudagen import cache, host
 from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.device import NO_FAILURE, Array, OutOfMemory
 from nessie.cudagen.memory import Memory, size_class
+from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse, parse_kernel
@@ -264,6 +265,13 @@ def test_an_endless_loop_ends_when_interrupted() -> None:
     device.launch("K", [3, values])
     assert device.interrupted and time.monotonic() - started < 10
     timer.join()
+
+
+def test_functions_are_generated_once_however_often_they_are_called() -> None:
+    steps = "".join(f"scalar f{k} (n : int) -> int {{ f{k - 1}(n) + f{k - 2}(n) }}\n" for k in range(2, 60))
+    functions = "scalar f0 (n : int) -> int { n }\nscalar f1 (n : int) -> int { n }\n" + steps
+    program = parse(COLLATZ.replace("scalar steps", f"{functions}\nscalar steps"))
+    assert len(device_functions(program, tables_of(program))) == 61
 
 
 def test_a_kernel_after_a_failed_one_is_not_launched() -> None:

@@ -42,7 +42,7 @@ class StrictDevice:
         self.interrupted = False
         self.limit: int | None = None
 
-    def begin(self, memory: int | None) -> None:
+    def begin(self, memory: int | None, rounds: int = 0) -> None:
         self.limit = memory
 
     def array(self, values: np.ndarray[Any, Any]) -> Array:
@@ -433,7 +433,7 @@ def test_ctrl_c_interrupts_the_run() -> None:
 # Scalar expressions -----------------------------------------------------------------------------
 
 def evaluate(text: str) -> Any:
-    around = host_eval.Surroundings({}, lambda array, index: index, lambda: None)
+    around = host_eval.Surroundings({}, lambda array, index: index, lambda rounds: None)
     return host_eval.evaluate(parse_exp(text), {}, around)[0]
 
 
