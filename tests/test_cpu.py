@@ -328,6 +328,21 @@ def test_a_damaged_file_is_made_again(folder: Path, damage: bytes) -> None:
     assert cache.cached("a", "cpu", made(sources)) == b"A" and len(sources) == 2
 
 
+def test_the_oldest_files_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "MOST_FILES", 3)
+    monkeypatch.setattr(cache, "MOST_BYTES", 1000)
+    for source in "abcd":
+        cache.cached(source, "cpu", made([]))
+        for path in folder.iterdir():
+            os.utime(path, ns=(0, path.stat().st_mtime_ns - 10**9))
+    sources: list[str] = []
+    for source in "dcba":
+        cache.cached(source, "cpu", made(sources))
+    assert sources == ["a"] and len(list(folder.iterdir())) == 3
+    cache.cached("e" * 950, "cpu", made(sources))
+    assert len(list(folder.iterdir())) == 1
+
+
 def test_a_folder_that_others_may_write_is_not_trusted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder.mkdir()
     os.chmod(folder, 0o777)
