@@ -46,6 +46,7 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import from_names, to_names
 
 DEEPER = "does it end? --depth sets the limit"
+UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 ROUNDS_A_CALL = 1000                    # a call in tail position is a round of a loop, which holds no memory
 
 BASES = {dtype: base for base, dtype in DTYPES.items()}
@@ -241,10 +242,14 @@ class Host:
                            if slot is not None and not isinstance(value, Array))
 
     def compute(self, instruction: Compute, frame: Frame) -> Held:
-        def read(array: str, index: int) -> Any:
-            return self.device.read(frame[instruction.names[array]], index)
-
         origin = instruction.origin
+
+        def read(array: str, index: int) -> Any:
+            held: Array = frame[instruction.names[array]]
+            if not 0 <= index < held.length:
+                raise self.error(f"index {index} is out of range, and no check has found it", origin, UNCHECKED)
+            return self.device.read(held, index)
+
         self.look(origin)
         names = {name: frame[slot] for name, slot in instruction.names.items()}
         def poll(rounds: int) -> None:
