@@ -219,6 +219,7 @@ class Launcher:
 
     def run(self, step: Step, device: Cpu, words: list[int], cells: Any, arrays: dict[str, Array],
             arguments: Sequence[Any]) -> None:
+        """A phase: takes its buffers, which go to `words` and `arrays`, and runs its function on its chunks."""
         for buffer in step.buffers:
             array = device.memory.take(buffer.base, buffer.size(words, cells))
             arrays[buffer.name] = array
