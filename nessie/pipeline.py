@@ -130,14 +130,7 @@ def fuse(job: Job, program: Any, schedule: Any) -> Any:
 
 
 def generate(job: Job, program: Any) -> Any:
-    from nessie.cudagen import loops
-    from nessie.cudagen.generate import generate as plan
-    from nessie.cudagen.generate import library_functions
-    from nessie.cudagen.scalar_functions import tables_of
-    tables = tables_of(program)
-    plans = [plan(kernel, program, job.target, tables=tables) for kernel in program.kernels]
-    shared = library_functions(program, tables)
-    return loops.Module(shared + tuple(function for made in plans for function in made.functions))
+    return call("cudagen.generate:plans_of", program, job.target)[1]
 
 
 def same(job: Job, program: Any) -> Any:
