@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nessie.base import deep
 from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, NessieError
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type
@@ -419,13 +422,18 @@ def test_ctrl_c_interrupts_the_run() -> None:
     def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
 
+    def press() -> None:
+        while not deep._interrupts:         # until the run says how it is interrupted
+            time.sleep(0.01)
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGALRM)
+
     old = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
+        threading.Thread(target=press, daemon=True).start()
         with pytest.raises(NessieError, match="Interrupted") as caught:
             run_deep(lambda: run(COUNT, (INT,), INT, -1))
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
     assert "call count (e)" in str(caught.value)
 
