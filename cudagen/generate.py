@@ -1,4 +1,5 @@
 """generate(kernel, program, target): the plan of one kernel. The one place that chooses a skeleton.
+generate_program(program, target): the code of all its kernels.
 
     ORDER                            a library sort of keys that a walk computes           skeletons.order
     any bindings that one walk does  chunks on the CPU                                     skeletons.phases
@@ -61,6 +62,8 @@ def with_good_names(kernel: ir.Kernel) -> ir.Kernel:
     return rename_kernel(kernel, {name: names.fresh(identifier(name)) for name in sorted(clashing)})
 
 
-def library_functions(program: ir.Program, tables: Tables) -> tuple[loops.Function, ...]:
-    """What the plans of a program share: its scalar functions."""
-    return device_functions(program, tables)
+def generate_program(program: ir.Program, target: str = "cpu") -> loops.Module:
+    """The functions of all plans of a program, after the scalar functions that they share."""
+    tables = tables_of(program)
+    plans = [generate(kernel, program, target, tables=tables) for kernel in program.kernels]
+    return loops.Module(device_functions(program, tables) + tuple([f for made in plans for f in made.functions]))

@@ -71,20 +71,15 @@ FORMS = (TEXT, SYNTAX, TYPED, MONO, FLAT, GRAPH, SCHEDULE, FUSED, LOOPS, LLVM, C
 
 
 def infer(job: Job, program: Any) -> Any:
-    return call("frontend.infer:infer", program, job.environment or call("frontend.library:library"))[0]
+    return call("frontend.infer:infer", program, environment_of(job))[0]
 
 
 def monomorphise(job: Job, program: Any) -> Any:
-    from nessie.frontend.environment import Entry, constructor_scheme, shown_name
-    from nessie.frontend.signatures import to_type
-    environment = (job.environment or call("frontend.library:library")).copy()
-    for definition in program.definitions:
-        environment.program.add(definition)
-        if hasattr(definition, "content"):
-            environment.program.entries[shown_name(definition.name)] = Entry(
-                "constructor", definition.name, constructor_scheme(definition))
-    argument = job.argument and to_type(job.argument, {}, environment, None)
-    return call("frontend.monomorphise:monomorphise", environment, entry_of(job, program), argument).program
+    return call("frontend.entry:monomorphise_entry", program, environment_of(job), job.entry, job.argument)
+
+
+def environment_of(job: Job) -> Any:
+    return job.environment or call("frontend.library:library")
 
 
 def inline(job: Job, program: Any) -> Any:
@@ -130,14 +125,7 @@ def fuse(job: Job, program: Any, schedule: Any) -> Any:
 
 
 def generate(job: Job, program: Any) -> Any:
-    from nessie.cudagen import loops
-    from nessie.cudagen.generate import generate as plan
-    from nessie.cudagen.generate import library_functions
-    from nessie.cudagen.scalar_functions import tables_of
-    tables = tables_of(program)
-    plans = [plan(kernel, program, job.target, tables=tables) for kernel in program.kernels]
-    shared = library_functions(program, tables)
-    return loops.Module(shared + tuple(function for made in plans for function in made.functions))
+    return call("cudagen.generate:generate_program", program, job.target)
 
 
 def same(job: Job, program: Any) -> Any:
@@ -299,19 +287,6 @@ def form_of_file(path: str) -> Form:
     """Which form the file's text has: its ending says it; NESL where there is no other."""
     ending = Path(path).suffix.removeprefix(".")
     return next((form for form in FORMS if form.name == ending and form.parse), TEXT)
-
-
-def entry_of(job: Job, program: Any) -> str:
-    """The internal name of the function that the job's entry means: the last one so named."""
-    if not job.entry:
-        raise UsageError("which function is to be compiled? Name it with -e")
-    shown = import_module("nessie.frontend.environment").shown_name
-    functions = [d for d in program.definitions if hasattr(d, "parameter")]
-    found = [d.name for d in functions if shown(d.name) == job.entry.lower()]
-    if not found:
-        known = ", ".join(dict.fromkeys(shown(d.name) for d in functions)) or "none"
-        raise NessieError(f"the program has no function {job.entry}; it has {known}")
-    return str(found[-1])
 
 
 def call(path: str, *arguments: Any) -> Any:
