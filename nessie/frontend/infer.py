@@ -219,19 +219,7 @@ def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, enviro
         scheme = Scheme(tuple(dict.fromkeys(free_variables(general))), general)
         internal[name] = name_for(name, "variable", scheme, environment)
         environment.program.entries[name] = Entry("variable", internal[name], scheme, at(span))
-    return typed.Variable(renamed(settle.pattern(matched), internal), settled, True, at(span))
-
-
-def shown_pattern(written: syntax.Pattern) -> list[str]:
-    """The names that a pattern binds."""
-    match written:
-        case syntax.NamePattern(name):
-            return [name] if name != "_" else []
-        case syntax.PairPattern(first, second):
-            return shown_pattern(first) + shown_pattern(second)
-        case syntax.DataPattern(_, argument):
-            return shown_pattern(argument)
-    raise TypeError(written)
+    return typed.Variable(renamed(settle.pattern(matched), internal), settled, at(span))
 
 
 def renamed(matched: typed.Pattern, names: dict[str, str]) -> typed.Pattern:

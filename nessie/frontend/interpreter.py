@@ -99,7 +99,7 @@ class Result:
 # Running programs -------------------------------------------------------------------------------
 
 def run(program: typed.Program, world: World | None = None) -> list[Result]:
-    """Define the program's definitions in the world, in order; the values of its variables that are shown."""
+    """Define the program's definitions in the world, in order; the values of its variables."""
     world = World() if world is None else world
     return run_deep(lambda: [r for d in program.definitions for r in define(world, d)])
 
@@ -117,10 +117,10 @@ def define(world: World, definition: typed.Definition) -> list[Result]:
             world.functions[name] = definition
         case typed.Datatype(name):
             world.datatypes[name] = definition
-        case typed.Variable(pattern, value, shown):
+        case typed.Variable(pattern, value):
             result = measured(world, pattern, lambda: evaluate(world, value, Scope({}, {})))
             bind(pattern, result.value, world.variables)
-            return [result] if shown else []
+            return [result]
     return []
 
 

@@ -182,7 +182,6 @@ class Variable:
     """A top-level assignment; bare expressions assign to `it`."""
     pattern: Pattern
     value: Exp
-    shown: bool = True
     origin: Origin = field(default=NOWHERE, compare=False)
 
 

@@ -2,7 +2,7 @@
 
     program    = { "function" NAME [variables] "(" patterns ")" ":" type [STRING] "=" exp
                  | "datatype" NAME [variables] "=" type
-                 | ["hidden"] "variable" [variables] patterns "=" exp }
+                 | "variable" [variables] patterns "=" exp }
     exp        = "let" patterns "=" exp "in" exp  |  "if" exp "then" exp "else" exp  |  primary { "(" exps ")" }
     primary    = literal  |  NAME  |  NAME "[" types "]"  |  "(" NAME ":" type ")"  |  "(" exp { "," exp } ")"
                | "[" exps "]"  |  "empty" type  |  "{" ["serial"] exp ":" pattern "in" exp { ";" ... } ["|" exp] "}"
@@ -38,7 +38,7 @@ def parse(text: str | Source, scheme_of: SchemeOf | None = None) -> typed.Progra
     parser = Parser(tokens, lambda name: own.get(name) or outer(name))
     read_ahead(tokens, own)
     definitions: list[typed.Definition] = []
-    while tokens.at("function", "datatype", "variable", "hidden"):
+    while tokens.at("function", "datatype", "variable"):
         definitions.append(parser.definition())
     tokens.finish()
     return typed.Program(tuple(definitions))
@@ -91,11 +91,10 @@ class Parser:
                 return header
             self.bind(header.parameter)
             return replace(header, body=self.exp())
-        shown = not self.tokens.accept("hidden")
         self.tokens.expect("variable")
         self.bind_variables()
         pattern = self.patterns("=")
-        return typed.Variable(pattern, self.exp(), shown)
+        return typed.Variable(pattern, self.exp())
 
     def bind_variables(self) -> tuple[Var, ...]:
         variables = parse_variables(self.tokens)
