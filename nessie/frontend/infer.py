@@ -188,8 +188,8 @@ def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Dataty
     before = environment.program.entries.pop(form.name, None)
     try:
         content = signatures.to_type(form.type, written, environment, None)
-    except NessieError as error:
-        if error.message == f"there is no type {form.name}":
+    except signatures.UnknownType as error:
+        if error.name == form.name:
             raise NessieError(f"the datatype {form.name} contains itself", *error.places,
                               hint="a tree is kept in sequences, its edges as indices") from None
         raise
