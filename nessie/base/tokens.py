@@ -122,6 +122,18 @@ class Tokens:
                 return tuple(items)
             self.expect(separator)
 
+    def skip_body(self) -> None:
+        """Go on behind the `:` that ends the body of {body : x in xs}: the first outside brackets and lets."""
+        depth = lets = 0
+        while depth or lets or not self.at(":"):
+            token = self.take()
+            if token.kind == "end":
+                self.fail("':' is expected in an apply-to-each")
+            if token.kind in ("symbol", "name"):
+                depth += (token.text in "([{") - (token.text in ")]}")
+                lets += (token.text == "let") - (token.text == "in") if not depth else 0
+        self.take()
+
     def finish(self) -> None:
         """Nothing may be left."""
         if self.current.kind != "end":

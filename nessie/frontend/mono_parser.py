@@ -170,7 +170,7 @@ class Parser:
         """The body stands before the binders that it needs: read them first, then come back to it."""
         tokens = self.tokens
         after_brace = tokens.position
-        self.skip_body()
+        tokens.skip_body()
         generators = [self.generator()]
         while tokens.accept(";"):
             generators.append(self.generator())
@@ -181,20 +181,6 @@ class Parser:
         tokens.expect(":")
         tokens.position = end
         return mono.Each(body, tuple(generators), condition, (tokens.span(start),))
-
-    def skip_body(self) -> None:
-        """Past the `:` after the body of an apply-to-each: the first that is in no bracket and of no `let`."""
-        depth = lets = 0
-        while depth or lets or not self.tokens.at(":"):
-            token = self.tokens.take()
-            if token.kind == "end":
-                self.tokens.fail("':' is expected in an apply-to-each")
-            if token.kind == "symbol":
-                depth += (token.text in "([{") - (token.text in ")]}")
-                lets -= token.text == ":" and not depth
-            elif token.kind == "name":
-                lets += token.text == "let" and not depth
-        self.tokens.take()
 
     def generator(self) -> mono.Generator:
         name, type_ = binder(self.tokens)

@@ -254,7 +254,7 @@ class Parser:
         """{ body : generators | filter }; the generators bind what the body, before them, uses."""
         serial = self.tokens.accept("serial") is not None
         start = self.tokens.position
-        self.skip_to_generators()
+        self.tokens.skip_body()
         generators = [self.generator()]
         while self.tokens.accept(";"):
             generators.append(self.generator())
@@ -269,25 +269,6 @@ class Parser:
         self.tokens.expect(":")
         self.scope, self.tokens.position = before, end
         return typed.Each(body, tuple(generators), kept, serial)
-
-    def skip_to_generators(self) -> None:
-        """Behind the `:` that ends the body: the first one outside brackets that no `let` pattern owns."""
-        depth = lets = 0
-        while True:
-            token = self.tokens.take()
-            plain = token.kind in ("symbol", "name")
-            if token.kind == "end":
-                self.tokens.fail("a : is expected here")
-            if plain and token.text in "([{":
-                depth += 1
-            elif plain and token.text in ")]}":
-                depth -= 1
-            elif plain and depth == 0 and token.text == "let":
-                lets += 1
-            elif plain and depth == 0 and token.text == "in":
-                lets -= 1
-            elif plain and depth == 0 and token.text == ":" and lets == 0:
-                return
 
     def generator(self) -> typed.Generator:
         pattern = self.pattern()
