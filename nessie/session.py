@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any
 
 from nessie import pipeline
+from nessie.base.names import shown_name
 from nessie.base.source import InternalError, NessieError, Source
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
-from nessie.frontend.environment import Entry, Environment, pattern_type, shown_name
+from nessie.frontend.environment import Entry, Environment, pattern_type
 from nessie.frontend.erase import content, erase
 from nessie.frontend.parser import parse_forms
 from nessie.frontend.types_text import show_scheme

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from nessie.base.deep import run_deep
+from nessie.base.names import shown_name
 from nessie.base.source import IllFormed, NessieError, Source
 from nessie.base.types import BOOL, FLOAT, INT, Fun, Identity, Pair, Seq, Var
 from nessie.frontend import typed, typed_text
-from nessie.frontend.environment import Environment, shown_name
+from nessie.frontend.environment import Environment
 from nessie.frontend.infer import infer
 from nessie.frontend.library import library
 from nessie.frontend.parser import parse

@@ -6,20 +6,13 @@ where floats are wanted, nothing else changes. `fill` gives type variables the t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nessie.base.source import NessieError, Source, Span
-from nessie.base.types import CLASSES, Base, Data, Pair, Seq, Type, Var, show_type
+from nessie.base.types import CLASSES, FLOAT, Base, ContentOf, Data, Pair, Seq, Type, Var, show_type, substitute
 from nessie.base.values import DTYPES, Column, Flat, Nested
-
-ContentOf = Callable[[Data], Type]      # the type that a datatype's constructor is applied to
-
-
-def no_datatypes(data: Data) -> Type:
-    raise KeyError(f"the datatype {data.name} is not known here")
 
 
 class Misfit(Exception):
@@ -39,20 +32,6 @@ def expand(type_: Type, content: ContentOf) -> Type:
             return Seq(expand(element, content))
         case Pair(first, second):
             return Pair(expand(first, content), expand(second, content))
-    return type_
-
-
-def substitute(type_: Type, found: dict[str, Type]) -> Type:
-    """The type with its variables filled in."""
-    match type_:
-        case Var(name):
-            return found.get(name, type_)
-        case Seq(element):
-            return Seq(substitute(element, found))
-        case Pair(first, second):
-            return Pair(substitute(first, found), substitute(second, found))
-        case Data(name, arguments):
-            return Data(name, tuple([substitute(a, found) for a in arguments]))
     return type_
 
 
@@ -109,6 +88,24 @@ def convert(value: Column, held: Type, wanted: Type) -> Column:
         case Pair(a, b), Pair(c, d):
             return convert(value[0], a, c), convert(value[1], b, d)
     raise Misfit(f"holds {show_type(held, False)} where {show_type(wanted, False)} is wanted")
+
+
+def number(word: str, type_: Base) -> int | float | None:
+    """The number written here, if it is one of this type."""
+    try:
+        if "_" in word:
+            return None
+        if type_ == FLOAT:
+            return float(word)
+        value = int(word)
+        return value if -2**63 <= value < 2**63 else None
+    except ValueError:
+        return None
+
+
+def shorten(word: str) -> str:
+    """A word of a file, as messages show it."""
+    return f'"{word}"' if len(word) <= 40 else f'"{word[:40]}..."'
 
 
 def codes(text: str) -> np.ndarray[Any, Any]:

@@ -14,9 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from nessie.base.types import BOOL, CLASSES, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, Var, show_type
+from nessie.base.types import (
+    BOOL,
+    CLASSES,
+    FLOAT,
+    INT,
+    STRING,
+    Base,
+    ContentOf,
+    Data,
+    Pair,
+    Seq,
+    Type,
+    Var,
+    nest_right,
+    show_type,
+    substitute,
+)
 from nessie.base.values import DTYPES, Column, Flat, Nested, plain_value
-from nessie.files.fit import ContentOf, Misfit, codes, complain, decoded, expand, fill, joined, offsets_of, substitute
+from nessie.files.fit import Misfit, codes, complain, decoded, expand, fill, joined, offsets_of
 
 KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "char": (str,)}
 
@@ -129,7 +145,8 @@ def to_column(values: list[Any], type_: Type, content: ContentOf) -> Column:
         case Pair() | Data():
             fields = components(type_, content)
             require({type(v) for v in values} <= {list} and {len(v) for v in values} <= {len(fields)})
-            return tuple_column([to_column([v[i] for v in values], field, content) for i, field in enumerate(fields)])
+            columns = [to_column([v[i] for v in values], field, content) for i, field in enumerate(fields)]
+            return nest_right(columns, lambda first, rest: (first, rest))
     raise Misfit(f"cannot hold {show_type(type_)}")
 
 
@@ -142,13 +159,6 @@ def scalar_column(values: list[Any], name: str) -> Column:
         return np.array(values, DTYPES[name])
     except OverflowError:
         raise Misfit("holds a number out of range") from None
-
-
-def tuple_column(columns: list[Column]) -> Column:
-    result = columns[-1]
-    for first in reversed(columns[:-1]):
-        result = (first, result)
-    return result
 
 
 def require(holds: bool) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from nessie.base.source import NessieError
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Pair, Seq, Type
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, ContentOf, Pair, Seq, Type
 from nessie.base.values import DTYPES, Column, Flat, Nested
-from nessie.files.fit import ContentOf, Misfit, fitted
+from nessie.files.fit import Misfit, fitted
 
 Array = np.ndarray[Any, Any]
 

@@ -12,38 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, Var, show_type
-from nessie.base.values import DTYPES, Column, Flat, Nested
-from nessie.files.fit import (
+from nessie.base.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    INT,
+    STRING,
+    Base,
     ContentOf,
-    Misfit,
-    codes,
-    complain,
-    decoded,
-    expand,
-    fill,
-    fitted,
-    offsets_of,
+    Data,
+    Pair,
+    Seq,
+    Type,
+    Var,
+    nest_right,
+    show_type,
     substitute,
 )
+from nessie.base.values import DTYPES, Column, Flat, Nested
+from nessie.files.fit import Misfit, codes, complain, decoded, expand, fill, fitted, number, offsets_of, shorten
 
 BOOLS = {"t": True, "true": True, "f": False, "false": False}
 
 
 # Numbers ----------------------------------------------------------------------------------------
-
-def number(word: str, type_: Base) -> int | float | None:
-    """The number written here, if it is one of this type."""
-    try:
-        if "_" in word:
-            return None
-        if type_ == FLOAT:
-            return float(word)
-        value = int(word)
-        return value if -2**63 <= value < 2**63 else None
-    except ValueError:
-        return None
-
 
 def numbers(words: list[str], type_: Base) -> np.ndarray[Any, Any] | int:
     """The words as numbers of this type, or the position of the first that is not one."""
@@ -123,10 +115,6 @@ def line_of_word(text: str, position: int) -> int:
     return 1
 
 
-def shorten(word: str) -> str:
-    return f'"{word}"' if len(word) <= 40 else f'"{word[:40]}..."'
-
-
 # .csv -------------------------------------------------------------------------------------------
 
 def read_csv(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
@@ -150,7 +138,7 @@ def read_csv(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     kinds = [substitute(leaf, found) for leaf in leaves]
     done = [cell_column(path, text, name, cells, kind, places)
             for name, cells, kind in zip(header, columns, kinds, strict=True)]
-    element = tuple_of(kinds) if isinstance(wanted, Var) else substitute(wanted, found)
+    element = nest_right(kinds, Pair) if isinstance(wanted, Var) else substitute(wanted, found)
     return Flat(len(rows), nest(done, expand(element, content))), Seq(element)
 
 
@@ -184,13 +172,6 @@ def leaves_of(type_: Type, content: ContentOf) -> list[Type]:
         case Data():
             return leaves_of(content(type_), content)
     return [type_]
-
-
-def tuple_of(types: list[Type]) -> Type:
-    result = types[-1]
-    for first in reversed(types[:-1]):
-        result = Pair(first, result)
-    return result
 
 
 def nest(columns: list[Column], type_: Type) -> Column:

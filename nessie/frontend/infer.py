@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 from nessie.base.source import NessieError, Origin, Span
-from nessie.base.types import Fun, Identity, Pair, Scheme, Type, Var
-from nessie.frontend import complaints, signatures, syntax, typed
+from nessie.base.types import Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute
+from nessie.frontend import complaints, patterns, signatures, syntax, typed
 from nessie.frontend.environment import Entry, Environment, constructor_scheme, function_scheme
 from nessie.frontend.inference import SELF, Inference, pattern
 from nessie.frontend.primitives import REDEFINABLE
 from nessie.frontend.settle import Settle
-from nessie.frontend.types_text import free_variables, letters, show, show_scheme, substitute
+from nessie.frontend.types_text import letters, show, show_scheme
 from nessie.frontend.unify import Clash
 
 
@@ -204,7 +204,7 @@ def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Dataty
 
 
 def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, environment: Environment) -> typed.Variable:
-    shown = shown_pattern(bound)
+    shown = [found.name for found in patterns.names(bound) if found.name != "_"]
     for name in shown:
         refuse_protected(name, span, environment)
     state = Inference(environment, shown[0] if shown else "it")

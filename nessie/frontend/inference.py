@@ -11,11 +11,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from nessie.base.source import Origin, Span
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Fun, Identity, Pair, Scheme, Seq, Type, Var
+from nessie.base.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    INT,
+    STRING,
+    Data,
+    Fun,
+    Identity,
+    Pair,
+    Scheme,
+    Seq,
+    Type,
+    Var,
+    instantiate,
+    nest_right,
+)
 from nessie.frontend import complaints, signatures, syntax, typed
 from nessie.frontend.environment import Entry, Environment
 from nessie.frontend.primitives import BINARY, CONSTANTS, UNARY
-from nessie.frontend.types_text import instantiate
 from nessie.frontend.unify import Clash, Unifier
 
 Result = tuple[typed.Exp, Type]
@@ -161,10 +176,11 @@ def call(state: Inference, shown: str, function: tuple[typed.Exp, Type, Span | N
 
 def tuple_of(items: list[Result]) -> Result:
     """A tuple: pairs nested to the right."""
-    value, type_ = items[-1]
-    for first, first_type in reversed(items[:-1]):
-        value, type_ = typed.Pair(first, value, first.origin), Pair(first_type, type_)
-    return value, type_
+    return nest_right(items, pair_of)
+
+
+def pair_of(first: Result, second: Result) -> Result:
+    return typed.Pair(first[0], second[0], first[0].origin), Pair(first[1], second[1])
 
 
 def spine(written: syntax.Exp) -> list[syntax.Exp]:

@@ -6,14 +6,12 @@ looked at only where a value is made from nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-from nessie.base.types import FLOAT, Base, Data, Pair, Seq, Type
+from nessie.base.types import FLOAT, Base, ContentOf, Data, Pair, Seq, Type
 from nessie.base.values import Record
 from nessie.frontend.meanings import MEANINGS, Meaning, check, one, wrap
 
-ContentOf = Callable[[Data], Type]
 WIDTH = 5                               # elements that a limited text shows of a sequence
 
 

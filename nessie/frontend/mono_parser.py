@@ -8,18 +8,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 from nessie.base.source import Source
 from nessie.base.tokens import Token, Tokens
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type, nest_right
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_typing import PRIMITIVES, primitive_type, type_of
-
-T = TypeVar("T")
 
 INFIX = ("+", "-", "*", "/", "==", "/=", "<", "<=", ">", ">=", "and", "or", "xor")
 KEYWORDS = frozenset({"function", "entry", "let", "in", "if", "then", "else", "t", "f", "inf", "nan", "first", "second",
@@ -78,14 +74,6 @@ def parse_type(tokens: Tokens) -> Type:
     if word not in TYPES:
         tokens.fail(f"{word} is no type", tokens.tokens[tokens.position - 1])
     return TYPES[word]
-
-
-def nest_right(items: tuple[T, ...], pair: Callable[[T, T], T]) -> T:
-    """(a, b, c) is (a, (b, c))."""
-    result = items[-1]
-    for item in reversed(items[:-1]):
-        result = pair(item, result)
-    return result
 
 
 class Parser:

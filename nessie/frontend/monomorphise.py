@@ -14,17 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from nessie.base.names import Names
+from nessie.base.names import Names, shown_name
 from nessie.base.source import NOWHERE, NessieError, Origin, user_span
-from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var
+from nessie.base.types import Fun, Identity, Type, match_types, substitute
 from nessie.frontend import mono, typed, typed_walk
-from nessie.frontend.environment import Environment, pattern_type, shown_name
-from nessie.frontend.erase import erase, is_too_large, leaves
+from nessie.frontend.environment import Environment, pattern_type
+from nessie.frontend.erase import erase, is_too_large
 from nessie.frontend.mono_typing import PRIMITIVES as MONO_PRIMITIVES
 from nessie.frontend.mono_walk import called, map_parts
 from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.specialise import Instance, Specialiser, Supply
-from nessie.frontend.types_text import show_scheme, substitute
+from nessie.frontend.typed_typing import leaves
+from nessie.frontend.types_text import show_scheme
 
 MOST_COPIES = 300               # of one function at different types
 
@@ -64,35 +65,6 @@ def monomorphise_expression(environment: Environment, exp: typed.Exp, type_: Typ
     nothing = typed.NamePattern("_", Fun(type_, type_, Identity("it")))         # erased: the entry has no argument
     return instances.finish(instances.add(Instance(instances.names.fresh(name), nothing, type_, exp, {},
                                                    getattr(exp, "origin", NOWHERE))))
-
-
-def match_types(pattern: Type, type_: Type) -> dict[str, Type] | None:
-    """What the pattern's variables stand for, if that makes it the type."""
-    found: dict[str, Type] = {}
-    pending = [(pattern, type_)]
-    while pending:
-        match pending.pop():
-            case Var(), Var():
-                pass                            # the argument's type leaves it open
-            case Var(name, cls), actual:
-                in_class = cls == "any" or (isinstance(actual, Base) and actual.name in CLASSES[cls])
-                if not in_class or found.setdefault(name, actual) != actual:
-                    return None
-            case Base(a), Base(b) if a == b:
-                pass
-            case Seq(a), Seq(b):
-                pending.append((a, b))
-            case (Pair(a, b), Pair(c, d)):
-                pending += [(a, c), (b, d)]
-            case Data(a, items), Data(b, others) if a == b:
-                pending += zip(items, others, strict=True)
-            case Fun(a, b, identity), Fun(c, d, other):
-                pending += [(a, c), (b, d), (identity, other)]
-            case one, other if one == other:
-                pass
-            case _:
-                return None
-    return found
 
 
 class Instances:

@@ -18,11 +18,11 @@ from dataclasses import replace
 
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Fun, Identity, Scheme, Seq, Type, Var
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Fun, Identity, Scheme, Seq, Type, Var, instantiate, nest_right
 from nessie.frontend import typed
 from nessie.frontend.typed_text import KEYWORDS
 from nessie.frontend.typed_typing import closure_type, pattern_names, pattern_type, type_of
-from nessie.frontend.types_text import Variables, instantiate, parse_part, parse_type, parse_variables
+from nessie.frontend.types_text import Variables, parse_part, parse_type, parse_variables
 
 SchemeOf = Callable[[str], "Scheme | None"]
 WORDS: dict[str, typed.Exp] = {
@@ -124,11 +124,7 @@ class Parser:
 
     def patterns(self, end: str) -> typed.Pattern:
         """Patterns with commas between them, and the end: a tuple."""
-        items = self.tokens.listed(self.pattern, end)
-        result = items[-1]
-        for item in reversed(items[:-1]):
-            result = typed.PairPattern(item, result)
-        return result
+        return nest_right(self.tokens.listed(self.pattern, end), typed.PairPattern)
 
     def pattern(self) -> typed.Pattern:
         if self.tokens.accept("("):
@@ -176,10 +172,7 @@ class Parser:
     def tuple(self, items: tuple[typed.Exp, ...]) -> typed.Exp:
         if not items:
             self.tokens.fail("an expression is expected here")
-        result = items[-1]
-        for item in reversed(items[:-1]):
-            result = typed.Pair(item, result)
-        return result
+        return nest_right(items, typed.Pair)
 
     def primary(self) -> typed.Exp:
         token = self.tokens.current

@@ -13,11 +13,11 @@ from collections.abc import Set
 from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.source import Source
 from nessie.base.tokens import show_char, show_name, show_string
-from nessie.base.types import Base, Fun, Identity, Type
+from nessie.base.types import Base, Fun, Identity, Type, free_variables
 from nessie.frontend import typed
 from nessie.frontend.typed_typing import pattern_names
-from nessie.frontend.types_text import free_variables, show_part, show_variables
 from nessie.frontend.types_text import show as show_type
+from nessie.frontend.types_text import show_part, show_variables
 
 KEYWORDS = frozenset({"function", "datatype", "variable", "let", "in", "if", "then", "else", "fn", "closure",
                       "time", "serial", "empty", "t", "f", "inf", "nan"})
