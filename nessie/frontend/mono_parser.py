@@ -15,7 +15,8 @@ from nessie.base.tokens import Token, Tokens
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type, nest_right
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp
-from nessie.frontend.mono_typing import PRIMITIVES, primitive_type, type_of
+from nessie.frontend.mono_typing import primitive_type, type_of
+from nessie.frontend.primitives import IN_MONO
 
 INFIX = ("+", "-", "*", "/", "==", "/=", "<", "<=", ">", ">=", "and", "or", "xor")
 KEYWORDS = frozenset({"function", "entry", "let", "in", "if", "then", "else", "t", "f", "inf", "nan", "first", "second",
@@ -184,7 +185,7 @@ class Parser:
                 tokens.fail(f"{name} is not in scope", start)
             return mono.Var(name, self.types[name], (tokens.span(start),))
         arguments = tokens.listed(self.exp, ")")
-        if name in PRIMITIVES:
+        if name in IN_MONO:
             return self.primitive(name, arguments, start)
         if name not in self.results:
             tokens.fail(f"there is no function {name}", start)

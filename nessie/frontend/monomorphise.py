@@ -20,9 +20,8 @@ from nessie.base.types import Fun, Identity, Type, match_types, substitute
 from nessie.frontend import mono, typed, typed_walk
 from nessie.frontend.environment import Environment, pattern_type
 from nessie.frontend.erase import erase, is_too_large
-from nessie.frontend.mono_typing import PRIMITIVES as MONO_PRIMITIVES
 from nessie.frontend.mono_walk import called, map_parts
-from nessie.frontend.primitives import PRIMITIVES
+from nessie.frontend.primitives import IN_MONO, PRIMITIVES
 from nessie.frontend.specialise import Instance, Specialiser, Supply
 from nessie.frontend.typed_typing import leaves
 from nessie.frontend.types_text import show_scheme
@@ -72,7 +71,7 @@ class Instances:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.names = Names(MONO_PRIMITIVES)
+        self.names = Names(IN_MONO)
         self.made: dict[tuple[str, tuple[Type, ...]], Instance] = {}
         self.copies: dict[str, int] = {}
         self.lambdas: dict[str, tuple[typed.Lambda, tuple[str, ...]]] = {}
