@@ -18,8 +18,9 @@ from typing import Any
 
 from nessie.base.source import InternalError, NessieError, Source, Span
 from nessie.frontend import grammar, syntax
+from nessie.frontend.automaton import needs_token, step
 from nessie.frontend.lexer import COMMANDS, Lexer, Token
-from nessie.frontend.parser_tables import ACTIONS, GOTOS, RULES, SIGNATURE
+from nessie.frontend.parser_tables import RULES, SIGNATURE
 from nessie.frontend.syntax_errors import syntax_error
 
 END_KINDS = ("SEMI", "DOLLAR")
@@ -120,29 +121,31 @@ class Automaton:
         waiting = list(reversed(first))
         states, symbols = [0], []
         while True:
-            actions = ACTIONS[states[-1]]
-            if isinstance(actions, int):
-                action = actions
-            else:
-                if self.token is None:
-                    self.token = waiting.pop() if waiting else self.next_token()
-                if self.token.kind not in actions:
-                    raise syntax_error(self.lexer.source, self.seen, self.token)
-                action = actions[self.token.kind]
+            if self.token is None and needs_token(states):
+                self.token = waiting.pop() if waiting else self.next_token()
+            action = step(states, self.token.kind if self.token else "")
+            if action is None:
+                raise self.unexpected()
             if action > 0:
-                assert self.token is not None       # a shift has looked at it
-                states.append(action)
-                symbols.append(Symbol(self.token.value, self.token.start, self.token.end))
-                self.seen.append(self.token)
-                self.token = None
-            else:
-                made, taken, function = RULES[-action]
-                symbol = apply_rule(function, symbols[len(symbols) - taken:], self.lexer.source)
-                if made == "toplevel":
-                    return symbol.value
-                del symbols[len(symbols) - taken:], states[len(states) - taken:]
-                symbols.append(symbol)
-                states.append(GOTOS[states[-1]][made])
+                symbols.append(self.taken())
+                continue
+            made, taken, function = RULES[-action]
+            symbol = apply_rule(function, symbols[len(symbols) - taken:], self.lexer.source)
+            if made == "toplevel":
+                return symbol.value
+            del symbols[len(symbols) - taken:]
+            symbols.append(symbol)
+
+    def taken(self) -> Symbol:
+        """The token has been taken: there is none at present."""
+        assert self.token is not None       # the step looked at it
+        token, self.token = self.token, None
+        self.seen.append(token)
+        return Symbol(token.value, token.start, token.end)
+
+    def unexpected(self) -> NessieError:
+        assert self.token is not None
+        return syntax_error(self.lexer.source, self.seen, self.token)
 
     def next_token(self) -> Token:
         """The lexer's next token; at the end of the text a `;`, for what may end without one."""
