@@ -12,13 +12,17 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, Interrupted, NessieError, Source, UsageError
 from nessie.base.types import Type
 from nessie.command_line import parse_command_line
+
+if TYPE_CHECKING:
+    from nessie.frontend import syntax
+    from nessie.session import Session
 
 FAILED, MISUSED = 1, 2
 CHECK_SHARE = 0.05              # of the time that compiling takes, for validating what passes make
@@ -67,18 +71,16 @@ def complain(error: Exception) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from nessie.commands import read_source
-    from nessie.session import Session
     session = new_session(options)
     source = read_source(needed(options, "FILE"))
     if options.entry:
         return call(session, source, options)
     if options.output:
         raise UsageError("-o writes the result of a call: name the function with -e")
-    assert isinstance(session, Session)
     return print_outcomes(session, source)
 
 
-def print_outcomes(session: Any, source: Source, ends_itself: bool = False) -> int:
+def print_outcomes(session: Session, source: Source, ends_itself: bool = False) -> int:
     """Evaluate the forms and print what each gives."""
     status = 0
     for outcome in session.run(source, ends_itself):
@@ -93,7 +95,7 @@ def print_outcomes(session: Any, source: Source, ends_itself: bool = False) -> i
     return status
 
 
-def define(session: Any, source: Source) -> None:
+def define(session: Session, source: Source) -> None:
     """Evaluate the forms of a file save for bare expressions; the first error ends it."""
     from nessie.frontend import syntax
     from nessie.frontend.parser import parse
@@ -102,7 +104,7 @@ def define(session: Any, source: Source) -> None:
             session.evaluate(form)
 
 
-def call(session: Any, source: Source, options: argparse.Namespace) -> int:
+def call(session: Session, source: Source, options: argparse.Namespace) -> int:
     """Call a function of the program on the ARGs; print its result, or write it."""
     from nessie.files import check_writable, write_value
     from nessie.restore import restore
@@ -125,7 +127,7 @@ def call(session: Any, source: Source, options: argparse.Namespace) -> int:
     return 0
 
 
-def argument(session: Any, text: str, number: int, type_: Type | None) -> Any:
+def argument(session: Session, text: str, number: int, type_: Type | None) -> syntax.Exp:
     """An ARG as an expression: what it says, or a name for what is in the file."""
     from nessie.files import read_value
     from nessie.frontend.parser import parse_expression
@@ -189,7 +191,7 @@ def error_data(error: Exception) -> dict[str, Any]:
     return {"message": f"internal error: {error}", "line": None, "column": None}
 
 
-def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None) -> Any:
+def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None) -> Session:
     from nessie.session import Session
     from nessie.targets import Limits, Target
     limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
@@ -286,7 +288,7 @@ def job_of(options: argparse.Namespace) -> pipeline.Job:
                         check_share=float("inf") if options.dump else CHECK_SHARE)
 
 
-def type_of(options: argparse.Namespace) -> Any:
+def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
     """The type that -t gives, as written."""
     if not getattr(options, "type", None):
         return None
