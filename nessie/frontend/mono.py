@@ -1,7 +1,9 @@
 """mono: monomorphic, first-order NESL in normal form; what flattening reads.
 
     function dotp (xs : [float], ys : [float]) : float =
-      sum({*(x, y) : x in xs; y in ys})
+      `reduce_+`({x * y : x : float in xs; y : float in ys})
+
+    entry dotp
 
 Invariants (checked by frontend.mono_check after every pass):
   - no type variables, function types or datatypes: a datatype is its fields, a function that
