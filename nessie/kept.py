@@ -10,6 +10,7 @@ import hashlib
 import io
 import pickle
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,7 @@ def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
     options = (job.fuse, sorted(job.sizes.items()), job.unchecked)
     key = f"{hashlib.sha256(source).hexdigest()} {options}"
     try:
-        content = cached(key, f"{fingerprint()} {sys.version} {own_files()}",
-                         lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
+        content = cached(key, compiler(), lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
     except RecursionError:
         if not built:
             raise
@@ -64,11 +64,20 @@ class Restricted(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-def own_files() -> str:
-    """A digest of Nessie's own files, by size and time: a changed compiler finds nothing that an older one kept."""
+@cache
+def compiler() -> str:
+    """What compiles in this process: LLVM, the processor, Python, and a digest of Nessie's own files by size and time. A
+    changed compiler finds nothing that an older one kept."""
     digest = hashlib.sha256()
-    for folder in nessie.__path__:
-        for path in sorted(Path(folder).glob("**/*.py" if Path(folder).name == "nessie" else "*/*.py")):
-            status = path.stat()
-            digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}".encode())
-    return digest.hexdigest()
+    for path in own_files():
+        status = path.stat()
+        digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}".encode())
+    return f"{fingerprint()} {sys.version} {digest.hexdigest()}"
+
+
+def own_files() -> list[Path]:
+    """The modules of the package, which in a checkout lie in several folders."""
+    found: set[Path] = set()
+    for folder in map(Path, nessie.__path__):
+        found.update(folder.glob("*.py"), *(part.parent.rglob("*.py") for part in folder.glob("*/__init__.py")))
+    return sorted(found)

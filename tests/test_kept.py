@@ -11,6 +11,7 @@ import pytest
 
 from nessie import kept, pipeline
 from nessie.cudagen.cache import cache_folder
+from nessie.cudagen.skeletons import phases
 from nessie.frontend.mono_text import parse
 from nessie.targets import Target
 
@@ -63,6 +64,12 @@ def test_a_damaged_entry_is_made_again(own_cache: Path, monkeypatch: pytest.Monk
         entry.write_bytes(damaged)
         assert run(pipeline.Job()) == 30
     assert len(compiled) == 4
+
+
+def test_every_module_counts() -> None:
+    files = kept.own_files()
+    assert {Path(str(module.__file__)) for module in (kept, pipeline, phases)} <= set(files)
+    assert Path(__file__) not in files
 
 
 def test_entries_make_only_what_is_nessies() -> None:
