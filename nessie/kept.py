@@ -66,8 +66,8 @@ class Restricted(pickle.Unpickler):
 
 @cache
 def compiler() -> str:
-    """What compiles in this process: LLVM, the processor, Python, and a digest of Nessie's own files by size and time. A
-    changed compiler finds nothing that an older one kept."""
+    """What compiles in this process: LLVM, the processor, Python, and a digest of Nessie's own files by size and time.
+    A changed compiler finds nothing that an older one kept."""
     digest = hashlib.sha256()
     for path in own_files():
         status = path.stat()
