@@ -5,7 +5,7 @@
 Programs are compiled once and run as a library's user would run them again and again. Every round times each of the
 three once, in turn, so that a machine that is busy is so for all of them; the best of all rounds counts, and how far
 the median is from it says how quiet the machine was. Bytes are counted by interpreting the same kernels
-(benchmarks.counting) on `--counted` elements, and scaled as the work grows.
+(cudagen.interpreted) on `--counted` elements, and scaled as the work grows.
 """
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 import numpy as np  # noqa: E402
-from counting import Counting  # noqa: E402
 from workloads import WORKLOADS, Workload  # noqa: E402
 
 from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
 from nessie.cudagen import building, cpu, host, llvm, loops_parser  # noqa: E402
+from nessie.cudagen.device import ERROR_WORDS  # noqa: E402
 from nessie.cudagen.instructions import translate  # noqa: E402
+from nessie.cudagen.interpreted import Interpreted  # noqa: E402
 from nessie.cudagen.pool import shared_pool  # noqa: E402
 from nessie.frontend.parser import parse_type  # noqa: E402
 from nessie.lambda_cu import ir  # noqa: E402
@@ -164,7 +165,7 @@ def copy_loop(n: int, threads: int) -> Callable[[], None]:
     function = cpu.ENTRY(building.load(code, ["copy.call"])["copy.call"])
     xs, ys = np.random.default_rng(SEED).random(n), np.zeros(n)
     words = (ctypes.c_int64 * 3)(n, xs.ctypes.data, ys.ctypes.data)
-    errors = (ctypes.c_int64 * 2)(cpu.NO_FAILURE, 0)
+    errors = (ctypes.c_int64 * len(ERROR_WORDS))()
     chunks = -(-n // CHUNK)
 
     def copy(kept: Any = (xs, ys)) -> None:         # words hold addresses alone
@@ -178,7 +179,7 @@ def copy_loop(n: int, threads: int) -> Callable[[], None]:
 def moved(workload: Workload, program: ir.Program, size: int, counted: int | None) -> int:
     """Bytes that kernels load and store in a run on `size` elements."""
     small = min(size, counted or workload.counted)
-    device = Counting(program)
+    device = Interpreted(program)
     arguments = workload.arguments(np.random.default_rng(SEED), small)
     host.execute(program, for_entry(program, workload.given(*arguments)), device)
     return round(device.bytes * workload.work(size) / workload.work(small))

@@ -2,7 +2,8 @@
 
 A file is named by what it was made from, and holds a checksum before the code; a file that does not fit its checksum
 is made again. Files are written beside their place and moved there, so another process sees all of a file or nothing.
-Code is only loaded from a folder that nobody but the user can write to.
+Code is only loaded from a folder that nobody but the user can write to. Where the folder grows too large, its oldest
+files go.
 """
 from __future__ import annotations
 
@@ -11,10 +12,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 MAGIC = b"nessie object 1\n"
+MOST_BYTES, MOST_FILES = 256 << 20, 4096
 
 
 def cached(source: str, made_for: str, build: Callable[[str], bytes]) -> bytes:
@@ -80,5 +83,21 @@ def write(path: Path, code: bytes) -> None:
         except BaseException:
             os.unlink(name)
             raise
+        trim(path.parent)
     except OSError:
         pass
+
+
+def trim(folder: Path) -> None:
+    """Removes the oldest files beyond what is kept. Another process may be doing the same."""
+    found = []
+    for entry in os.scandir(folder):
+        with suppress(FileNotFoundError):
+            status = entry.stat()
+            found.append((status.st_mtime_ns, status.st_size, entry.path))
+    held = 0
+    for number, (_, size, name) in enumerate(sorted(found, reverse=True)):
+        held += size
+        if number >= MOST_FILES or held > MOST_BYTES:
+            with suppress(FileNotFoundError):
+                os.unlink(name)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from nessie.base.source import Origin
 from nessie.cudagen import loops
+from nessie.cudagen.device import FAILURE, INDEX_BITS, NO_FAILURE
 from nessie.lambda_cu import ir
 
-NO_FAILURE = 2**63 - 1          # the error word's initial value: no key is greater
 ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
 
 # Names that skeletons give to what they add to a function.
@@ -44,13 +44,18 @@ def op(name: str, *arguments: loops.Exp) -> loops.Op:
     return loops.Op(name, arguments)
 
 
+def error_key(site: int) -> loops.Const:
+    """The key of the site's failure at index 0."""
+    return integer(site << INDEX_BITS)
+
+
 def identifier(name: str) -> str:
     """The name in letters, digits and underscores, which every dialect takes."""
     return ODD.sub(lambda odd: f"_{ord(odd.group()):x}_", name)
 
 
 class Code:
-    """One function's text so far. `tables` and `arrays` are what thunks refer to; see cudagen.thunks."""
+    """One function's text so far. `scalars` and `arrays`: the kernel's names that it may refer to, with their types."""
 
     def __init__(self, scalars: dict[str, str], arrays: dict[str, ir.Array], reserved: Collection[str] = ()) -> None:
         self.scalars, self.arrays = scalars, arrays
@@ -127,12 +132,6 @@ class Code:
     def let_int(self, hint: str, exp: loops.Exp) -> loops.Exp:
         return self.let(hint, Value(exp, "int")).exp
 
-    def name_int(self, name: str, exp: loops.Exp) -> loops.Name:
-        """As let_int, but always under a name."""
-        name = self.fresh(name)
-        self.add(loops.Let(name, "int", exp))
-        return loops.Name(name)
-
     def var(self, hint: str, type_: str, initial: loops.Exp) -> str:
         name = self.fresh(hint)
         self.add(loops.Var(name, type_, initial))
@@ -149,12 +148,12 @@ class Code:
     def store(self, array: str, index: loops.Exp, value: Value) -> None:
         self.add(loops.Store(self.array(array, value.type, writable=True), index, value.exp))
 
-    def fail(self, key: int) -> None:
-        """Record key + the current index, unless a lesser one is recorded."""
+    def fail(self, site: int) -> None:
+        """Record the site's key at the current index, unless a lesser one is recorded."""
         if self.recording:
             self.fails = True
             failed = loops.Name("failed")
-            self.add(loops.Set("failed", op("min", failed, op("+", integer(key), self.error_index))))
+            self.add(loops.Set("failed", op("min", failed, op("+", error_key(site), self.error_index))))
 
     # The whole ------------------------------------------------------------------------------
 
@@ -168,5 +167,5 @@ class Code:
 
     def _report(self) -> tuple[loops.Stmt, ...]:
         failed = loops.Name("failed")
-        errors = self.array("errors", "int", writable=True)
-        return (loops.If(op("<", failed, integer(NO_FAILURE)), (loops.Atomic("min", errors, integer(0), failed),)),)
+        record = loops.Atomic("min", self.array("errors", "int", writable=True), integer(FAILURE), failed)
+        return (loops.If(op("<", failed, integer(NO_FAILURE)), (record,)),)

@@ -21,8 +21,7 @@ import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.cudagen import building, loops
-from nessie.cudagen.code import NO_FAILURE
-from nessie.cudagen.device import Array, Scalar
+from nessie.cudagen.device import ERROR_WORDS, FAILURE, INTERRUPT, MOST_ROUNDS, NO_FAILURE, Array, Scalar
 from nessie.cudagen.memory import Block, Memory, address_of, view
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
 from nessie.cudagen.pool import shared_pool
@@ -65,15 +64,11 @@ class Built:
 def build_program(program: ir.Program, width: int | None = None) -> Built:
     """Plans for all kernels, and one module of object code. `width`: items a chunk."""
     from nessie.cudagen import llvm
-    from nessie.cudagen.generate import generate
-    from nessie.cudagen.scalar_functions import device_functions, tables_of
+    from nessie.cudagen.generate import plans_of
 
-    tables = tables_of(program)
-    plans = [generate(kernel, program, "cpu", width, tables) for kernel in program.kernels]
-    shared = device_functions(program, tables)
-    looping = {f.name for f in shared if any(p.name == "errors" for p in f.parameters)}
+    plans, module = plans_of(program, "cpu", width)
+    looping = {f.name for f in module.functions if f.kind == "device" and any(p.name == "errors" for p in f.parameters)}
     unbounded = frozenset(p.kernel.name for p in plans if any(calls(f, looping) for f in p.functions))
-    module = loops.Module(shared + tuple(f for plan in plans for f in plan.functions))
     names = tuple(f.name for f in module.functions if f.kind == "host")
     code = building.build(llvm.show(module)) if names else b""
     return Built(program, tuple(replace(plan, functions=()) for plan in plans), unbounded, names, code)
@@ -89,12 +84,13 @@ class Cpu:
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.stats = Stats()
-        self.errors = (ctypes.c_int64 * 2)(NO_FAILURE, 0)
+        self.errors = (ctypes.c_int64 * len(ERROR_WORDS))()
         self.launchers = {plan.kernel.name: Launcher(plan, addresses, plan.kernel.name in built.unbounded)
                           for plan in built.plans}
+        self.begin(limit)
 
     def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
-        if self.errors[0] != NO_FAILURE:
+        if self.errors[FAILURE] != NO_FAILURE:
             raise RuntimeError("a kernel before this one has failed, and may have left indices that are out of range")
         launcher = self.launchers[kernel]
         started = perf_counter() if self.stats.timing else 0.0
@@ -108,9 +104,9 @@ class Cpu:
             record.seconds += perf_counter() - started
         return results
 
-    def begin(self, memory: int | None) -> None:
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS) -> None:
         self.memory.limit = memory
-        self.errors[0], self.errors[1] = NO_FAILURE, 0
+        self.errors[:] = [NO_FAILURE, 0, rounds]
 
     def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
         """The values where they lie, if they are contiguous: nothing writes to a kernel's inputs."""
@@ -130,14 +126,14 @@ class Cpu:
         self.memory.give(array)
 
     def failure(self) -> int:
-        return int(self.errors[0])
+        return int(self.errors[FAILURE])
 
     @property
     def interrupted(self) -> bool:
-        return bool(self.errors[1])
+        return bool(self.errors[INTERRUPT])
 
     def interrupt(self) -> None:
-        self.errors[1] = 1
+        self.errors[INTERRUPT] = 1
 
     def used(self) -> int:
         return self.memory.used
@@ -223,6 +219,7 @@ class Launcher:
 
     def run(self, step: Step, device: Cpu, words: list[int], cells: Any, arrays: dict[str, Array],
             arguments: Sequence[Any]) -> None:
+        """A phase: takes its buffers, which go to `words` and `arrays`, and runs its function on its chunks."""
         for buffer in step.buffers:
             array = device.memory.take(buffer.base, buffer.size(words, cells))
             arrays[buffer.name] = array

@@ -3,8 +3,10 @@
 Scalars cross as Python values: int, float, bool, a one-character str for char. Arrays are handles that only the device
 looks into; chars in them are int32 code points. The host counts the uses of a handle and frees it after the last.
 
-A failing check in a kernel records min(key), key = site number * 2**40 + index, in the device's error word and goes on
-with a zero. The host asks for it before it relies on anything that a kernel has computed.
+A device has ERROR_WORDS, which its kernels see. A failing check records min(key), key = site number * 2**40 + index, in
+the first and goes on with a zero. The host asks for it before it relies on anything that a kernel has computed. The
+second, if it is not 0, makes loops without a known bound end; the third says how often they may go round. One that
+goes round more often than that records a key beyond all sites, and sets the second word.
 """
 from __future__ import annotations
 
@@ -14,8 +16,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-NO_FAILURE = 2**63 - 1
+NO_FAILURE = 2**63 - 1          # no key is greater
 INDEX_BITS = 40
+FAILURE, INTERRUPT, ROUNDS = ERROR_WORDS = range(3)
+POLL_EVERY = 1 << 16            # rounds between two looks at the error words
+MOST_ROUNDS = 2**62
 
 Scalar = int | float | bool | str
 
@@ -46,7 +51,7 @@ class Device(Protocol):
     @property
     def interrupted(self) -> bool: ...
 
-    def begin(self, memory: int | None) -> None:
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS) -> None:
         """Start a run: no failure, not interrupted, at most `memory` bytes (None: the device's own default)."""
 
     def launch(self, kernel: str, arguments: Sequence[Held]) -> Sequence[Held]:

@@ -1,5 +1,4 @@
-"""generate(kernel, program, target): the plan of one kernel. The one place that chooses a skeleton.
-generate_program(program, target): the code of all its kernels.
+"""Fused lambda_cu to plans and loops for a target: each kernel gets the skeleton that can walk it.
 
     ORDER                            a library sort of keys that a walk computes           skeletons.order
     any bindings that one walk does  chunks on the CPU                                     skeletons.phases
@@ -26,10 +25,17 @@ CHUNK = 32768                   # items: some 256 KB of each array; enough chunk
 LONG_CHUNK = 512                # where an element may take as long as it likes
 
 
-def generate(kernel: ir.Kernel, program: ir.Program, target: str = "cpu", width: int | None = None,
-             tables: Tables | None = None) -> Plan:
-    """`width`: items a chunk on the CPU. `tables`, if the caller has made them already (tables_of)."""
-    tables = tables or tables_of(program)
+def plans_of(program: ir.Program, target: str, width: int | None = None) -> tuple[tuple[Plan, ...], loops.Module]:
+    """A plan for each kernel, and the functions of all of them with the scalar functions that they call. `width`: items
+    a chunk on the CPU."""
+    tables = tables_of(program)
+    plans = tuple(plan_of(kernel, program, tables, target, width) for kernel in program.kernels)
+    functions = [f for plan in plans for f in plan.functions]
+    return plans, loops.Module((*device_functions(program, tables), *functions))
+
+
+def plan_of(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> Plan:
+    """The plan of one kernel. The one place that chooses a skeleton."""
     width = width or (LONG_CHUNK if unbounded(kernel, tables) else CHUNK)
     kernel = with_good_names(kernel)
     orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]
@@ -60,10 +66,3 @@ def with_good_names(kernel: ir.Kernel) -> ir.Kernel:
         return kernel
     names = Names(bound | RESERVED)
     return rename_kernel(kernel, {name: names.fresh(identifier(name)) for name in sorted(clashing)})
-
-
-def generate_program(program: ir.Program, target: str = "cpu") -> loops.Module:
-    """The functions of all plans of a program, after the scalar functions that they share."""
-    tables = tables_of(program)
-    plans = [generate(kernel, program, target, tables=tables) for kernel in program.kernels]
-    return loops.Module(device_functions(program, tables) + tuple([f for made in plans for f in made.functions]))

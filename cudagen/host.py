@@ -23,7 +23,7 @@ import numpy as np
 from nessie.base.deep import interruptible
 from nessie.base.source import InternalError, Interrupted, NessieError, Origin, user_span
 from nessie.base.values import DTYPES
-from nessie.cudagen.device import INDEX_BITS, NO_FAILURE, Array, Device, Held, OutOfMemory
+from nessie.cudagen.device import INDEX_BITS, MOST_ROUNDS, NO_FAILURE, Array, Device, Held, OutOfMemory
 from nessie.cudagen.host_eval import HostFailure, Surroundings, evaluate
 from nessie.cudagen.instructions import (
     Code,
@@ -46,6 +46,8 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import from_names, to_names
 
 DEEPER = "does it end? --depth sets the limit"
+UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
+ROUNDS_A_CALL = 1000                    # a call in tail position is a round of a loop, which holds no memory
 
 BASES = {dtype: base for base, dtype in DTYPES.items()}
 
@@ -58,6 +60,11 @@ class Limits:
     depth: int = 1_000_000
     memory: int | None = None
     seconds: float | None = None
+
+    @property
+    def rounds(self) -> int:
+        """How often a loop may go round whose bound is not known."""
+        return min(self.depth * ROUNDS_A_CALL, MOST_ROUNDS)
 
 
 @dataclass
@@ -72,7 +79,7 @@ def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limit
     """Call the program's entry. `codes`, if the program was translated before."""
     limits = limits or Limits()
     host = Host(program, translate(program) if codes is None else codes, device, limits, stats or Stats())
-    device.begin(limits.memory)
+    device.begin(limits.memory, limits.rounds)
     alarm = None
     if limits.seconds is not None:
         alarm = threading.Timer(limits.seconds, device.interrupt)       # ends a kernel that runs on and on
@@ -226,7 +233,8 @@ class Host:
         if not self.unread.isdisjoint(a for a in instruction.arguments if isinstance(a, int)):
             self.look(origin)
         arguments = [self.value(a, frame) for a in instruction.arguments]
-        self.launched = origin
+        if self.device.failure() == NO_FAILURE:
+            self.launched = origin
         found = self.guarded(self.device.launch, origin, instruction.kernel, arguments)
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(instruction.results, found, frame)
@@ -234,13 +242,22 @@ class Host:
                            if slot is not None and not isinstance(value, Array))
 
     def compute(self, instruction: Compute, frame: Frame) -> Held:
-        def read(array: str, index: int) -> Any:
-            return self.device.read(frame[instruction.names[array]], index)
-
         origin = instruction.origin
+
+        def read(array: str, index: int) -> Any:
+            held: Array = frame[instruction.names[array]]
+            if not 0 <= index < held.length:
+                raise self.error(f"index {index} is out of range, and no check has found it", origin, UNCHECKED)
+            return self.device.read(held, index)
+
         self.look(origin)
         names = {name: frame[slot] for name, slot in instruction.names.items()}
-        around = Surroundings(self.functions, read, lambda: self.poll(origin))
+        def poll(rounds: int) -> None:
+            self.poll(origin)
+            if rounds > self.limits.rounds:
+                raise self.error(self.endless(), origin, DEEPER)
+
+        around = Surroundings(self.functions, read, poll)
         try:
             value: Held = self.guarded(lambda: evaluate(instruction.value, names, around)[0], origin)
             return value
@@ -299,9 +316,14 @@ class Host:
         """Raise the error that kernels have recorded, if any."""
         key = self.device.failure()
         if key != NO_FAILURE:
+            if key >> INDEX_BITS == len(self.program.sites):
+                raise located(self.endless(), self.launched, self.stack, hint=DEEPER)
             site = self.program.sites[key >> INDEX_BITS]
             label = f"at element {key & ((1 << INDEX_BITS) - 1)}" if site.element else ""
             raise located(site.message, site.origin or origin, self.stack, label)
+
+    def endless(self) -> str:
+        return f"recursion is deeper than {self.limits.rounds:,} calls"
 
     def poll(self, origin: Origin) -> None:
         """Notice the time and interruptions."""

@@ -65,10 +65,11 @@ class Load:
 
 @dataclass(frozen=True)
 class Shuffle:
-    """The value that the lane `offset` lanes up holds in `name` (0xffffffff mask); cuda only."""
+    """The value that another lane of the warp, all of whose lanes take part, holds in `name`; cuda only. Mode 'down':
+    the lane `offset` above this one, as CUDA has it; 'up': below; 'index': the lane of that number."""
     name: str
     offset: Exp
-    mode: str = "down"            # 'down', 'up', 'index'
+    mode: str = "down"
 
 
 Exp = Const | Name | Op | Load | Shuffle

@@ -125,8 +125,8 @@ class FunctionCheck:
                 require(types == self.function.results, f"returns {types}, not {self.function.results}")
                 return True
             case Shared(name):
-                require(self.function.kind != "cuda" or name in self.top(), f"shared array {name} is not at the top")
                 only_cuda(scope, "Shared")
+                require(name in self.top(), f"shared array {name} is not at the top")
             case Fence() | Barrier():
                 only_cuda(scope, type(statement).__name__)
         return False

@@ -40,7 +40,7 @@ from nessie.cudagen.loops import (
     Var,
     While,
 )
-from nessie.cudagen.loops_meanings import MEANINGS, Scalar
+from nessie.cudagen.meanings import MEANINGS, Scalar
 
 WARP = 32
 

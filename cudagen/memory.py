@@ -68,19 +68,18 @@ class Memory:
                 block.size = 0
 
     def release(self, array: Array) -> np.ndarray[Any, Any]:
-        """The array's values, whose memory is the caller's for as long as anything refers to them."""
+        """The array's values, whose memory is the caller's for as long as anything refers to them, or to the array."""
         block: Block = array.buffer
-        lent = array
         with self._lock:
             if block.size >= LARGE:
                 # NumPy's views refer to the array over all of the storage, so that one goes last.
                 storage = np.frombuffer(block.storage.data, np.uint8)
                 back = Block(block.address, block.storage, block.size)
                 finalize(storage, self._returned.append, back).atexit = False
-                lent = Array(array.base, array.length, Block(block.address, storage, 0))
+                block.storage = storage         # so that a second release of the array refers to it, too
             self.used -= block.size
             block.size = 0
-        return view(lent)
+        return view(array)
 
     def _keep(self, block: Block) -> None:
         self._blocks.setdefault(block.size, []).append(block)

@@ -1,6 +1,6 @@
 """Threads that run the chunks of a phase. Native calls leave Python's lock, so they run side by side.
 
-Handing work over costs some 20 µs, so few chunks run in the caller's thread alone; of more it does its share, which
+Handing work over costs 60 to 80 µs, so few chunks run in the caller's thread alone; of more it does its share, which
 saves waking one thread. Where chunks may run for ever, the caller only waits: then a Ctrl-C reaches it while the
 workers are in native code; it sets the interrupt word, and goes on once they have ended.
 Pieces of chunks are taken from a common counter; which thread runs which makes no difference to results.

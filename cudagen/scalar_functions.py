@@ -1,19 +1,18 @@
 """Scalar functions of a program -> loops functions of kind 'device'.
 
 A call of itself in tail position becomes a jump back: the parameters are assigned anew and the loop goes round. Such a
-loop has no known bound, so every 65 536 rounds it looks whether the run was interrupted. Any other recursion would
-need a stack that threads do not have, and is refused.
+loop has no known bound, so now and then it looks whether the run was interrupted, and whether it has gone round more
+often than it may. Any other recursion would need a stack that threads do not have, and is refused.
 """
 from __future__ import annotations
 
 from nessie.base.source import Unsupported, user_span
 from nessie.cudagen import loops
-from nessie.cudagen.code import NO_FAILURE, Code, Value, identifier, integer, op, zero
+from nessie.cudagen.code import Code, Value, error_key, identifier, integer, op, zero
+from nessie.cudagen.device import FAILURE, INTERRUPT, NO_FAILURE, POLL_EVERY, ROUNDS
 from nessie.cudagen.thunks import Device, Tables, evaluate, scalar
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import subexpressions
-
-POLL_MASK = 65535
 
 
 def tables_of(program: ir.Program) -> Tables:
@@ -37,10 +36,11 @@ def device_functions(program: ir.Program, tables: Tables) -> tuple[loops.Functio
     functions = {f.name: f for f in program.scalar_functions}
 
     def visit(name: str) -> None:
+        if name in done:
+            return
         for other in sorted(set(called(functions[name].body)) - {name}):
             visit(other)
-        if name not in done:
-            done[name] = device_function(functions[name], tables)
+        done[name] = device_function(functions[name], tables)
 
     for f in program.scalar_functions:
         visit(f.name)
@@ -105,7 +105,7 @@ def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Val
                             for p, c, a in zip(f.params, current, arguments, strict=True)})
         step(code, tables, f, f.body, current, results, running)
         code.add(loops.Set(rounds, op("+", loops.Name(rounds), integer(1))))
-        poll(code, rounds, running)
+        poll(code, rounds, running, len(tables.sites))
     code.add(loops.While(loops.Name(running), tuple(body)))
     return tuple(Value(loops.Name(r), t) for r, t in zip(results, f.results, strict=True))
 
@@ -150,12 +150,16 @@ def assign(code: Code, names: list[str], values: list[Value]) -> None:
         code.add(loops.Set(name, loops.Name(temporary)))
 
 
-def poll(code: Code, rounds: str, running: str) -> None:
-    """Stop when the interrupt word is set."""
+def poll(code: Code, rounds: str, running: str, site: int) -> None:
+    """Stop when the interrupt word is set, or set it after too many rounds, which is an error of the site."""
+    stop = loops.Set(running, loops.Const(False, "bool"))
     with code.block() as look:
-        interrupted = op("/=", loops.Load("errors", integer(1), volatile=True), integer(0))
-        code.add(loops.If(interrupted, (loops.Set(running, loops.Const(False, "bool")),)))
-    code.add(loops.If(op("==", op("and", loops.Name(rounds), integer(POLL_MASK)), integer(0)), tuple(look)))
+        code.add(loops.If(op(">", loops.Name(rounds), loops.Load("errors", integer(ROUNDS))), (
+            loops.Atomic("min", "errors", integer(FAILURE), error_key(site)),
+            loops.Store("errors", integer(INTERRUPT), integer(1)))))
+        code.add(loops.If(op("/=", loops.Load("errors", integer(INTERRUPT), volatile=True), integer(0)), (stop,)))
+    turn = op("and", loops.Name(rounds), integer(POLL_EVERY - 1))
+    code.add(loops.If(op("==", turn, integer(0)), tuple(look)))
 
 
 def refuse_recursion(f: ir.ScalarFunction, exp: ir.Exp) -> None:

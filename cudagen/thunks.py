@@ -18,7 +18,6 @@ from nessie.cudagen.code import Code, Value, integer, op, zero
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.ops import result_type
 
-SITE_STRIDE = 2**40             # an error key is site * SITE_STRIDE + index
 CHEAP = 6                       # operators that are evaluated rather than branched around
 COSTLY = frozenset({"/", "rem", "mod", "sqrt", "ln", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
                     "cosh", "tanh"})
@@ -30,7 +29,7 @@ class Device:
     name: str
     results: tuple[str, ...]
     fails: bool = False             # takes the index, and has the error key as its last result
-    polls: bool = False             # takes the error words, to see interrupts
+    polls: bool = False             # loops: takes the error words, which may end it
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
         case ir.Tuple(items):
             return tuple([scalar(code, tables, item) for item in items])
         case ir.Fail(site, type_):
-            code.fail(tables.sites[site] * SITE_STRIDE)
+            code.fail(tables.sites[site])
             return (Value(zero(type_), type_, tainted=True),)
         case ir.CallScalar(function, arguments):
             values = tuple([scalar(code, tables, a) for a in arguments])
@@ -186,5 +185,5 @@ def call(code: Code, device: Device, arguments: tuple[Value, ...]) -> tuple[Valu
     if device.fails and code.recording:
         code.fails = True
         code.add(loops.Set("failed", op("min", loops.Name("failed"), loops.Name(bound[-1]))))
-    tainted = device.fails or any(a.tainted for a in arguments)
+    tainted = device.fails or device.polls or any(a.tainted for a in arguments)
     return tuple(Value(loops.Name(n), t, tainted) for n, t in zip(names, device.results, strict=True))

@@ -1,12 +1,15 @@
-"""Tells LLVM of the C library's vector functions (glibc's libmvec), so that loops that call exp or sin vectorise.
+"""Lets loops that call exp or sin vectorise: such calls go to the C library's vector functions (glibc's libmvec).
 
   in    LLVM text that declares functions of a double, such as `declare double @exp(double) ...`
-  out   the same with, for each that libmvec has, its vector versions declared, named as its variants, and kept
-  how   the name of a version says what it takes (the vector function ABI): _ZGVeN8v_exp takes 8 doubles, unmasked,
-        and needs AVX-512
+  out   the same with, for each that libmvec has, a function of one lane in its place, which calls the vector version
+        and says that it is its variant
+  how   the name of a version says what it takes (the vector function ABI): _ZGVdN4v_exp takes 4 doubles, unmasked,
+        and needs AVX2
 
+The results of libmvec differ from the scalar functions' in the last two bits at most, and from width to width. So one
+width serves everywhere, also what a vectorised loop leaves over: equal inputs have equal results, wherever they lie.
 Where there is no libmvec (it belongs to glibc on x86-64; functions beyond sin, cos, exp and log since 2.35), the text
-stays as it is. Its results differ from the scalar ones in the last two bits at most.
+stays as it is.
 """
 from __future__ import annotations
 
@@ -15,29 +18,36 @@ import re
 from functools import lru_cache
 
 LIBRARY = "libmvec.so.1"
-WIDTHS = (("avx512f", "e", 8), ("avx2", "d", 4), ("sse2", "b", 2))          # feature, letter of the ABI, doubles
-DECLARED = re.compile(r"^declare double @(\w+)\(double\).*$", re.MULTILINE)
+WIDTHS = (("avx2", "d", 4), ("sse2", "b", 2))           # feature, letter of the ABI, doubles; the first that fits
+DECLARED = re.compile(r"^declare double @(\w+)\(double\)(.*)$", re.MULTILINE)
 
 
 def with_vector_versions(text: str, features: frozenset[str]) -> str:
-    """The text, its declared functions with the vector versions that this processor can run."""
-    versions: list[str] = []
-    kept: list[str] = []
+    """The text, its declared functions replaced by vector versions that this processor can run."""
+    letter, doubles = next(((letter, doubles) for feature, letter, doubles in WIDTHS if feature in features), ("", 0))
+    for name, attributes in DECLARED.findall(text):
+        version = f"_ZGV{letter}N{doubles}v_{name}"
+        if letter and has(version):
+            text = text.replace(f"declare double @{name}(double){attributes}",
+                                one_lane(name, version, doubles, attributes))
+            text = text.replace(f"call double @{name}(", f"call double @lane_{name}(")
+    return text
 
-    def declare(found: re.Match[str]) -> str:
-        names = {f"_ZGV{letter}N{width}v_{found.group(1)}": width
-                 for feature, letter, width in WIDTHS if feature in features}
-        names = {name: width for name, width in names.items() if has(name)}
-        versions.extend(f"declare <{w} x double> @{name}(<{w} x double>)" for name, w in names.items())
-        kept.extend(f"ptr @{name}" for name in names)
-        variants = ",".join(f"{name}({name})" for name in names)
-        return f'{found.group(0)} "vector-function-abi-variant"="{variants}"' if names else found.group(0)
 
-    text = DECLARED.sub(declare, text)
-    if not kept:
-        return text
-    used = f"@llvm.compiler.used = appending global [{len(kept)} x ptr] [{', '.join(kept)}], section \"llvm.metadata\""
-    return "\n".join([text, *versions, used]) + "\n"
+def one_lane(name: str, version: str, doubles: int, attributes: str) -> str:
+    """The function lane_NAME. Inlined, it would be in the way of vectorising."""
+    vector = f"<{doubles} x double>"
+    variant = f"{version.removesuffix(name)}lane_{name}({version})"
+    return f"""\
+declare {vector} @{version}({vector}){attributes}
+
+define internal double @lane_{name}(double %x) noinline{attributes} "vector-function-abi-variant"="{variant}" {{
+  %first = insertelement {vector} poison, double %x, i64 0
+  %lanes = shufflevector {vector} %first, {vector} poison, <{doubles} x i32> zeroinitializer
+  %results = call {vector} @{version}({vector} %lanes)
+  %result = extractelement {vector} %results, i64 0
+  ret double %result
+}}"""
 
 
 def has(name: str) -> bool:

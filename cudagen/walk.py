@@ -85,8 +85,7 @@ def walk_of(kernel: ir.Kernel, program: ir.Program) -> Walk:
     steps = tuple(Step(bind, places.of(bind), own_name(bind, number)) for number, bind in enumerate(kernel.binds))
     stored = stored_arrays(kernel, steps, types)
     walk = Walk(kernel, places.root, steps, types, {s.name: b for s, b in zip(steps, bases, strict=True)}, stored)
-    ranked, positioned = numbered(walk)
-    return replace(walk, ranked=ranked, positioned=positioned, prologue=prologue_arrays(walk))
+    return replace(walk, ranked=ranked_places(walk), positioned=positioned_places(walk), prologue=prologue_arrays(walk))
 
 
 def own_name(bind: ir.Bind, number: int) -> str:
@@ -196,37 +195,35 @@ def value_names(bind: ir.Bind) -> list[tuple[str, ...]]:
     return [bind.names[2:2 + width], bind.names[2 + width:2 + 2 * width]]
 
 
-def numbered(walk: Walk) -> tuple[frozenset[Place], frozenset[Place]]:
+def ranked_places(walk: Walk) -> frozenset[Place]:
+    """Places whose survivors are counted as they come: something of theirs is stored by number, or sized by how many
+    they are, or a thunk asks for the number."""
     ranked: set[Place] = set()
-    positioned: set[Place] = set()
-    read = set().union(*(using(step.bind.soac) for step in walk.steps)) if walk.steps else set()
+    read = set().union(*(using(step.bind.soac) for step in walk.steps))
     sizes = {step.bind.soac.size for step in walk.steps if isinstance(step.bind.soac, ir.Permute)}
     for step in walk.steps:
-        bind = step.bind
-        if isinstance(bind.soac, (ir.Filter, ir.Partition)):
-            for side, names in enumerate(value_names(bind)):
-                if bind.names[side] in sizes or walk.stored & set(names):
-                    ranked.add(Place("residual", step.name, side))
-        if isinstance(bind.soac, ir.Filter) and isinstance(bind.soac.space, ir.Segmented) \
-                and bind.names[-1] in walk.stored:
-            ranked.add(Place("residual", step.name))
-        if isinstance(bind.soac, ir.Partition) and bind.names[-1] in walk.stored | read:
-            ranked |= {Place("residual", step.name, 0), Place("residual", step.name, 1)}
+        soac, names = step.bind.soac, step.bind.names
+        if isinstance(soac, (ir.Filter, ir.Partition)):
+            sides = [Place("residual", step.name, side) for side in range(len(value_names(step.bind)))]
+            ranked |= {place for place, values in zip(sides, value_names(step.bind), strict=True)
+                       if names[place.side] in sizes or walk.stored & set(values)}
+            offsets = isinstance(soac, ir.Filter) and isinstance(soac.space, ir.Segmented) and names[-1] in walk.stored
+            positions = isinstance(soac, ir.Partition) and names[-1] in walk.stored | read
+            if offsets or positions:
+                ranked |= {*sides}
         if step.place.kind == "residual":
-            if not isinstance(bind.soac, (ir.Filter, ir.Permute)) and walk.stored & set(bind.names) \
-                    and not reduces(bind.soac):
-                ranked.add(step.place)
+            stores = not isinstance(soac, (ir.Filter, ir.Permute, ir.Reduce)) and walk.stored & set(names)
             own = names_at(walk, step.place)
-            for thunk in thunks(bind.soac):
-                if uses_index(thunk, thunk.params[-1], own):
-                    ranked.add(step.place)
-                if len(thunk.params) == 3 and uses_index(thunk, thunk.params[1], frozenset()):
-                    positioned.add(step.place)
-    return frozenset(ranked), frozenset(positioned)
+            if stores or any(uses_index(thunk, thunk.params[-1], own) for thunk in thunks(soac)):
+                ranked.add(step.place)
+    return frozenset(ranked)
 
 
-def reduces(soac: ir.Soac) -> bool:
-    return isinstance(soac, ir.Reduce)
+def positioned_places(walk: Walk) -> frozenset[Place]:
+    """Places whose survivors are counted within their segments, too: a thunk asks for that position."""
+    return frozenset(step.place for step in walk.steps if step.place.kind == "residual"
+                     for thunk in thunks(step.bind.soac)
+                     if len(thunk.params) == 3 and uses_index(thunk, thunk.params[1], frozenset()))
 
 
 def names_at(walk: Walk, place: Place) -> frozenset[str]:

@@ -68,17 +68,6 @@ def params_of(emitter: Emitter, type_: Type, domain: Domain, signature: Signatur
     raise TypeError(type_)
 
 
-def layout_of(type_: Type, form: str = "view") -> ir.Layout:
-    match type_:
-        case Base(base):
-            return ir.ScalarLayout(base)
-        case Pair(first, second):
-            return ir.PairLayout(layout_of(first, form), layout_of(second, form))
-        case Seq(item):
-            return ir.SeqLayout(layout_of(item, form), form)
-    raise TypeError(type_)
-
-
 # In --------------------------------------------------------------------------------------------------------
 
 
@@ -180,9 +169,15 @@ class Packer:
         return self.by_size(value, item, domain, inner)
 
     def bounds(self, value: Sequence, domain: Domain) -> list[ir.Atom]:
-        """Start and length over exactly this domain."""
-        return [self.name(Scalar(value.home, INT, value.start, value.start_name), domain),
-                self.name(Scalar(value.home, INT, value.length, value.length_name), domain)]
+        """Start and length over exactly this domain: names there already, or one MAP."""
+        if value.home is domain and value.start_name is not None and value.length_name is not None:
+            return [ir.Var(value.start_name), ir.Var(value.length_name)]
+        if domain is HOST:
+            return [self.name(Scalar(HOST, INT, value.start), HOST), self.name(Scalar(HOST, INT, value.length), HOST)]
+        context = Context(self.emitter)
+        bounds = seq_of(pull(value, domain, domain.here(), context))
+        parts = [(bounds.start, INT), (bounds.length, INT)]
+        return [ir.Var(name) for name in store(self.emitter, domain, context, parts, self.hint)]
 
     def bounds_into(self, value: Sequence, domain: Domain, leaves: tuple[Leaf, ...]) -> list[ir.Atom]:
         """Bounds into the plain concatenation of these leaves."""

@@ -8,15 +8,17 @@ import collections.abc
 from itertools import accumulate
 
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
+from nessie.flatten.checked_scalars import checked_scalar, settled
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, atom_of, irregular, minus, op, plus, times, uniform
 from nessie.flatten.materialise import TOO_MANY, fits, solid, space_for
-from nessie.flatten.settle import checked_scalar, settled
 from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values import (
     Both,
+    Leaf,
     ScalarTerm,
     SeqTerm,
+    Sequence,
     Term,
     Value,
     delayed,
@@ -24,24 +26,16 @@ from nessie.flatten.values import (
     element,
     empty,
     exp_of,
+    join_leaves,
+    leaf_key,
+    moved,
     pull,
     seq_of,
     stored,
 )
 from nessie.frontend import mono
+from nessie.frontend.mono_walk import is_constant
 from nessie.lambda_cu import ir
-
-
-def is_constant(exp: mono.Exp) -> bool:
-    """Is it made of constants, pairs and literals only?"""
-    match exp:
-        case mono.Const() | mono.String():
-            return True
-        case mono.Pair(first, second):
-            return is_constant(first) and is_constant(second)
-        case mono.Literal(elements):
-            return all([is_constant(e) for e in elements])
-    return False
 
 
 def data(t: Translator, exps: collections.abc.Sequence[mono.Exp], type_: Type, space: Domain) -> Value:
@@ -88,26 +82,65 @@ def elements_of(exp: mono.Exp) -> tuple[mono.Exp, ...]:
 
 
 def literal(t: Translator, exp: mono.Literal | mono.String, env: Values, domain: Domain, hint: str) -> Value:
-    """[e1, ..., ek]: uniform segments of k elements; rows are bounds into the rows' payloads."""
-    if isinstance(exp, mono.String) or is_constant(exp):
+    """[e1, ..., ek]: data where all is constant, made once in a block."""
+    if not is_constant(exp):
+        assert isinstance(exp, mono.Literal)
+        return computed_literal(t, exp, env, domain, hint)
+    made = t.emitter.tables.data
+    if exp not in made:
         elements = elements_of(exp)
         space = t.emitter.host_space(len(elements))
-        return dense(HOST, space, data(t, elements, element_type(exp), space))
-    values = [t.value(e, env, domain, hint) for e in exp.elements]
+        made[exp] = dense(HOST, space, data(t, elements, element_type(exp), space))
+    return made[exp]
+
+
+def computed_literal(t: Translator, exp: mono.Literal, env: Values, domain: Domain, hint: str) -> Value:
+    """Uniform segments of k elements; rows are bounds into the rows' payloads, which are joined once."""
+    values = with_joined_leaves(t, [t.value(e, env, domain, hint) for e in exp.elements], domain)
     space = space_for(t.emitter, domain, lambda at, c: ir.Const(len(values), "int"))
 
     def term_at(at: At, context: Context) -> Term:
         up, j = context.climb(space, domain, at), context.within(space, at)
 
-        def choose(k: int, inner: Context) -> Term:
-            if k == len(values) - 1:
-                return pull(values[k], domain, up, inner)
-            return inner.branch(op("==", j, ir.Const(k, "int")), lambda c: pull(values[k], domain, up, c),
-                                lambda c: choose(k + 1, c))
-        return choose(0, context)
+        def choose(first: int, count: int, inner: Context) -> Term:
+            if count == 1:
+                return pull(values[first], domain, up, inner)
+            half = count // 2
+            return inner.branch(op("<", j, ir.Const(first + half, "int")), lambda c: choose(first, half, c),
+                                lambda c: choose(first + half, count - half, c))
+        return choose(0, len(values), context)
 
     value = delayed(space, term_at, term_at(space.here(), Context(t.emitter)))
     return dense(domain, space, solid(t.emitter, value, space, hint))
+
+
+def with_joined_leaves(t: Translator, values: list[Value], domain: Domain) -> list[Value]:
+    """The values with one payload for all, so that choosing between them moves no bounds."""
+    pairs = [value for value in values if isinstance(value, Both)]
+    if pairs:
+        firsts = with_joined_leaves(t, [value.first for value in pairs], domain)
+        seconds = with_joined_leaves(t, [value.second for value in pairs], domain)
+        return [Both(first, second) for first, second in zip(firsts, seconds)]
+    rows = [value for value in values if isinstance(value, Sequence)]
+    if not rows:
+        return values
+    leaves = join_leaves(*[row.leaves for row in rows])
+    starts: dict[object, ir.Exp] = {}
+    start: ir.Exp = ZERO
+    for leaf in leaves:
+        starts[leaf_key(leaf)] = start
+        start = atom_of(t.emitter.size(plus(start, atom_of(leaf.space.size))))
+    return [into_leaves(row, leaves, starts, domain) for row in rows]
+
+
+def into_leaves(row: Sequence, leaves: tuple[Leaf, ...], starts: dict[object, ir.Exp], domain: Domain) -> Value:
+    """The sequence by its bounds in the leaves, which start there."""
+    def term_at(at: At, context: Context) -> Term:
+        bounds = seq_of(pull(row, domain, at, context))
+        if len(row.leaves) == 1:
+            return SeqTerm(plus(bounds.start, starts.get(leaf_key(row.leaves[0]), ZERO)), bounds.length, leaves)
+        return SeqTerm(moved(bounds.start, row.leaves, leaves, context), bounds.length, leaves)
+    return delayed(domain, term_at, SeqTerm(ZERO, ZERO, leaves))
 
 
 def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:

@@ -15,7 +15,7 @@ from nessie.flatten.domains import HOST, At, Domain, subset
 from nessie.flatten.emitter import int_results
 from nessie.flatten.materialise import solid, store
 from nessie.flatten.translator import Translator, Values, scalar
-from nessie.flatten.values import Both, PairTerm, Term, Value, delayed, exp_of, pull
+from nessie.flatten.values import Both, PairTerm, Scalar, Term, Value, delayed, exp_of, pull
 from nessie.frontend import mono
 from nessie.frontend.mono_typing import type_of
 from nessie.lambda_cu import ir, scope
@@ -26,10 +26,10 @@ def conditional(t: Translator, exp: mono.If, env: Values, domain: Domain, hint: 
     return on_host(t, exp, test, env, hint) if domain is HOST else split(t, exp, test, env, domain, hint)
 
 
-def on_host(t: Translator, exp: mono.If, test: Value, env: Values, hint: str) -> Value:
+def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -> Value:
     emitter = t.emitter
     type_ = type_of(exp)
-    condition = Packer(emitter, hint="test").name(scalar(test), HOST)
+    condition = Packer(emitter, hint="test").name(test, HOST)
     packer = Packer(emitter, hint=hint)
 
     def branch(part: mono.Exp) -> ir.Block:
@@ -42,7 +42,7 @@ def on_host(t: Translator, exp: mono.If, test: Value, env: Values, hint: str) ->
     return unpack(type_, HOST, received(results))
 
 
-def split(t: Translator, exp: mono.If, test: Value, env: Values, domain: Domain, hint: str) -> Value:
+def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain, hint: str) -> Value:
     emitter = t.emitter
     emitter.origin = exp.origin
     chosen = stored_test(t, test, domain)
@@ -65,13 +65,12 @@ def split(t: Translator, exp: mono.If, test: Value, env: Values, domain: Domain,
     return solid(emitter, value, domain, hint)
 
 
-def stored_test(t: Translator, test: Value, domain: Domain) -> str:
+def stored_test(t: Translator, test: Scalar, domain: Domain) -> str:
     """The array of the tests' outcomes: PARTITION and the merge both read it."""
-    held = scalar(test)
-    if held.home is domain and held.name is not None:
-        return held.name
+    if test.home is domain and test.name is not None:
+        return test.name
     context = Context(t.emitter)
-    exp = exp_of(pull(held, domain, domain.here(), context))
+    exp = exp_of(pull(test, domain, domain.here(), context))
     return store(t.emitter, domain, context, [(exp, "bool")], "test")[0]
 
 
@@ -81,6 +80,3 @@ def pull_side(value: Value, side: Domain, domain: Domain, position: ir.Exp, at: 
         return PairTerm(pull_side(value.first, side, domain, position, at, context),
                         pull_side(value.second, side, domain, position, at, context))
     return pull(value, side, At(position), context) if value.home is side else pull(value, domain, at, context)
-
-
-

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, TypeVar
 
 from nessie.base.source import Origin
-from nessie.flatten.domains import HOST, TRUE, ZERO, At, Domain, minus, op
+from nessie.flatten.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op
 from nessie.flatten.values import (
     PairTerm,
     ScalarTerm,
@@ -116,7 +116,7 @@ class Context:
         if home is HOST:
             return self.remember(("climb", HOST), lambda: At(ZERO))
         while domain is not home:
-            at = self.remember((id(domain), at), lambda domain=domain, at=at: self.up(domain, at))  # type: ignore[misc]
+            at = self.remember((domain, at), lambda domain=domain, at=at: self.up(domain, at))  # type: ignore[misc]
             assert domain.parent is not None, "a value is used outside its home"
             domain = domain.parent
         return at
@@ -130,7 +130,7 @@ class Context:
         if at.s is not None:
             return At(at.s)
         if isinstance(domain.space, ir.Uniform):
-            return At(op("/", at.i, self.emitter.atom(domain.space.length)))
+            return At(op("/", at.i, atom_of(domain.space.length)))
         return At(ir.Read(self.emitter.segment_numbers(domain), at.i))
 
     def within(self, domain: Domain, at: At) -> ir.Exp:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, Domain, irregular, op
 from nessie.flatten.materialise import (
-    bounds_of,
     elements,
     run_for_errors,
     solid,
@@ -39,6 +38,7 @@ from nessie.flatten.values import (
     stored,
 )
 from nessie.frontend import mono
+from nessie.frontend.mono_walk import expressions
 from nessie.lambda_cu import ir, scope
 
 UNEQUAL = "Length mismatch in an apply-to-each."
@@ -58,7 +58,8 @@ def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hi
     t.emitter.origin = exp.origin
     if t.purity.pure(exp.body):
         return filter_pure(t, exp.body, predicate, inner, space, domain, hint)
-    live = {name: value for name, value in bound.items() if name in free_variables(exp.body)}
+    mentioned = {e.name for e in expressions(exp.body) if isinstance(e, mono.Var)}
+    live = {name: value for name, value in bound.items() if name in mentioned}
     survivors, packed = filter_live(t, predicate, live, space, domain)
     return dense(domain, survivors, body_value(t, exp.body, {**inner, **packed}, survivors, hint))
 
@@ -73,7 +74,7 @@ def common_space(t: Translator, sources: list[Sequence], domain: Domain) -> Doma
         if source.dense and source.home is domain:
             return source.space
     first = sources[0]
-    return space_for(t.emitter, domain, lambda at, c: bounds_of(pull(first, domain, at, c)).length)
+    return space_for(t.emitter, domain, lambda at, c: seq_of(pull(first, domain, at, c)).length)
 
 
 def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain, domain: Domain) -> bool:
@@ -175,18 +176,3 @@ def at_survivors(term: Term, survivors: Domain, names: Iterator[str]) -> Value:
             return Both(a, at_survivors(second, survivors, names))
     start, length = next(names), next(names)
     return view(survivors, start, length, seq_of(term).leaves)
-
-
-def free_variables(exp: mono.Exp) -> set[str]:
-    """The names that the expression mentions (bound ones too: every name is bound once)."""
-    names: set[str] = set()
-    stack: list[object] = [exp]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, mono.Var):
-            names.add(node.name)
-        elif isinstance(node, tuple):
-            stack.extend(node)
-        elif hasattr(node, "__dataclass_fields__"):
-            stack.extend(getattr(node, name) for name in node.__dataclass_fields__ if name not in ("origin", "type"))
-    return names

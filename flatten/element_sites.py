@@ -1,7 +1,8 @@
 """Which failures can tell the element of an apply-to-each: those whose index is its position, for the user too.
 
     {10 / a : a in v}                       position 2 is a = v[2]
-    {10 / a : a in v | a < 3}               no: a position among the survivors
+    {10 / a : a in v | a < 3}               position in v: a pure body runs within the filter's walk
+    {sum(r) / a : ... | a < 3}              no: a position among the survivors
     {{10 / a : a in v} : v in vv}           no: a position in all of the v together
 
 So a site tells its element if it fails in kernels alone that the entry runs over the elements of one sequence, none of

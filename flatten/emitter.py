@@ -13,6 +13,8 @@ from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.flatten.contexts import HostContext
 from nessie.flatten.domains import Domain, host_child
+from nessie.flatten.values import Value
+from nessie.frontend import mono
 from nessie.lambda_cu import ir, ops, scope
 
 T = TypeVar("T")
@@ -23,13 +25,14 @@ INT = "int"
 @dataclass
 class Tables:
     """`spaces`: the space of these lengths over this domain; `numbers`: the array of a space's segment numbers;
-    `walks`: what SOACs walk for a domain whose offsets were no array at first."""
+    `walks`: what SOACs walk for a domain whose offsets were no array at first; `data`: constant sequences."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
+    data: dict[mono.Exp, Value] = field(default_factory=dict)
 
     def copy(self) -> Tables:
-        return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks))
+        return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data))
 
 
 class Emitter:
@@ -105,9 +108,6 @@ class Emitter:
             case ir.Var(name):
                 return name
         raise TypeError(exp)
-
-    def atom(self, size: ir.Size) -> ir.Atom:
-        return ir.Const(size, INT) if isinstance(size, int) else ir.Var(size)
 
     def data(self, type_: ir.Array, values: tuple[int | float | bool | str, ...]) -> str:
         """A constant array."""
@@ -206,5 +206,3 @@ class Emitter:
 
 def int_results(emitter: Emitter, *hints: str) -> list[ir.Param]:
     return [emitter.declare(hint, INT) for hint in hints]
-
-

@@ -1,5 +1,4 @@
-"""Reductions, scans and the order of sorted elements, over the elements of one sequence per element of the domain.
-"""
+"""Reductions, scans and the order of sorted elements, over the elements of one sequence per element of the domain."""
 from __future__ import annotations
 
 from nessie.flatten.contexts import Context

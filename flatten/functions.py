@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nessie.base.types import Base, Pair, Type
 from nessie.flatten.boundary import Packer, params_of, received, unpack
-from nessie.flatten.domains import HOST, Domain, free_domain
+from nessie.flatten.domains import HOST, Domain, atom_of, free_domain
 from nessie.flatten.emitter import Tables
-from nessie.flatten.translator import Translator, Values, pure
-from nessie.flatten.values import ZEROS, Value
+from nessie.flatten.translator import Translator, Values, pure_on_values
+from nessie.flatten.values import Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, scope
+from nessie.lambda_cu.layout import ZEROS
 
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
@@ -24,16 +24,13 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     function = t.functions[exp.function]
     arguments = [t.value(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
     if exp.function in t.purity.thread_level:
-        names = tuple(f"#{k}" for k in range(len(arguments)))
-        variables = tuple(mono.Var(name, p.type) for name, p in zip(names, function.parameters))
-        applied = mono.Call(exp.function, variables, exp.type, exp.origin)
-        return pure(t, applied, dict(zip(names, arguments)), domain, hint)
+        return pure_on_values(t, exp, arguments, domain, hint)
     emitter = t.emitter
     emitter.origin = exp.origin
     lifted = domain is not HOST
     signature = t.signatures[exp.function] if lifted else None
     name = version(t, function, lifted)
-    atoms: list[ir.Atom] = [emitter.atom(domain.size)] if lifted else []
+    atoms: list[ir.Atom] = [atom_of(domain.size)] if lifted else []
     sources = []
     for argument, parameter in zip(arguments, function.parameters):
         packed = Packer(emitter, hint=parameter.name).pack(argument, parameter.type, domain)
@@ -82,7 +79,7 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
         some = emitter.host().name(ir.Op("<", (ir.Const(0, "int"), ir.Var(size.name))), "bool", "some")
         atoms, statements = emitter.block(body)
         results = params_of(emitter, function.result, domain, signature)
-        empties, none = emitter.block(lambda: nothing(t, results))
+        empties, none = emitter.block(lambda: no_results(t, results))
         emitter.emit(ir.Branch(tuple(results), some, ir.Block(statements, tuple(atoms)), ir.Block(none, tuple(empties)),
                                function.origin))
         return [ir.Var(result.name) for result in results]
@@ -113,7 +110,7 @@ def parameters(t: Translator, function: mono.Function, domain: Domain) -> tuple[
     return env, params
 
 
-def nothing(t: Translator, results: list[ir.Param]) -> list[ir.Atom]:
+def no_results(t: Translator, results: list[ir.Param]) -> list[ir.Atom]:
     """The results for no activations: sizes 0, arrays of no elements."""
     atoms: list[ir.Atom] = []
     sizes = {result.name for result in results if not isinstance(result.type, ir.Array)}
@@ -130,54 +127,3 @@ def nothing(t: Translator, results: list[ir.Param]) -> list[ir.Atom]:
             t.emitter.run(ir.Map(thunk, ir.Flat(size)), [held])
             atoms.append(ir.Var(held.name))
     return atoms
-
-
-# Thread-level functions ------------------------------------------------------------------------------------
-
-
-def thread_level_candidates(functions: tuple[mono.Function, ...]) -> frozenset[str]:
-    """Functions from scalars to scalars whose every call of themselves is a tail call: loops."""
-    return frozenset(f.name for f in functions
-                     if all(is_scalars(p.type) for p in f.parameters) and is_scalars(f.result) and tail_recursive(f))
-
-
-def is_scalars(type_: Type) -> bool:
-    match type_:
-        case Base():
-            return True
-        case Pair(first, second):
-            return is_scalars(first) and is_scalars(second)
-    return False
-
-
-def tail_recursive(function: mono.Function) -> bool:
-    """No call of the function but as the last thing it does."""
-    def only_tail(exp: mono.Exp) -> bool:
-        match exp:
-            case mono.Let(_, value, body):
-                return not calls(value) and only_tail(body)
-            case mono.If(condition, then, orelse):
-                return not calls(condition) and only_tail(then) and only_tail(orelse)
-            case mono.Call(name, arguments) if name == function.name:
-                return not any([calls(a) for a in arguments])
-        return not calls(exp)
-
-    def calls(exp: mono.Exp) -> bool:
-        return function.name in called(exp)
-
-    return only_tail(function.body)
-
-
-def called(exp: object) -> set[str]:
-    """The functions that the expression calls."""
-    names: set[str] = set()
-    stack = [exp]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, mono.Call):
-            names.add(node.function)
-        if isinstance(node, tuple):
-            stack.extend(node)
-        elif hasattr(node, "__dataclass_fields__"):
-            stack.extend(getattr(node, name) for name in node.__dataclass_fields__ if name not in ("origin", "type"))
-    return names

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, At, Domain, irregular, op, plus, uniform
+from nessie.flatten.domains import HOST, At, Domain, atom_of, irregular, op, plus, uniform
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.values import (
-    ZEROS,
     Both,
     Leaf,
     PairTerm,
@@ -29,9 +28,11 @@ from nessie.flatten.values import (
     name_pull,
     pull,
     rebuilt,
+    seq_of,
     stored,
 )
 from nessie.lambda_cu import ir, scope
+from nessie.lambda_cu.layout import ZEROS
 
 INT = "int"
 TOO_MANY = "The sequences together have more elements than there can be."
@@ -173,8 +174,8 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain | Non
 def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> str:
     """length * segments, checked: a product that wraps would size buffers wrongly. It has a name of its own even where
     it equals one of the two: a space's segments and its elements are told apart by the names of their numbers."""
-    a, b = emitter.atom(length), emitter.atom(segments)
-    exp = ir.Op("*", (a, b))
+    a, b = atom_of(length), atom_of(segments)
+    exp: ir.Exp = ir.Op("*", (a, b))
     bits = bits_of(emitter, length) + bits_of(emitter, segments)
     if bits > INT_BITS:
         exp, bits = ir.If(fits(a, b), exp, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT)), MOST_BITS
@@ -195,7 +196,7 @@ def fits(length: ir.Exp, count: ir.Exp) -> ir.Exp:
 
 def irregular_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain:
     offsets = emitter.scan_lengths(domain, lambda: exp)
-    total = emitter.size(ir.Read(offsets, emitter.atom(domain.size)), "t")
+    total = emitter.size(ir.Read(offsets, atom_of(domain.size)), "t")
     return irregular(domain, offsets, total)
 
 
@@ -203,7 +204,7 @@ def space_of(emitter: Emitter, sequence: Sequence, domain: Domain) -> Domain:
     """The space of the elements of the sequences over the domain."""
     if sequence.dense and sequence.home is domain:
         return sequence.space
-    return space_for(emitter, domain, lambda at, c: bounds_of(pull(sequence, domain, at, c)).length)
+    return space_for(emitter, domain, lambda at, c: seq_of(pull(sequence, domain, at, c)).length)
 
 
 def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain, guarded: bool = False) -> Value:
@@ -214,7 +215,7 @@ def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain
 
     def term_at(at: At, context: Context) -> Term:
         up = context.climb(space, domain, at)
-        bounds = bounds_of(pull(sequence, domain, up, context))
+        bounds = seq_of(pull(sequence, domain, up, context))
         position = plus(bounds.start, context.within(space, at))
         if not guarded:
             return element(bounds.leaves, position, context)
@@ -227,8 +228,3 @@ def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain
 def zeros(term: Term) -> Term:
     """A term of this shape that reads nothing."""
     return rebuilt(term, (ir.Const(ZEROS[base], base) for _, base in components(term)))
-
-
-def bounds_of(term: Term) -> SeqTerm:
-    assert isinstance(term, SeqTerm)
-    return term

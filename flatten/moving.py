@@ -1,5 +1,4 @@
-"""Gather and scatter: elements by position, rows as bounds.
-"""
+"""Gather and scatter: elements by position, rows as bounds."""
 from __future__ import annotations
 
 from nessie.flatten.contexts import Context

@@ -1,7 +1,7 @@
-"""flatten and partition: bounds only, unless rows lie apart.
-"""
+"""flatten and partition: bounds only, unless rows lie apart."""
 from __future__ import annotations
 
+from nessie.flatten.checked_scalars import settled
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ZERO, At, Domain, composed, minus, op, plus
 from nessie.flatten.emitter import Emitter
@@ -11,7 +11,6 @@ from nessie.flatten.materialise import (
     solid,
     space_of,
 )
-from nessie.flatten.settle import settled
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values import (
     Leaf,

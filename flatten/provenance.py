@@ -147,8 +147,8 @@ def provenance(exp: mono.Exp, env: Mapping[str, Signature], known: Mapping[str, 
         case mono.Literal(elements, type_):
             return sequence_signature(reduce(join, [go(e) for e in elements], of_element(nowhere(type_))))
         case mono.Each(body, generators):
-            elements = {g.name: of_element(go(g.source)) for g in generators}
-            return sequence_signature(provenance(body, {**env, **elements}, known))
+            bound = {g.name: of_element(go(g.source)) for g in generators}
+            return sequence_signature(provenance(body, {**env, **bound}, known))
         case mono.Call(function, arguments):
             return instantiate(known[function], [go(a) for a in arguments])
         case mono.Prim(name, arguments, type_):

@@ -15,7 +15,6 @@ from nessie.flatten.contexts import Context
 from nessie.flatten.domains import ZERO, At, Domain, inside, minus, op, plus
 from nessie.flatten.scalars import apply_operator
 from nessie.flatten.values import (
-    ZEROS,
     Both,
     PairTerm,
     Scalar,
@@ -33,7 +32,9 @@ from nessie.flatten.values import (
     seq_of,
 )
 from nessie.frontend import mono
+from nessie.frontend.mono_walk import is_constant
 from nessie.lambda_cu import ir, ops
+from nessie.lambda_cu.layout import ZEROS
 
 Environment = Mapping[str, "Value | Term"]
 PURE_SEQUENCE = ("length", "elt", "subseq")
@@ -41,10 +42,11 @@ OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
 
 
 class Purity:
-    """Which expressions are pure; `thread_level` names the functions that run per element."""
+    """Which expressions are pure; `thread_level` names the functions that run per element. With `data`, literals of
+    constants are: where the host makes arrays of them."""
 
-    def __init__(self, thread_level: frozenset[str] = frozenset()) -> None:
-        self.thread_level = thread_level
+    def __init__(self, thread_level: frozenset[str] = frozenset(), data: bool = False) -> None:
+        self.thread_level, self.data = thread_level, data
         self.known: dict[int, tuple[mono.Exp, bool]] = {}
 
     def pure(self, exp: mono.Exp) -> bool:
@@ -57,6 +59,8 @@ class Purity:
         match exp:
             case mono.Const() | mono.Var():
                 return True
+            case mono.String() | mono.Literal():
+                return self.data and is_constant(exp)
             case mono.Let(_, value, body):
                 return self.pure(value) and self.pure(body)
             case mono.If(condition, then, orelse):

@@ -7,29 +7,37 @@ flatten.conditionals, calls in flatten.functions.
 """
 from __future__ import annotations
 
+from nessie.base.types import BOOL
 from nessie.flatten.building import literal
 from nessie.flatten.conditionals import conditional
-from nessie.flatten.domains import Domain
+from nessie.flatten.contexts import Context
+from nessie.flatten.domains import HOST, Domain
 from nessie.flatten.each import apply_to_each
 from nessie.flatten.functions import call
-from nessie.flatten.materialise import solid
+from nessie.flatten.materialise import run_for_errors, solid
 from nessie.flatten.sequences import RULES
 from nessie.flatten.thread import PURE_SEQUENCE
 from nessie.flatten.translator import Translator, Values, both, pure, pure_on_values, unsupported
-from nessie.flatten.values import Both, Value
+from nessie.flatten.values import Both, Value, exp_of, pull
 from nessie.frontend import mono
-from nessie.lambda_cu import ops
+from nessie.lambda_cu import ir, ops
 
 
 def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -> Value:
     """The value of the expression over the domain. `hint` names what it computes."""
     if not isinstance(exp, mono.Var | mono.Const) and (origin := exp.origin):
         t.emitter.origin = origin
+    if isinstance(exp, mono.Literal | mono.String):
+        return literal(t, exp, env, domain, hint)
     if t.purity.pure(exp):
         return pure(t, exp, env, domain, hint)
     match exp:
         case mono.Let():
             return lets(t, exp, env, domain, hint)
+        case mono.If(condition, then, orelse) if t.purity.pure(then) and t.purity.pure(orelse):
+            test = mono.Var("#test", BOOL)
+            chosen = mono.If(test, then, orelse, exp.origin)
+            return pure(t, chosen, {**env, test.name: t.value(condition, env, domain, "test")}, domain, hint)
         case mono.If():
             return conditional(t, exp, env, domain, hint)
         case mono.Pair(first, second):
@@ -38,8 +46,6 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
             return both(t.value(pair, env, domain, hint)).first
         case mono.Second(pair):
             return both(t.value(pair, env, domain, hint)).second
-        case mono.Literal() | mono.String():
-            return literal(t, exp, env, domain, hint)
         case mono.Each():
             return apply_to_each(t, exp, env, domain, hint)
         case mono.Call():
@@ -76,6 +82,15 @@ def let_value(t: Translator, exp: mono.Exp, env: Values, domain: Domain, name: s
 
 def checked(t: Translator, exp: mono.Prim, condition: mono.Exp, message: str, value: mono.Exp, env: Values,
             domain: Domain, hint: str) -> Value:
-    """check(c, message, e): e runs only where c holds, as a conditional whose other side is an error."""
-    failure = mono.Prim("error", (mono.String(message),), exp.type, exp.origin)
-    return conditional(t, mono.If(condition, value, failure, exp.origin), env, domain, hint)
+    """check(c, message, e): on the host, e waits for the check. Under a domain, e runs for all elements, as after every
+    failure there: no operation reads or writes what is not its own, whatever it is given."""
+    test = t.value(condition, env, domain, "test")
+    t.emitter.origin = exp.origin
+    context: Context = t.emitter.host() if domain is HOST else Context(t.emitter)
+    holds = exp_of(pull(test, domain, domain.here(), context))
+    if domain is HOST:
+        t.emitter.require(holds, message, exp.origin)
+    else:
+        context.check(holds, ir.Const(0, "int"), "int", message, exp.origin)
+        run_for_errors(t.emitter, domain, context)
+    return t.value(value, env, domain, hint)

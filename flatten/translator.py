@@ -4,7 +4,7 @@ output, and pure expressions, which every rule may meet.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nessie.base.source import Unsupported, user_span
 from nessie.base.types import Base
@@ -16,6 +16,8 @@ from nessie.flatten.provenance import Signature
 from nessie.flatten.thread import Purity, thread
 from nessie.flatten.values import Both, Scalar, Sequence, Value, constant, delayed
 from nessie.frontend import mono
+from nessie.frontend.mono_typing import type_of
+from nessie.frontend.mono_walk import expressions, map_parts
 
 Values = Mapping[str, Value]
 
@@ -43,6 +45,7 @@ def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
             return env[name]
         case mono.Const(number, Base(base)):
             return constant(number, base)
+    exp, env = with_data(t, exp, env)
     if domain is HOST:
         return from_host_term(t.emitter, thread(exp, env, HOST, HOST.here(), t.emitter.host()), hint)
     context = Context(t.emitter)
@@ -51,11 +54,32 @@ def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
     return solid(t.emitter, value, domain, hint) if context.failing else value
 
 
-def pure_on_values(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """A pure primitive whose arguments are not: as if they were variables."""
+def with_data(t: Translator, exp: mono.Exp, env: Values) -> tuple[mono.Exp, Values]:
+    """The expression with variables for its literals of constants, which are made now."""
+    if not any(isinstance(e, mono.String | mono.Literal) for e in expressions(exp)):
+        return exp, env
+    inner = dict(env)
+
+    def go(part: mono.Exp) -> mono.Exp:
+        match part:
+            case mono.String() | mono.Literal():
+                name = f"#data{len(inner)}"
+                inner[name] = t.value(part, {}, HOST)
+                return mono.Var(name, type_of(part))
+            case mono.Prim("error"):
+                return part
+            case mono.Prim("check", (condition, message, value)):
+                return replace(part, arguments=(go(condition), message, go(value)))
+        return map_parts(go, part)
+
+    return go(exp), inner
+
+
+def pure_on_values(t: Translator, exp: mono.Prim | mono.Call, values: list[Value], domain: Domain, hint: str) -> Value:
+    """A pure operation whose arguments are not: as if they were variables."""
     names = [f"#{k}" for k in range(len(values))]
-    variables = tuple(mono.Var(name, exp.type) for name in names)
-    return pure(t, mono.Prim(exp.name, variables, exp.type, exp.origin), dict(zip(names, values)), domain, hint)
+    variables = tuple([mono.Var(name, type_of(a)) for name, a in zip(names, exp.arguments)])
+    return pure(t, replace(exp, arguments=variables), dict(zip(names, values)), domain, hint)
 
 
 def unsupported(what: str, exp: mono.Exp) -> Unsupported:

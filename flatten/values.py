@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import ZEROS
 
 if TYPE_CHECKING:
     from nessie.flatten.contexts import Context
@@ -123,9 +124,6 @@ def empty(type_: Type) -> Value:
     raise TypeError(type_)
 
 
-ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
-
-
 def zero(base: str) -> Scalar:
     return constant(ZEROS[base], base)
 
@@ -147,14 +145,20 @@ def pull(value: Value, domain: Domain, at: At, context: Context) -> Term:
 
 def element(leaves: tuple[Leaf, ...], position: ir.Exp, context: Context) -> Term:
     """The payload's element at a position of the leaves' concatenation."""
-    first, rest = leaves[0], leaves[1:]
-    if not rest:
-        return pull(first.value, first.space, At(position), context)
+    if len(leaves) == 1:
+        return pull(leaves[0].value, leaves[0].space, At(position), context)
     position = context.let(position, "p")
-    end = atom_of(first.space.size)
-    return context.branch(ir.Op("<", (position, end)),
-                          lambda inner: pull(first.value, first.space, At(position), inner),
-                          lambda inner: element(rest, minus(position, end), inner))
+    before, after = leaves[:len(leaves) // 2], leaves[len(leaves) // 2:]
+    end = context.let(size_of(before), "e")
+    return context.branch(ir.Op("<", (position, end)), lambda inner: element(before, position, inner),
+                          lambda inner: element(after, minus(position, end), inner))
+
+
+def size_of(leaves: tuple[Leaf, ...]) -> ir.Exp:
+    size: ir.Exp = ZERO
+    for leaf in leaves:
+        size = plus(size, atom_of(leaf.space.size))
+    return size
 
 
 def delayed(domain: Domain, term_at: Callable[[At, Context], Term], shape: Term) -> Value:
@@ -162,7 +166,7 @@ def delayed(domain: Domain, term_at: Callable[[At, Context], Term], shape: Term)
     index and thunk, however many of its components are asked for."""
     def part(path: tuple[int, ...]) -> Callable[[At, Context], Term]:
         def find(at: At, context: Context) -> Term:
-            term = context.remember((id(term_at), at), lambda: term_at(at, context))
+            term = context.remember((term_at, at), lambda: term_at(at, context))
             for step in path:
                 assert isinstance(term, PairTerm)
                 term = (term.first, term.second)[step]
@@ -194,23 +198,21 @@ def seq_of(term: Term) -> SeqTerm:
 
 def rehome(value: Value, old: Domain, new: Domain) -> Value:
     """The same elements by the same index, as elements of another domain of the same size."""
-    def move(at: At) -> At:
-        return At(at.i)
+    def home_of(home: Domain, at: At, context: Context) -> At:
+        return context.climb(old, home, context.remember((old, at), lambda: At(at.i)))
 
     match value:
         case Both(first, second):
             return Both(rehome(first, old, new), rehome(second, old, new))
-        case Scalar(home, base, _, name):
-            if home is HOST:
-                return value
-            kept = name if home is old else None
-            return Scalar(new, base, lambda at, c: exp_of(pull(value, old, move(at), c)), kept)
-        case Sequence(home):
-            if home is HOST:
-                return value
+        case Scalar(home) | Sequence(home) if home is HOST:
+            return value
+        case Scalar(home, base, find, name):
+            return Scalar(new, base, lambda at, c: find(home_of(home, at, c), c), name if home is old else None)
+        case Sequence(home, start, length):
             names = (value.start_name, value.length_name) if home is old else (None, None)
-            return Sequence(new, lambda at, c: seq_of(pull(value, old, move(at), c)).start,
-                            lambda at, c: seq_of(pull(value, old, move(at), c)).length, value.leaves, False, *names)
+            return Sequence(new, lambda at, c: start(home_of(home, at, c), c),
+                            lambda at, c: length(home_of(home, at, c), c), value.leaves, False, *names)
+    raise TypeError(value)
 
 
 # Joining the payloads of alternatives ----------------------------------------------------------------------
@@ -260,6 +262,8 @@ def value_key(value: Value, space: Domain) -> object:
 
 def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
     """One payload for all the groups: each different leaf once. Empty leaves go where there are others."""
+    if all(group is groups[0] for group in groups):
+        return groups[0]
     unique: dict[object, Leaf] = {}
     for leaf in (leaf for group in groups for leaf in group):
         unique.setdefault(leaf_key(leaf), leaf)
@@ -268,6 +272,8 @@ def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
 
 def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: Context) -> ir.Exp:
     """A start in the concatenation `old`, as a start in `new`."""
+    if old is new:
+        return start
     keys = [leaf_key(leaf) for leaf in new]
     offset: ir.Exp = ZERO
     offsets = {}

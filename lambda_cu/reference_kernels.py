@@ -173,8 +173,8 @@ def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:
 
 
 def write_greatest(result: NDArray[Any], target: Indices, values: NDArray[Any]) -> None:
-    """The greatest of the values with one target; NaN is greater than all, as `max` has it."""
-    order = np.argsort(values, kind="stable")
+    """The greatest of the values with one target; NaN is greater than all and 0.0 than -0.0, as `max` has it."""
+    order = np.lexsort((np.copysign(1.0, values), values))
     result[target[order]] = values[order]
 
 

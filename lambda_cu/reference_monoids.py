@@ -5,6 +5,7 @@ another order than they lie in, so it need not commute. Known operators on ints 
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -43,7 +44,7 @@ class Segments:
 
 def reduce_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: Segments,
                     evaluator: Evaluator) -> Arrays:
-    """One element per segment; the identity for an empty one."""
+    """One element per segment: the identity, combined with all elements in order."""
     known = known_monoid(operator)
     results = tuple(np.full(len(over.lengths), value) for value in identity)
     full = np.flatnonzero(over.lengths)
@@ -55,6 +56,7 @@ def reduce_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: S
     lengths = over.lengths[full]
     while lengths.max() > 1:
         items, lengths = halve(items, lengths, operator, evaluator)
+    items = combine(operator, [result[full] for result in results], items, evaluator)
     for result, item in zip(results, items, strict=True):
         result[full] = item
     return results
@@ -77,6 +79,8 @@ def scan_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: Seg
                   evaluator: Evaluator) -> Arrays:
     """What all earlier elements of the segment reduce to; with `total`, what all do at the end."""
     sums = inclusive(items, operator, over, evaluator)
+    if over.total:
+        sums = combine(operator, [np.full(over.total, value) for value in identity], sums, evaluator)
     results = tuple(np.full(over.total + total, value) for value in identity)
     later = np.flatnonzero(over.position)
     for result, column in zip(results, sums, strict=True):
@@ -103,7 +107,8 @@ def inclusive(items: Arrays, operator: ir.Thunk, over: Segments, evaluator: Eval
     return items
 
 
-def combine(operator: ir.Thunk, left: list[NDArray[Any]], right: list[NDArray[Any]], evaluator: Evaluator) -> Values:
+def combine(operator: ir.Thunk, left: Sequence[NDArray[Any]], right: Sequence[NDArray[Any]],
+            evaluator: Evaluator) -> Values:
     """left operator right, for all pairs. What fails in an operator has no index of its own: it reports 0."""
     names = dict(zip(operator.params, [*left, *right], strict=True))
     return evaluator.components(operator.body, Lanes(np.zeros(len(left[0]), np.int64), names))

@@ -21,8 +21,8 @@ MEANINGS: dict[str, Callable[..., Value]] = {
     "mod": np.mod,
     "neg": lambda x: np.subtract(x.dtype.type(0), x),
     "abs": np.abs,
-    "max": np.maximum,
-    "min": np.minimum,
+    "max": lambda x, y: greater(x, y),
+    "min": lambda x, y: -greater(-x, -y) if x.dtype.kind == "f" else np.minimum(x, y),
     "==": np.equal,
     "/=": np.not_equal,
     "<": np.less,
@@ -57,6 +57,13 @@ MEANINGS: dict[str, Callable[..., Value]] = {
     "tanh": np.tanh,
     "isnan": np.isnan,
 }
+
+
+def greater(x: Value, y: Value) -> Value:
+    """NumPy takes either of two zeros; their sum is the one that counts as the greater."""
+    if x.dtype.kind != "f":
+        return np.maximum(x, y)
+    return np.where((x == 0.0) & (y == 0.0), x + y, np.maximum(x, y))[()]
 
 
 def divide(x: Value, y: Value) -> Value:

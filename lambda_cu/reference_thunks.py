@@ -115,8 +115,13 @@ class Evaluator:
         count = len(index)
         results = tuple(np.zeros(count, DTYPES[type_]) for type_ in self.context.scalar_functions[name].results)
         waiting: dict[str, list[tuple[Values, Indices]]] = {name: [(arguments, np.arange(count))]}
+        rounds = 0
         while waiting:
             self.context.poll()
+            rounds += 1
+            if rounds > self.context.limits.depth:
+                self.context.raise_pending()
+                self.context.too_deep(f"recursion is deeper than {self.context.limits.depth:,} calls")
             name = next(iter(waiting))
             arguments, places = joined(waiting.pop(name))
             function = self.context.scalar_functions[name]

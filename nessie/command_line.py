@@ -91,7 +91,8 @@ OPTIONS = (
     Option(("--unchecked",), "", "leave out the program's run-time checks"),
     Option(("--memory",), "BYTES", "the most memory for arrays: 500M, 2G (default: 80 %% of what is free)",
            type=byte_count),
-    Option(("--depth",), "N", "the deepest recursion (default: 1000000)", type=count),
+    Option(("--depth",), "N", "the deepest recursion (default: 1000000); 1000 times as deep where a function of "
+           "scalars calls itself last, which is a loop", type=count),
     Option(("--time-limit",), "S", "the longest that one form may run, in seconds", type=seconds),
     Option(("--seed",), "N", "where random numbers begin (default: 0)", type=whole_number),
     Option(("--threads",), "N", "threads of the cpu target (default: as many as there are cores)", type=count),

@@ -10,14 +10,18 @@ import hashlib
 import io
 import pickle
 import sys
+from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nessie
 from nessie import pipeline
 from nessie.cudagen.building import fingerprint
 from nessie.cudagen.cache import cached
+
+DATA = ("nessie.base.", "nessie.lambda_cu.", "nessie.cudagen.")         # where what a compiled program holds is defined
+PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "nessie.cudagen")
 
 if TYPE_CHECKING:
     from nessie.cudagen.cpu import Built
@@ -56,12 +60,13 @@ def loaded(content: bytes) -> Built:
 
 
 class Restricted(pickle.Unpickler):
-    """Makes Nessie's own data only."""
+    """Makes Nessie's own data only: objects of classes, each found in the module that defines it."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if not module.startswith("nessie."):
+        found = super().find_class(module, name) if module.startswith(DATA) and "." not in name else None
+        if not isinstance(found, type) or found.__module__ != module:
             raise pickle.UnpicklingError(f"{module}.{name} has no place in a compiled program")
-        return super().find_class(module, name)
+        return found
 
 
 @cache
@@ -69,15 +74,18 @@ def compiler() -> str:
     """What compiles in this process: LLVM, the processor, Python, and a digest of Nessie's own files by size and time.
     A changed compiler finds nothing that an older one kept."""
     digest = hashlib.sha256()
-    for path in own_files():
+    for name, path in sources():
         status = path.stat()
-        digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}".encode())
+        digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
     return f"{fingerprint()} {sys.version} {digest.hexdigest()}"
 
 
-def own_files() -> list[Path]:
-    """The modules of the package, which in a checkout lie in several folders."""
-    found: set[Path] = set()
-    for folder in map(Path, nessie.__path__):
-        found.update(folder.glob("*.py"), *(part.parent.rglob("*.py") for part in folder.glob("*/__init__.py")))
-    return sorted(found)
+def sources() -> Iterator[tuple[str, Path]]:
+    """Nessie's files, by their places in its packages, which lie side by side in a checkout and inside each other in a
+    wheel."""
+    for package in PACKAGES:
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            folder = Path(spec.origin).parent
+            for path in sorted(folder.rglob("*.py")):
+                yield f"{package}/{path.relative_to(folder)}", path

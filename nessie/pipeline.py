@@ -125,7 +125,7 @@ def fuse(job: Job, program: Any, schedule: Any) -> Any:
 
 
 def generate(job: Job, program: Any) -> Any:
-    return call("cudagen.generate:generate_program", program, job.target)
+    return call("cudagen.generate:plans_of", program, job.target)[1]
 
 
 def same(job: Job, program: Any) -> Any:

@@ -16,21 +16,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import kernel_runs
-import numpy as np
-
 from nessie import pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.base.types import Type
-from nessie.base.values import DTYPES, flatten_value, plain_value
-from nessie.cudagen import host, loops
+from nessie.base.values import flatten_value, plain_value
+from nessie.cudagen import host
 from nessie.cudagen.cpu import Cpu
-from nessie.cudagen.device import NO_FAILURE, Array, Held, Scalar
-from nessie.cudagen.generate import generate
-from nessie.cudagen.loops_check import check
-from nessie.cudagen.plan import ArrayResult, Plan
-from nessie.cudagen.scalar_functions import device_functions, tables_of
+from nessie.cudagen.interpreted import Interpreted
 from nessie.frontend import interpreter, library, mono, typed
 from nessie.lambda_cu import ir, reference
 
@@ -99,7 +92,8 @@ class Compiled:
         if executor not in self.devices:
             program = self.executable(fuse)
             self.devices[executor] = (
-                Loops(program) if where == "loops" else Cpu(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
+                Interpreted(program, WIDTH) if where == "loops"
+                else Cpu(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
         return self.devices[executor]
 
 
@@ -141,69 +135,6 @@ def agree(a: Any, b: Any) -> bool:
         case float(), float():
             return (math.isnan(a) and math.isnan(b)) or struct.pack("<d", a) == struct.pack("<d", b)
     return type(a) is type(b) and bool(a == b)
-
-
-# The loops interpreter as a device --------------------------------------------------------------
-
-
-class Loops:
-    """A device that carries out plans for the CPU by the loops interpreter; freed memory is overwritten."""
-    interrupted = False
-
-    def __init__(self, program: ir.Program, width: int = WIDTH) -> None:
-        tables = tables_of(program)
-        self.plans = {k.name: generate(k, program, width=width, tables=tables) for k in program.kernels}
-        functions = tuple(f for plan in self.plans.values() for f in plan.functions)
-        self.module = loops.Module(device_functions(program, tables) + functions)
-        check(self.module)
-        self.begin(None)
-
-    def begin(self, memory: int | None) -> None:
-        self.errors = np.array([NO_FAILURE, 0], np.int64)
-
-    def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
-        plan = self.plans[kernel]
-        memory: dict[str, Any] = {p.name: a.buffer if isinstance(a, Array) else a
-                                  for p, a in zip(plan.kernel.params, arguments, strict=True)}
-        memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors}
-        for phase in plan.phases:
-            for buffer in phase.buffers:
-                memory[buffer.name] = kernel_runs.unset(buffer.base, kernel_runs.size(buffer.size, memory))
-                if buffer.fill is not None:
-                    memory[buffer.name][:] = ord(buffer.fill) if isinstance(buffer.fill, str) else buffer.fill
-            kernel_runs.run_phase(self.module, phase, memory, -1)
-        return [self.result(plan, wanted, memory) for wanted in plan.results]
-
-    def result(self, plan: Plan, wanted: Any, memory: dict[str, Any]) -> Held:
-        if isinstance(wanted, ArrayResult):
-            values = memory[wanted.buffer]
-            base = next(base for base, dtype in DTYPES.items() if dtype == values.dtype)
-            return Array(base, len(values), values)
-        held: Held = kernel_runs.result(plan, wanted, memory)
-        return held
-
-    def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
-        return Array(base, len(values), np.array(values, DTYPES[base]))
-
-    def download(self, array: Array) -> np.ndarray[Any, Any]:
-        copy: np.ndarray[Any, Any] = array.buffer.copy()
-        return copy
-
-    def read(self, array: Array, index: int) -> Scalar:
-        value: Scalar = array.buffer[index].item()
-        return chr(int(value)) if array.base == "char" else value
-
-    def free(self, array: Array) -> None:
-        array.buffer.view(np.uint8)[:] = 1 if array.base == "bool" else 0x3f
-
-    def failure(self) -> int:
-        return int(self.errors[0])
-
-    def interrupt(self) -> None:
-        self.errors[1] = 1
-
-    def used(self) -> int:
-        return 0
 
 
 __all__ = ["EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "outcome"]

@@ -1,6 +1,7 @@
 """Runs kernels for tests: a plan by the loops interpreter, and a kernel's meaning, its bindings one after another."""
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cmp_to_key
 from random import Random
 from typing import Any
@@ -8,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from nessie.base.values import DTYPES
-from nessie.cudagen import loops, loops_interpreter
-from nessie.cudagen.generate import generate
+from nessie.cudagen import interpreted, loops_interpreter
+from nessie.cudagen.device import INDEX_BITS, MOST_ROUNDS, NO_FAILURE, Array
+from nessie.cudagen.generate import plans_of
+from nessie.cudagen.interpreted import Interpreted
 from nessie.cudagen.loops_check import check
-from nessie.cudagen.loops_meanings import MEANINGS
-from nessie.cudagen.plan import THREADS, ArrayResult, Plan
-from nessie.cudagen.scalar_functions import device_functions, tables_of
+from nessie.cudagen.meanings import MEANINGS
+from nessie.cudagen.plan import THREADS
 from nessie.lambda_cu import ir
 
-NO_FAILURE = 2**63 - 1
-STRIDE = 2**40
+BASES = {dtype: base for base, dtype in DTYPES.items()}
 
 
 def program_of(kernel: ir.Kernel, sites: int = 4, scalars: tuple[ir.ScalarFunction, ...] = ()) -> ir.Program:
@@ -31,72 +32,17 @@ def program_of(kernel: ir.Kernel, sites: int = 4, scalars: tuple[ir.ScalarFuncti
 def run_plan(kernel: ir.Kernel, arguments: list[Any], width: int, program: ir.Program | None = None,
              order: int = 1) -> tuple[list[Any], int]:
     """The results and the error word. Chunks run one call each; backwards where `order` is -1."""
-    program = program or program_of(kernel)
-    tables = tables_of(program)
-    plan = generate(kernel, program, width=width, tables=tables)
-    module = loops.Module(device_functions(program, tables) + plan.functions)
-    check(module)
-    memory: dict[str, Any] = {p.name: a for p, a in zip(plan.kernel.params, arguments, strict=True)}
-    memory["cells"] = np.zeros(plan.cells, np.int64)
-    memory["errors"] = np.array([NO_FAILURE, 0], np.int64)
-    for phase in plan.phases:
-        for buffer in phase.buffers:
-            memory[buffer.name] = unset(buffer.base, size(buffer.size, memory))
-            if buffer.fill is not None:
-                memory[buffer.name][:] = ord(buffer.fill) if isinstance(buffer.fill, str) else buffer.fill
-        run_phase(module, phase, memory, order)
-    return [result(plan, r, memory) for r in plan.results], int(memory["errors"][0])
+    device = Interpreted(replace(program or program_of(kernel), kernels=(kernel,)), width, order)
+    found = device.launch(kernel.name, [device.upload(BASES[a.dtype], a) if isinstance(a, np.ndarray) else a
+                                        for a in arguments])
+    return [plain(value) for value in found], device.failure()
 
 
-def unset(base: str, length: int) -> Any:
-    """Memory as it comes: no value that a right program may rely on."""
-    values = np.empty(length, DTYPES[base])
-    values.view(np.uint8)[:] = 1 if base == "bool" else 0x3f
-    return values
-
-
-def run_phase(module: loops.Module, phase: Any, memory: dict[str, Any], order: int) -> None:
-    if phase.library:
-        from nessie.cudagen.sorting import SORTS
-        SORTS[phase.function](*(memory[name] for name in phase.arguments))
-        return
-    function = next(f for f in module.functions if f.name == phase.function)
-    parameters = function.parameters[0 if phase.chunks is None else 2:]
-    arguments = [memory[name] for name in phase.arguments]
-    arguments = [a.view(DTYPES[p.type]) if p.array and name == "cells" else a
-                 for p, a, name in zip(parameters, arguments, phase.arguments, strict=True)]
-    if phase.chunks is None:
-        loops_interpreter.run(module, phase.function, arguments)
-    else:
-        chunks = range(size(phase.chunks, memory))
-        for chunk in chunks[::order]:
-            loops_interpreter.run(module, phase.function, [chunk, chunk + 1, *arguments])
-
-
-def size(exp: loops.Exp, memory: dict[str, Any]) -> int:
-    match exp:
-        case loops.Const(value):
-            return int(value)
-        case loops.Name(name):
-            return int(memory[name])
-        case loops.Load(array, index):
-            return int(memory[array][size(index, memory)])
-        case loops.Op("+", (a, b)):
-            return size(a, memory) + size(b, memory)
-        case loops.Op("/", (a, b)):
-            return size(a, memory) // size(b, memory)
-        case loops.Op("min", (a, b)):
-            return min(size(a, memory), size(b, memory))
-    raise TypeError(exp)
-
-
-def result(plan: Plan, wanted: Any, memory: dict[str, Any]) -> Any:
-    if isinstance(wanted, ArrayResult):
-        values = memory[wanted.buffer]
-        return [chr(code) for code in values] if values.dtype == np.int32 else values.tolist()
-    cell = memory["cells"][wanted.slot:wanted.slot + 1]
-    value = cell.view(DTYPES[wanted.base])[0].item()
-    return chr(value) if wanted.base == "char" else value
+def plain(value: Any) -> Any:
+    """A result, an array as a list."""
+    if not isinstance(value, Array):
+        return value
+    return [chr(code) for code in value.buffer] if value.base == "char" else value.buffer.tolist()
 
 
 # Meaning ----------------------------------------------------------------------------------------
@@ -156,7 +102,7 @@ class Meaning:
             case ir.Tuple(items):
                 return tuple(self.exp(item, env, index)[0] for item in items)
             case ir.Fail(site, type_):
-                self.failed = min(self.failed, self.numbers[site] * STRIDE + index)
+                self.failed = min(self.failed, (self.numbers[site] << INDEX_BITS) + index)
                 return ({"int": 0, "float": 0.0, "bool": False, "char": "\0"}[type_],)
         raise TypeError(exp)
 
@@ -242,22 +188,15 @@ def columns(rows: list[Any], count: int) -> list[Any]:
 
 def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int) -> tuple[list[Any], int]:
     """As run_plan, on threads in an order that the seed draws."""
-    program = program_of(kernel)
-    tables = tables_of(program)
-    plan = generate(kernel, program, "cuda", tables=tables)
-    module = loops.Module(device_functions(program, tables) + plan.functions)
+    (plan,), module = plans_of(program_of(kernel), "cuda")
     check(module)
     memory: dict[str, Any] = {p.name: a for p, a in zip(plan.kernel.params, arguments, strict=True)}
     memory["cells"] = np.zeros(plan.cells, np.int64)
-    memory["errors"] = np.array([NO_FAILURE, 0], np.int64)
+    memory["errors"] = np.array([NO_FAILURE, 0, MOST_ROUNDS], np.int64)
     for phase in plan.phases:
-        for buffer in phase.buffers:
-            memory[buffer.name] = unset(buffer.base, size(buffer.size, memory))
-            if buffer.fill is not None:
-                memory[buffer.name][:] = buffer.fill
+        interpreted.take_buffers(phase, memory)
         function = next(f for f in module.functions if f.name == phase.function)
-        given = [memory[name].view(DTYPES[p.type]) if name == "cells" else memory[name]
-                 for p, name in zip(function.parameters, phase.arguments, strict=True)]
-        blocks = 1 if phase.chunks is None else size(phase.chunks, memory)
+        given = interpreted.arguments(function, phase, memory)
+        blocks = 1 if phase.chunks is None else interpreted.size(phase.chunks, memory)
         loops_interpreter.launch(module, phase.function, given, blocks, THREADS, order=Random(seed))
-    return [result(plan, r, memory) for r in plan.results], int(memory["errors"][0])
+    return [plain(interpreted.result(r, memory)) for r in plan.results], int(memory["errors"][0])

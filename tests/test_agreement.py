@@ -76,6 +76,17 @@ FOUND: dict[str, tuple[str, tuple[Any, ...]]] = {
     "lengths whose sum wraps, in rows": (
         "function main(m, v) : ([[int]], [int]) -> [[[int]]] = {partition(r, v) : r in m};",
         ([[1], [2, 3]], [2**62, 2**62, 2**62, 2**62 + 1])),
+    "the greater and the lesser of two zeros": (
+        """function main(v) : [float] -> ([[float]], ([float], [float])) =
+          let p = v[0]; z = v[1] in
+          ([[max(z, p), max(p, z), min(z, p), min(p, z), max_val([p, z]), max_val([z, p]), min_val([p, z])],
+            {max(x, y) : x in [z, p, z, p]; y in [p, z, z, p]}, {min(x, y) : x in [z, p, z, p]; y in [p, z, z, p]}],
+           (max_scan([z, p, z]), min_scan([p, z, p])));""", ([0.0, -0.0],)),
+    "sums of negative zeros": (
+        """function main(z) : float -> ([float], [[float]]) =
+          ([sum([z]), sum([z, z]), -z, abs(z), product([z])],
+           [plus_scan([z, z]), {sum(v) : v in [[z], drop([z], 1), [z, z]]}]);
+        """, (-0.0,)),
     "rows that are longer than what they are zipped with": (
         "function main(m, v) : ([[int]], [int]) -> [int] = {sum({x * y : x in r; y in v}) : r in m};",
         ([[1], list(range(50))], [1])),

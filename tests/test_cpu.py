@@ -24,6 +24,7 @@ from nessie.cudagen import cache, host
 from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.device import NO_FAILURE, Array, OutOfMemory
 from nessie.cudagen.memory import Memory, size_class
+from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse, parse_kernel
@@ -160,10 +161,21 @@ def test_memory_of_large_results_comes_back_with_the_last_view() -> None:
     result = memory.release(array)
     assert memory.used == 0
     part = result[10:20].view(np.int64)
-    del result
+    del array, result
     assert memory.take("float", 100_000).buffer.address != address      # `part` still refers to it
     del part
     assert memory.take("float", 100_000).buffer.address == address
+
+
+def test_memory_of_a_result_that_is_there_twice_comes_back_with_the_last() -> None:
+    memory = Memory()
+    array = memory.take("int", 100_000)
+    address = array.buffer.address
+    first, second = memory.release(array), memory.release(array)
+    del array, first
+    assert memory.take("int", 100_000).buffer.address != address
+    del second
+    assert memory.take("int", 100_000).buffer.address == address
 
 
 def test_memory_is_used_again_and_counted() -> None:
@@ -255,6 +267,13 @@ def test_an_endless_loop_ends_when_interrupted() -> None:
     timer.join()
 
 
+def test_functions_are_generated_once_however_often_they_are_called() -> None:
+    steps = "".join(f"scalar f{k} (n : int) -> int {{ f{k - 1}(n) + f{k - 2}(n) }}\n" for k in range(2, 60))
+    functions = "scalar f0 (n : int) -> int { n }\nscalar f1 (n : int) -> int { n }\n" + steps
+    program = parse(COLLATZ.replace("scalar steps", f"{functions}\nscalar steps"))
+    assert len(device_functions(program, tables_of(program))) == 61
+
+
 def test_a_kernel_after_a_failed_one_is_not_launched() -> None:
     device = Cpu(parse(COLLATZ), threads=1)
     device.begin(None)
@@ -307,6 +326,21 @@ def test_a_damaged_file_is_made_again(folder: Path, damage: bytes) -> None:
     path.write_bytes(damage)
     assert cache.cached("a", "cpu", made(sources)) == b"A" and sources == ["a", "a"]
     assert cache.cached("a", "cpu", made(sources)) == b"A" and len(sources) == 2
+
+
+def test_the_oldest_files_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "MOST_FILES", 3)
+    monkeypatch.setattr(cache, "MOST_BYTES", 1000)
+    for source in "abcd":
+        cache.cached(source, "cpu", made([]))
+        for path in folder.iterdir():
+            os.utime(path, ns=(0, path.stat().st_mtime_ns - 10**9))
+    sources: list[str] = []
+    for source in "dcba":
+        cache.cached(source, "cpu", made(sources))
+    assert sources == ["a"] and len(list(folder.iterdir())) == 3
+    cache.cached("e" * 950, "cpu", made(sources))
+    assert len(list(folder.iterdir())) == 1
 
 
 def test_a_folder_that_others_may_write_is_not_trusted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

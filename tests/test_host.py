@@ -1,6 +1,7 @@
 """The host level: instructions, their last uses, recursion without a stack of Python's, errors in order, limits."""
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -16,7 +17,7 @@ from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, NessieError
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type
 from nessie.base.values import DTYPES, flatten_value, plain_value
-from nessie.cudagen import host_eval
+from nessie.cudagen import host_eval, meanings
 from nessie.cudagen.device import NO_FAILURE, Array, Held, OutOfMemory
 from nessie.cudagen.host import Limits, Stats, execute
 from nessie.cudagen.instructions import Code, Compute, Constant, Drop, Give, Jump, JumpUnless, Launch, Move, translate
@@ -41,7 +42,7 @@ class StrictDevice:
         self.interrupted = False
         self.limit: int | None = None
 
-    def begin(self, memory: int | None) -> None:
+    def begin(self, memory: int | None, rounds: int = 0) -> None:
         self.limit = memory
 
     def array(self, values: np.ndarray[Any, Any]) -> Array:
@@ -432,12 +433,8 @@ def test_ctrl_c_interrupts_the_run() -> None:
 # Scalar expressions -----------------------------------------------------------------------------
 
 def evaluate(text: str) -> Any:
-    around = host_eval.Surroundings({}, lambda array, index: index, lambda: None)
+    around = host_eval.Surroundings({}, lambda array, index: index, lambda rounds: None)
     return host_eval.evaluate(parse_exp(text), {}, around)[0]
-
-
-def test_every_operator_is_evaluated() -> None:
-    assert host_eval.OPERATORS.keys() == ops.OPS.keys()
 
 
 INTS = st.one_of(st.integers(-2**63, 2**63 - 1), st.sampled_from([-2**63, 2**63 - 1, 0, 1, -1]))
@@ -469,9 +466,11 @@ def test_operators_agree_with_the_reference(data: st.DataObject) -> None:
     arrays = [np.array([ord(v) if base == "char" else v], DTYPES[base]) for v in values]
     with np.errstate(all="ignore"):
         expected = np.asarray(MEANINGS[row.name](*arrays)).reshape(-1)[0].item()
-    found = host_eval.OPERATORS[row.name](*values)
+    found = meanings.MEANINGS[row.name](*values)
     found = ord(found) if isinstance(found, str) else found
     assert type(found) is type(expected)
+    if isinstance(found, float):
+        assert found != found or math.copysign(1.0, found) == math.copysign(1.0, expected)
     assert found == expected or (found != found and expected != expected) \
         or (isinstance(found, float) and np.isclose(found, expected, rtol=1e-12))
 

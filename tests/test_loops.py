@@ -16,8 +16,8 @@ from nessie.cudagen import cuda, llvm, loops
 from nessie.cudagen.loops import Const, Load, Module, Name, Op, Store
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_interpreter import Counts, LoopsError, launch, run
-from nessie.cudagen.loops_meanings import MEANINGS
 from nessie.cudagen.loops_text import parse, show
+from nessie.cudagen.meanings import MEANINGS
 from nessie.lambda_cu.ops import OPS, ROWS, result_type
 
 # Text -------------------------------------------------------------------------------------------

@@ -138,6 +138,7 @@ class Sweep:
             self.code.add(loops.If(holds, tuple(survives)))
 
     def partition(self, step: Step, soac: ir.Partition, here: Here) -> None:
+        """Both sides, each under its guard. Where the element goes is its rank on its side, before it counts there."""
         holds = self.code.let("holds", scalar_value(self.values(soac.predicate, here)))
         names = step.bind.names
         counted = self.writing and {Place("residual", step.name, side) for side in (0, 1)} <= self.walk.ranked
@@ -177,7 +178,7 @@ class Sweep:
         position = None
         if self.writing and place in self.walk.positioned:
             position = self.now(self.states[position_of(step, place.side)])[0].exp
-        return Here(place, rank, here.segment, here.start or here.segment, position or integer(0))
+        return Here(place, rank, here.segment, here.start, position or integer(0))
 
     def permute(self, step: Step, soac: ir.Permute, here: Here) -> None:
         """Stores outside the array are left out: -1 is meant so, and a failed check gives any index."""

@@ -120,6 +120,9 @@ def summary_reads(step: Step, needed: set[str]) -> set[str]:
 
 
 def prefixes(kernel: Kernel, chunks: Chunks) -> None:
+    """Called once: in `carry`, each chunk's total becomes what all chunks before it come to, and the end's is added; a
+    carry that restarts with each segment goes on from the chunk's total alone where a segment has ended in it. The
+    counts of survivors are known then."""
     code = kernel.code()
     early_scalars(kernel, code)
     count = code.let_int("chunks", chunks.count(chunks.items(code)))

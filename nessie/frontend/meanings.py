@@ -71,11 +71,12 @@ def is_nan(x: Any) -> bool:
 
 
 def greater(a: Any, b: Any) -> Any:
-    return math.nan if is_nan(a) or is_nan(b) else b if b > a else a
+    """The sum of two zeros is the greater: -0.0 if both are."""
+    return math.nan if is_nan(a) or is_nan(b) else a + b if a == b == 0 else b if b > a else a
 
 
 def lesser(a: Any, b: Any) -> Any:
-    return math.nan if is_nan(a) or is_nan(b) else b if b < a else a
+    return math.nan if is_nan(a) or is_nan(b) else -(-a - b) if a == b == 0 else b if b < a else a
 
 
 def complement(a: Any) -> Any:

@@ -62,6 +62,18 @@ def is_trivial(exp: Exp) -> bool:
     return isinstance(exp, mono.Var | mono.Const)
 
 
+def is_constant(exp: Exp) -> bool:
+    """A constant, or pairs and literals of constants."""
+    match exp:
+        case mono.Const() | mono.String():
+            return True
+        case mono.Pair(first, second):
+            return is_constant(first) and is_constant(second)
+        case mono.Literal(elements):
+            return all([is_constant(e) for e in elements])
+    return False
+
+
 def let_chain(bound: list[tuple[str, Exp]], body: Exp) -> Exp:
     """let each name = its value, in order, in body"""
     for name, value in reversed(bound):

@@ -1,6 +1,7 @@
-"""What each scalar operator means to the interpreter of loops, on Python's int, float, bool and str (one character).
+"""What each scalar operator means where Python computes it: at the host level, and in the interpreter of loops.
 
-One entry for each row of lambda_cu.ops. Outside an operator's domain it gives some value and never raises.
+Values are Python's int, float, bool and str (one character). There is an entry for each row of lambda_cu.ops, which
+outside the operator's domain gives some value and never raises.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ MOST = 2**63 - 1
 
 def wrap(number: int) -> int:
     """The 64-bit two's complement number that has the same low bits."""
-    return (number + 2**63) % 2**64 - 2**63
+    return number if -MOST - 1 <= number <= MOST else (number + 2**63) % 2**64 - 2**63
 
 
 def exact(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,7 +27,7 @@ def exact(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def divide(a: Any, b: Any) -> Any:
-    if type(a) is float:
+    if isinstance(a, float):
         if b != 0.0:
             return a / b
         return math.nan if a == 0.0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
@@ -40,7 +41,7 @@ def remainder(a: int, b: int) -> int:
 
 def extreme(a: Any, b: Any, greater: bool) -> Any:
     """NaN if either is; of zeros of two signs, the negative one is the lesser."""
-    if type(a) is float:
+    if isinstance(a, float):
         if math.isnan(a) or math.isnan(b):
             return math.nan
         if a == b == 0.0:

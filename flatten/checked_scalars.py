@@ -1,5 +1,4 @@
-"""Scalars that must be known to be right before they are used: lengths, checks over a whole domain.
-"""
+"""Scalars that must be known to be right before they are used: lengths, checks over a whole domain."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,0 +1,92 @@
+"""Thread-level functions: from scalars to scalars, without parallel operations. They run per element; tail calls of
+themselves are loops.
+"""
+from __future__ import annotations
+
+from nessie.base.types import Base, Pair, Type
+from nessie.flatten.contexts import Context
+from nessie.flatten.domains import HOST
+from nessie.flatten.emitter import Emitter
+from nessie.flatten.thread import Purity, thread
+from nessie.flatten.values import PairTerm, ScalarTerm, Term, components
+from nessie.frontend import mono
+from nessie.frontend.mono_walk import called
+from nessie.lambda_cu import ir
+
+
+def thread_level(program: mono.Program) -> frozenset[str]:
+    """The functions that run per element, and call only such functions."""
+    functions = {f.name: f for f in program.functions}
+    names = thread_level_candidates(program.functions) - {program.entry}
+    while True:
+        purity = Purity(names)
+        kept = frozenset(name for name in names if purity.pure(functions[name].body) and not mutual(name, functions))
+        if kept == names:
+            return names
+        names = kept
+
+
+def mutual(name: str, functions: dict[str, mono.Function]) -> bool:
+    """Does the function call another that leads back to it?"""
+    seen: set[str] = set()
+    stack = [other for other in called(functions[name].body) if other != name]
+    while stack:
+        other = stack.pop()
+        if other not in seen:
+            seen.add(other)
+            stack.extend(called(functions[other].body))
+    return name in seen
+
+
+def thread_level_candidates(functions: tuple[mono.Function, ...]) -> frozenset[str]:
+    """Functions from scalars to scalars whose every call of themselves is a tail call: loops."""
+    return frozenset(f.name for f in functions
+                     if all(is_scalars(p.type) for p in f.parameters) and is_scalars(f.result) and tail_recursive(f))
+
+
+def is_scalars(type_: Type) -> bool:
+    match type_:
+        case Base():
+            return True
+        case Pair(first, second):
+            return is_scalars(first) and is_scalars(second)
+    return False
+
+
+def tail_recursive(function: mono.Function) -> bool:
+    """No call of the function but as the last thing it does."""
+    def only_tail(exp: mono.Exp) -> bool:
+        match exp:
+            case mono.Let(_, value, body):
+                return not calls(value) and only_tail(body)
+            case mono.If(condition, then, orelse):
+                return not calls(condition) and only_tail(then) and only_tail(orelse)
+            case mono.Call(name, arguments) if name == function.name:
+                return not any([calls(a) for a in arguments])
+        return not calls(exp)
+
+    def calls(exp: mono.Exp) -> bool:
+        return function.name in called(exp)
+
+    return only_tail(function.body)
+
+
+def scalar_function(emitter: Emitter, function: mono.Function) -> ir.ScalarFunction:
+    params: list[ir.Param] = []
+
+    def parameter(name: str, type_: Type) -> Term:
+        match type_:
+            case Base(base):
+                params.append(ir.Param(emitter.fresh(name), base))
+                return ScalarTerm(ir.Var(params[-1].name), base)
+            case Pair(first, second):
+                a = parameter(name, first)
+                return PairTerm(a, parameter(name, second))
+        raise TypeError(type_)
+
+    env = {p.name: parameter(p.name, p.type) for p in function.parameters}
+    context = Context(emitter)
+    term = thread(function.body, env, HOST, HOST.here(), context)
+    parts = list(components(term))
+    return ir.ScalarFunction(function.name, tuple(params), tuple(base for _, base in parts),
+                             context.result([exp for exp, _ in parts]), function.origin)
