@@ -17,7 +17,7 @@ from typing import Any
 from nessie import pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, Interrupted, NessieError, Source, UsageError
-from nessie.base.types import Type
+from nessie.base.types import Fun, Type
 from nessie.command_line import parse_command_line
 
 FAILED, MISUSED = 1, 2
@@ -110,9 +110,13 @@ def call(session: Any, source: Source, options: argparse.Namespace) -> int:
         check_writable(options.output)
     define(session, source)
     entry = options.entry.lower()
-    if session.environment.lookup(entry) is None:
+    known = session.environment.lookup(entry)
+    if known is None:
         from nessie.frontend.complaints import unbound
         raise unbound(entry, None, session.environment.names())
+    if isinstance(known.scheme.type, Fun) and not options.arguments:
+        from nessie.frontend.types_text import show_scheme
+        raise NessieError(f"{entry} takes {show_scheme(known.scheme.type.argument)}, here is no ARG")
     types = session.parameter_types(entry, len(options.arguments))
     arguments = [argument(session, text, number, type_)
                  for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]

@@ -108,7 +108,8 @@ class Session:
     # Calls with values from outside ---------------------------------------------------------
 
     def call(self, function: str, arguments: list[syntax.Exp]) -> tuple[Any, Type]:
-        """The result of a function of the session on these expressions: its run-time value and its type."""
+        """The result of a function of the session on these expressions, or, without any, the value of a variable: the
+        run-time value and its type."""
         applied: syntax.Exp = syntax.Name(function)
         if arguments:
             tuple_ = arguments[-1]
@@ -142,7 +143,7 @@ class Session:
         while len(types) < count - 1 and isinstance(rest, Pair):
             types.append(rest.first)
             rest = rest.second
-        return [*types, rest, *[None] * (count - len(types) - 1)]
+        return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
     def content(self, data: Data) -> Type:
         return content(data, self.environment)
