@@ -66,7 +66,7 @@ def complain(error: Exception) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from nessie.commands import read_source
+    from nessie.loading import read_source
     from nessie.session import Session
     session = new_session(options)
     source = read_source(needed(options, "FILE"))
@@ -96,8 +96,8 @@ def print_outcomes(session: Any, source: Source, ends_itself: bool = False) -> i
 def define(session: Any, source: Source) -> None:
     """Evaluate the forms of a file save for bare expressions; the first error ends it."""
     from nessie.frontend import syntax
-    from nessie.frontend.parser import parse
-    for form in parse(source).forms:
+    from nessie.loading import program
+    for form in program(source).forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
 
@@ -140,7 +140,7 @@ def argument(session: Any, text: str, number: int, type_: Type | None) -> Any:
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    from nessie.commands import read_source
+    from nessie.loading import read_source
     if options.jsonl:
         return evaluate_lines(options)
     text = needed(options, "EXPR")
@@ -211,11 +211,10 @@ def write_out(text: str) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """Report every error of syntax and types; evaluate nothing."""
-    from nessie.commands import read_source
     from nessie.frontend import infer, library, syntax
-    from nessie.frontend.parser import parse_forms
+    from nessie.loading import forms, read_source
     environment, status = library.library(), 0
-    for form in parse_forms(read_source(needed(options, "FILE"))):
+    for form in forms(read_source(needed(options, "FILE"))):
         try:
             if isinstance(form, NessieError):
                 raise form
@@ -251,7 +250,7 @@ def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
 
 
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
-    from nessie.commands import read_source
+    from nessie.loading import read_source
     path = needed(options, "FILE")
     source, start = read_source(path), pipeline.form_of_file(path)
     program = source if start is pipeline.TEXT else pipeline.call(start.parse, source.text)

@@ -145,8 +145,8 @@ def same(job: Job, program: Any) -> Any:
 
 
 PASSES = (
-    Pass("parse", (TEXT,), SYNTAX, lambda job, source: call("frontend.parser:parse", source),
-         "NESL's text becomes syntax trees"),
+    Pass("parse", (TEXT,), SYNTAX, lambda job, source: call("loading:program", source),
+         "NESL's text becomes syntax trees, with those of the files that it loads"),
     Pass("infer", (SYNTAX,), TYPED, infer, "finds every type; resolves names; operators become functions"),
     Pass("monomorphise", (TYPED,), MONO, monomorphise,
          "one copy of each function per use at different types; function values are specialised away"),

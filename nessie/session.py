@@ -11,33 +11,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from nessie import pipeline
+from nessie import loading, pipeline
 from nessie.base.source import InternalError, NessieError, Source
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
+from nessie.commands import obey
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
 from nessie.frontend.environment import Entry, Environment, pattern_type, shown_name
 from nessie.frontend.erase import content, erase
-from nessie.frontend.parser import parse_forms
 from nessie.frontend.types_text import show_scheme
+from nessie.outcome import Outcome
 from nessie.restore import matched, restore
 from nessie.show_value import show_value
 from nessie.targets import Target
-
-LINE = 120                      # a result whose text is longer is printed on three lines
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a form did: the names that it bound, their value and type as NESL prints them. All empty for a command."""
-    bound: str = ""
-    value: str = ""
-    type: str = ""
-
-    def __str__(self) -> str:
-        if not self.bound:
-            return ""
-        line = f"{self.bound} = {self.value} : {self.type}"
-        return line if len(line) <= LINE else f"{self.bound} = \n  {self.value}\n  : {self.type}"
 
 
 @dataclass
@@ -52,7 +37,7 @@ class Session:
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
         """The outcome of each form of the text; after a form that fails, the next one. `ends_itself`: the last form
         needs no `;`."""
-        for form in parse_forms(source, ends_itself):
+        for form in loading.forms(source, ends_itself):
             if isinstance(form, NessieError):
                 yield form
                 continue
@@ -68,7 +53,6 @@ class Session:
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         """One form. What it defines is there afterwards, unless it fails."""
         if isinstance(form, syntax.Command):
-            from nessie.commands import obey
             return obey(self, form)
         program, environment = infer.infer(syntax.Program((form,)), self.environment)
         before, self.environment = self.environment, environment

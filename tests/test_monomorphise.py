@@ -208,7 +208,7 @@ PROGRAMS = [
     "n = 3; k = x => x * n; {k(i) : i in [0:n]};",
     "let a = 1; b = 2; g = x => x + a + b in g(3);",
     "let a = 1; b = 2.5; c = [7, 8] in {((x, y) => (x + a, b, c[y]))(z, 1 - z) : z in [0, 1]};",
-    "let a = 1; b = abs; c = (2, `c); g = x => y => (x * 10 + y + a, b(-x), c) in {g(i)(j) : i in [3, 4]; j in [5, 6]};",
+    "let a = 1; b = abs; c = (2, `c); g = x => y => (x + y + a, b(-x), c) in {g(i)(j) : i in [3, 4]; j in [5, 6]};",
     "eql([(1, \"a\"), (2, \"b\")], [(1, \"a\"), (2, \"b\")]);",
     "@[(1, 2.5, t), (3, 4.0, f)];",
     "remove_duplicates([\"a\", \"b\", \"a\"]);",
