@@ -104,7 +104,7 @@ def unchecked(job: Job, program: Any) -> Any:
 
 
 def simplify(job: Job, program: Any) -> Any:
-    return call("lambda_cu.simplify:simplify", program)
+    return call("lambda_cu.simplify:simplify", call("lambda_cu.sites:specialise_sites", program))
 
 
 def share_sites(job: Job, program: Any) -> Any:
@@ -156,7 +156,8 @@ PASSES = (
     Pass("once", (FLAT,), FLAT, once, "scalar arithmetic on kernels' results stays on the device"),
     # before simplifying: what only checks needed goes with them
     Pass("unchecked", (FLAT,), FLAT, unchecked, "with --unchecked: checks go, and their errors"),
-    # before scheduling: fewer and equal kernels make a smaller problem
+    # before scheduling: fewer and equal kernels make a smaller problem; undoes share-sites, should a reader's text
+    # be what is compiled
     Pass("simplify", (FLAT,), FLAT, simplify, "what nobody needs goes; what is computed twice is computed once"),
     # for readers only: what comes after wants each kernel to know where it fails
     Pass("share-sites", (FLAT,), FLAT, share_sites, "kernels that differ in where they fail only are one", True),
