@@ -229,10 +229,6 @@ def compile_(options: argparse.Namespace) -> int:
     if options.emit is None:
         raise UsageError("which form is to be printed? Name it with --emit")
     form = next(form for form in pipeline.FORMS if form.name == options.emit)
-    only = {"llvm": "cpu", "cuda": "cuda"}.get(form.name)
-    if only and options.target not in (None, only):
-        raise UsageError(f"{form.name} is the code of the target {only}, not of {options.target}")
-    options.target = options.target or only
     return emit(options, pipeline.pass_making(form))
 
 
@@ -244,6 +240,10 @@ def show(options: argparse.Namespace) -> int:
 
 def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
     """Print what the passes up to `until` make of the file."""
+    form = until.output
+    if form.targets and options.target not in (None, *form.targets):
+        raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
+    options.target = options.target or next(iter(form.targets), None)
     program = compiled(options, until)
     write_result(options, pipeline.show(until.output, program))
     return 0
@@ -252,9 +252,8 @@ def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
     from nessie.loading import read_source
     path = needed(options, "FILE")
-    source, start = read_source(path), pipeline.form_of_file(path)
-    program = source if start is pipeline.TEXT else pipeline.call(start.parse, source.text)
-    return pipeline.compile_program(job_of(options), start, program, until)
+    start = pipeline.form_of_file(path)
+    return pipeline.compile_program(job_of(options), start, pipeline.read(start, read_source(path)), until)
 
 
 def graph(options: argparse.Namespace) -> int:

@@ -27,12 +27,13 @@ from nessie.targets import Target
 
 @dataclass
 class Session:
-    """`values` are run-time values, by internal name."""
+    """`values` are run-time values, by internal name; `forms` counts what has been evaluated."""
     target: Target = field(default_factory=Target)
     job: pipeline.Job = field(default_factory=pipeline.Job)
     environment: Environment = field(default_factory=library.library)
     values: dict[str, Any] = field(default_factory=dict)
     print_length: int = 100
+    forms: int = 0
 
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
         """The outcome of each form of the text; after a form that fails, the next one. `ends_itself`: the last form
@@ -54,7 +55,7 @@ class Session:
         """One form. What it defines is there afterwards, unless it fails."""
         if isinstance(form, syntax.Command):
             return obey(self, form)
-        program, environment = infer.infer(syntax.Program((form,)), self.environment)
+        program, environment = self.inferred(form)
         before, self.environment = self.environment, environment
         try:
             outcomes = [self.define(form, definition) for definition in program.definitions]
@@ -86,8 +87,26 @@ class Session:
     def compute(self, exp: typed.Exp, type_: Type) -> Any:
         """The run-time value of the expression."""
         made = monomorphise.monomorphise_expression(self.environment, exp, type_)
+        self.dump("monomorphise", made.program)
         arguments = [self.values[name.name] for name in made.variables if erase(name.type, self.environment)]
-        return self.target.run(self.job, made.program, arguments)
+        return self.target.run(self.job_of_form(), made.program, arguments)
+
+    def inferred(self, form: syntax.TopLevel) -> tuple[typed.Program, Environment]:
+        """The next form, typed, and the environment after it."""
+        self.forms += 1
+        written = syntax.Program((form,))
+        self.dump("parse", written)
+        program, environment = infer.infer(written, self.environment)
+        self.dump("infer", program)
+        return program, environment
+
+    def job_of_form(self) -> pipeline.Job:
+        """Each form has a folder of its own, where they are written."""
+        dump = self.job.dump
+        return self.job if dump is None else replace(self.job, dump=dump / f"{self.forms:02}")
+
+    def dump(self, made_by: str, program: Any) -> None:
+        pipeline.dump(self.job_of_form(), pipeline.pass_named(made_by), program)
 
     # Calls with values from outside ---------------------------------------------------------
 
@@ -100,8 +119,7 @@ class Session:
             for argument in reversed(arguments[:-1]):
                 tuple_ = syntax.Pair(argument, tuple_, argument.span)
             applied = syntax.Apply(applied, tuple_, tuple_.span)
-        form = syntax.Program((syntax.Evaluate(applied, applied.span),))
-        program, environment = infer.infer(form, self.environment)
+        program, environment = self.inferred(syntax.Evaluate(applied, applied.span))
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one
         self.environment = environment

@@ -1,6 +1,7 @@
 """Dependence graphs as text: show and parse are inverse to each other. The grammar is in schedule.pdg's header."""
 from __future__ import annotations
 
+from nessie.base.source import Source
 from nessie.base.tokens import Tokens, show_name
 from nessie.lambda_cu import ir
 from nessie.schedule.pdg import (
@@ -64,14 +65,14 @@ def show_node(node: Node) -> str:
     return f"{name(node.name)} = {node.op} {show_space(node.space)} ({uses}) -> ({results}){flags}"
 
 
-def parse(text: str) -> Graph:
+def parse(text: str | Source) -> Graph:
     tokens = Tokens(text, KEYWORDS)
     graph = parse_graph(tokens)
     tokens.finish()
     return graph
 
 
-def parse_all(text: str) -> tuple[Graph, ...]:
+def parse_all(text: str | Source) -> tuple[Graph, ...]:
     """Graphs one after another."""
     tokens = Tokens(text, KEYWORDS)
     graphs = []
