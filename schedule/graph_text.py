@@ -101,8 +101,7 @@ def parse_graph(tokens: Tokens) -> Graph:
             case "node":
                 nodes.append(parse_node(tokens))
             case "order":
-                before, after = parenthesised(tokens)
-                order.append((before, after))
+                order.append(parse_order(tokens))
             case other:
                 tokens.fail(f"size, array, scalar, node, order or outputs is expected, not '{other}'")
     tokens.expect("outputs")
@@ -114,6 +113,15 @@ def parse_graph(tokens: Tokens) -> Graph:
 def parenthesised(tokens: Tokens) -> tuple[str, ...]:
     tokens.expect("(")
     return tokens.listed(tokens.name, ")")
+
+
+def parse_order(tokens: Tokens) -> tuple[str, str]:
+    tokens.expect("(")
+    before = tokens.name()
+    tokens.expect(",")
+    after = tokens.name()
+    tokens.expect(")")
+    return before, after
 
 
 def parse_size(tokens: Tokens) -> Size:

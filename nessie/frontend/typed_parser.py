@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Fun, Identity, Scheme, Seq, Type, Var
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Fun, Identity, Pair, Scheme, Seq, Type, Var
 from nessie.frontend import typed
 from nessie.frontend.typed_text import KEYWORDS
 from nessie.frontend.typed_typing import closure_type, pattern_names, pattern_type, type_of
@@ -125,7 +125,7 @@ class Parser:
 
     def patterns(self, end: str) -> typed.Pattern:
         """Patterns with commas between them, and the end: a tuple."""
-        items = self.tokens.listed(self.pattern, end)
+        items = self.tokens.several(self.pattern, end)
         result = items[-1]
         for item in reversed(items[:-1]):
             result = typed.PairPattern(item, result)
@@ -157,7 +157,7 @@ class Parser:
             type_ = type_of(result)
             if not isinstance(type_, Fun):
                 self.tokens.fail("what is applied here is no function")
-            result = typed.Apply(result, self.tuple(self.tokens.listed(self.exp, ")")), type_.result)
+            result = typed.Apply(result, self.tuple(self.tokens.several(self.exp, ")")), type_.result)
         return result
 
     def lets(self) -> typed.Exp:
@@ -175,8 +175,6 @@ class Parser:
         return result
 
     def tuple(self, items: tuple[typed.Exp, ...]) -> typed.Exp:
-        if not items:
-            self.tokens.fail("an expression is expected here")
         result = items[-1]
         for item in reversed(items[:-1]):
             result = typed.Pair(item, result)
@@ -187,7 +185,7 @@ class Parser:
         if self.tokens.accept("("):
             return self.parenthesised()
         if self.tokens.accept("["):
-            elements = self.tokens.listed(self.exp, "]")
+            elements = self.tokens.several(self.exp, "]")
             return typed.Sequence(elements, Seq(type_of(elements[0])))
         if self.tokens.accept("{"):
             return self.each()
@@ -227,7 +225,7 @@ class Parser:
             type_ = self.type()
             self.tokens.expect(")")
             return typed.Name(name, type_)
-        return self.tuple(self.tokens.listed(self.exp, ")"))
+        return self.tuple(self.tokens.several(self.exp, ")"))
 
     def local(self, name: str) -> typed.Exp:
         if name not in self.scope:
@@ -245,11 +243,17 @@ class Parser:
 
     def special(self, word: str) -> typed.Exp:
         self.tokens.expect("(")
-        parts = self.tokens.listed(self.exp, ")")
         if word == "time":
-            return typed.Time(self.tuple(parts))
-        function, argument = parts
-        return typed.Closure(function, argument, closure_type(function, argument))
+            return typed.Time(self.tuple(self.tokens.several(self.exp, ")")))
+        start = self.tokens.current
+        function = self.exp()
+        type_ = type_of(function)
+        if not isinstance(type_, Fun) or not isinstance(type_.argument, Pair):
+            self.tokens.fail("a closure is of a function of two arguments", start)
+        self.tokens.expect(",")
+        argument = self.exp()
+        self.tokens.expect(")")
+        return typed.Closure(function, argument, closure_type(type_, type_of(argument)))
 
     def each(self) -> typed.Exp:
         """{ body : generators | filter }; the generators bind what the body, before them, uses."""
