@@ -15,7 +15,7 @@ PROGRAM = '''
 datatype point(int, float);
 function norm(v) = let s = sum(v) in {x / s : x in v | x > 0.0};
 function apply(g, x) = g(x);
-function rows(m, point(n, y)) = "its documentation" ++ [`a]; 
+function rows(m, point(n, y)) = "its documentation" ++ [`a];
 function main(m, n) =
   let k = n + 1; total = {apply(x => x * float(n + k), y) : y in flatten(m)}; (a, b) = (m[0], -2.5e3)
   in ({norm(row) : row in m}, (if n > 2 then total else a), sort(a), {closure(max, b)(x) : x in a}, "text", [n, k],
@@ -30,7 +30,7 @@ def texts() -> dict[str, str]:
     """The program in every form."""
     job = pipeline.Job(entry="main", argument=pipeline.call("frontend.parser:parse_type",
                                                             Source("type", "[[float]], int")))
-    passes = [p for p in pipeline.PASSES if p.output.parse and p.name != "share-sites" or p.name == "generate"]
+    passes = [p for p in pipeline.PASSES if (p.output.parse and p.name != "share-sites") or p.name == "generate"]
     made = {}
     for step in pipeline.steps(job, pipeline.TEXT, Source("test", PROGRAM), tuple(passes)):
         made[step.ran.output.name] = pipeline.show(step.ran.output, step.program)
