@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.source import NessieError, Source, Span
-from nessie.base.types import CLASSES, Base, Data, Pair, Seq, Type, Var, show_type
+from nessie.base.types import CLASSES, Base, Data, Fun, Pair, Seq, Type, Var, show_type
 from nessie.base.values import DTYPES, Column, Flat, Nested
 
 ContentOf = Callable[[Data], Type]      # the type that a datatype's constructor is applied to
@@ -40,6 +40,16 @@ def expand(type_: Type, content: ContentOf) -> Type:
         case Pair(first, second):
             return Pair(expand(first, content), expand(second, content))
     return type_
+
+
+def holds_function(type_: Type) -> bool:
+    """Of a type without datatypes."""
+    match type_:
+        case Seq(element):
+            return holds_function(element)
+        case Pair(first, second):
+            return holds_function(first) or holds_function(second)
+    return isinstance(type_, Fun)
 
 
 def substitute(type_: Type, found: dict[str, Type]) -> Type:
