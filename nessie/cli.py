@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nessie import pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, Interrupted, NessieError, Source, UsageError
-from nessie.base.types import Type
+from nessie.base.types import Fun, Type
 from nessie.command_line import parse_command_line
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def complain(error: Exception) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from nessie.commands import read_source
+    from nessie.loading import read_source
     session = new_session(options)
     source = read_source(needed(options, "FILE"))
     if options.entry:
@@ -98,8 +98,8 @@ def print_outcomes(session: Session, source: Source, ends_itself: bool = False) 
 def define(session: Session, source: Source) -> None:
     """Evaluate the forms of a file save for bare expressions; the first error ends it."""
     from nessie.frontend import syntax
-    from nessie.frontend.parser import parse
-    for form in parse(source).forms:
+    from nessie.loading import program
+    for form in program(source).forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
 
@@ -112,9 +112,13 @@ def call(session: Session, source: Source, options: argparse.Namespace) -> int:
         check_writable(options.output)
     define(session, source)
     entry = options.entry.lower()
-    if session.environment.lookup(entry) is None:
+    known = session.environment.lookup(entry)
+    if known is None:
         from nessie.frontend.complaints import unbound
         raise unbound(entry, None, session.environment.names())
+    if isinstance(known.scheme.type, Fun) and not options.arguments:
+        from nessie.frontend.types_text import show_scheme
+        raise NessieError(f"{entry} takes {show_scheme(known.scheme.type.argument)}, here is no ARG")
     types = session.parameter_types(entry, len(options.arguments))
     arguments = [argument(session, text, number, type_)
                  for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
@@ -138,7 +142,7 @@ def argument(session: Session, text: str, number: int, type_: Type | None) -> sy
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    from nessie.commands import read_source
+    from nessie.loading import read_source
     if options.jsonl:
         return evaluate_lines(options)
     text = needed(options, "EXPR")
@@ -209,11 +213,10 @@ def write_out(text: str) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """Report every error of syntax and types; evaluate nothing."""
-    from nessie.commands import read_source
     from nessie.frontend import infer, library, syntax
-    from nessie.frontend.parser import parse_forms
+    from nessie.loading import forms, read_source
     environment, status = library.library(), 0
-    for form in parse_forms(read_source(needed(options, "FILE"))):
+    for form in forms(read_source(needed(options, "FILE"))):
         try:
             if isinstance(form, NessieError):
                 raise form
@@ -228,10 +231,6 @@ def compile_(options: argparse.Namespace) -> int:
     if options.emit is None:
         raise UsageError("which form is to be printed? Name it with --emit")
     form = next(form for form in pipeline.FORMS if form.name == options.emit)
-    only = {"llvm": "cpu", "cuda": "cuda"}.get(form.name)
-    if only and options.target not in (None, only):
-        raise UsageError(f"{form.name} is the code of the target {only}, not of {options.target}")
-    options.target = options.target or only
     return emit(options, pipeline.pass_making(form))
 
 
@@ -243,17 +242,20 @@ def show(options: argparse.Namespace) -> int:
 
 def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
     """Print what the passes up to `until` make of the file."""
+    form = until.output
+    if form.targets and options.target not in (None, *form.targets):
+        raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
+    options.target = options.target or next(iter(form.targets), None)
     program = compiled(options, until)
     write_result(options, pipeline.show(until.output, program))
     return 0
 
 
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
-    from nessie.commands import read_source
+    from nessie.loading import read_source
     path = needed(options, "FILE")
-    source, start = read_source(path), pipeline.form_of_file(path)
-    program = source if start is pipeline.TEXT else pipeline.call(start.parse, source.text)
-    return pipeline.compile_program(job_of(options), start, program, until)
+    start = pipeline.form_of_file(path)
+    return pipeline.compile_program(job_of(options), start, pipeline.read(start, read_source(path)), until)
 
 
 def graph(options: argparse.Namespace) -> int:

@@ -1,6 +1,8 @@
 """Sessions: what top-level forms give, one after another."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nessie.base.deep import run_deep
@@ -90,6 +92,18 @@ def test_commands() -> None:
     text = "".join(written)
     assert "sum : [a] -> a :: (a in number)" in text and "plus_scan" in text and "load" in text and "x : int" in text
     assert [o.startswith("error") for o in found] == [False] * 3 + [True] * 3 + [False] * 2
+
+
+def test_loaded_forms_are_as_good_as_written_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.b.nesl").write_text("x = 1; 1 +; function inc(y) = x + y;")
+    found = outcomes(f'load "{tmp_path}/a.b"; inc(1); load "{tmp_path}/a.b.nesl"; load x;')
+    defined = ["x = 1 : int", "error: syntax error: found `;`", "inc = fn : int -> int"]
+    assert found == [*defined, "it = 2 : int", *defined, "error: load needs the name of a file, in quotes"]
+
+
+def test_a_print_length_is_a_number() -> None:
+    for wrong in ("²", "9" * 5000, "-1"):
+        assert outcomes(f"set print_length {wrong};") == ["error: there is no such setting"]
 
 
 def test_a_target_that_is_not_there_says_so() -> None:

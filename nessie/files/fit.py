@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.source import NessieError, Source, Span
-from nessie.base.types import CLASSES, FLOAT, Base, ContentOf, Data, Pair, Seq, Type, Var, show_type, substitute
+from nessie.base.types import CLASSES, FLOAT, Base, ContentOf, Data, Fun, Pair, Seq, Type, Var, show_type, substitute
 from nessie.base.values import DTYPES, Column, Flat, Nested
 
 
@@ -33,6 +33,16 @@ def expand(type_: Type, content: ContentOf) -> Type:
         case Pair(first, second):
             return Pair(expand(first, content), expand(second, content))
     return type_
+
+
+def holds_function(type_: Type) -> bool:
+    """Of a type without datatypes."""
+    match type_:
+        case Seq(element):
+            return holds_function(element)
+        case Pair(first, second):
+            return holds_function(first) or holds_function(second)
+    return isinstance(type_, Fun)
 
 
 def fill(wanted: Type, held: Type, found: dict[str, Type]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from nessie.base.types import (
     BOOL,
     CHAR,
+    CLASSES,
     FLOAT,
     INT,
     STRING,
@@ -81,9 +82,9 @@ def lines(text: str) -> Nested:
 
 
 def read_open(path: str, text: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    """Numbers if there are any and nothing else, else the text."""
+    """Numbers if there are any and nothing else, or where there can be no text; else the text."""
     words = text.split()
-    kind = guess(words) if words else STRING
+    kind = guess(words) if words or not fits_text(type_) else STRING
     if isinstance(kind, Base):
         return read_numbers(path, text, kind, type_, content)
     column = codes(text)
@@ -93,6 +94,15 @@ def read_open(path: str, text: str, type_: Type, content: ContentOf) -> tuple[An
         raise complain(path, text, 1, str(error)) from None
 
 
+def fits_text(type_: Type) -> bool:
+    match type_:
+        case Seq(Var(_, cls)):
+            return not CLASSES[cls] or "char" in CLASSES[cls]
+        case Var(_, cls):
+            return cls == "any"
+    return False
+
+
 def read_numbers(path: str, text: str, kind: Base, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     """All numbers of the text; where a scalar is wanted, the only one."""
     words = text.split()
@@ -100,11 +110,15 @@ def read_numbers(path: str, text: str, kind: Base, type_: Type, content: Content
     if isinstance(values, int):
         what = "an int" if kind == INT else "a number"
         raise complain(path, text, line_of_word(text, values), f"{shorten(words[values])} is not {what}")
-    if not isinstance(expand(type_, content), Base):
-        return fitted(Flat(values.size, values), Seq(kind), type_, content)
-    if values.size != 1:
+    wanted = expand(type_, content)
+    one = isinstance(wanted, Base) or (isinstance(wanted, Var) and wanted.cls != "any")
+    if one and values.size != 1:
         raise complain(path, text, 1, f"one number is due, the file has {values.size}")
-    return values[0].item(), type_
+    try:
+        return fitted(values[0], kind, type_, content) if one else \
+            fitted(Flat(values.size, values), Seq(kind), type_, content)
+    except Misfit as error:
+        raise complain(path, text, 1, str(error)) from None
 
 
 def line_of_word(text: str, position: int) -> int:
@@ -145,14 +159,18 @@ def read_csv(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
 def read_rows(path: str, text: str) -> tuple[list[str], list[list[str]], list[int]]:
     """The header, the rows, and the line where each row ends."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows, places = [], []
+    rows: list[list[str]] = []
+    places: list[int] = []
+    longest = csv.field_size_limit(len(text) + 1)
     try:
         for row in reader:
-            if row:
-                rows.append(row)
+            if row or (rows and len(rows[0]) == 1):         # an empty line is a row only where that is an empty cell
+                rows.append(row or [""])
                 places.append(reader.line_num)
     except csv.Error as error:
         raise complain(path, text, reader.line_num, str(error)) from None
+    finally:
+        csv.field_size_limit(longest)
     if not rows:
         raise complain(path, text, 1, "a header with the names of the columns is due")
     header = rows[0]

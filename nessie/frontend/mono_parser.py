@@ -70,7 +70,7 @@ def parse_type(tokens: Tokens) -> Type:
         tokens.expect("]")
         return sequence
     if tokens.accept("("):
-        return nest_right(tokens.listed(lambda: parse_type(tokens), ")"), Pair)
+        return nest_right(tokens.several(lambda: parse_type(tokens), ")"), Pair)
     word = tokens.name("a type")
     if word not in TYPES:
         tokens.fail(f"{word} is no type", tokens.tokens[tokens.position - 1])
@@ -148,7 +148,7 @@ class Parser:
         if self.tokens.accept(")"):
             return inside
         self.tokens.expect(",")
-        return nest_right((inside, *self.tokens.listed(self.exp, ")")), mono.Pair)
+        return nest_right((inside, *self.tokens.several(self.exp, ")")), mono.Pair)
 
     def sequence(self, start: Token) -> Exp:
         elements = self.tokens.listed(self.exp, "]")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from nessie.base.names import Names, shown_name
 from nessie.base.source import NOWHERE, NessieError, Origin, user_span
@@ -106,7 +107,7 @@ class Instances:
         self.lambdas[function.type.identity.name] = function, variables
 
     def anonymous(self, kind: Fun) -> Instance:
-        """The instance of a lambda: its captured variables are parameters before its own."""
+        """The instance of a lambda: its captured variables come before its own parameters."""
         identity = kind.identity
         assert isinstance(identity, Identity)
         key = identity.name, (*identity.types, *identity.captured, kind)
@@ -115,11 +116,8 @@ class Instances:
                 find_lambdas(self.environment, self.register)
             function, variables = self.lambdas[identity.name]
             by = dict(zip(variables, identity.types, strict=True))
-            pattern = function.pattern
-            for captured in reversed(function.captured):
-                pattern = typed.PairPattern(typed.NamePattern(captured.name, captured.type), pattern)
             name = self.names.fresh(identity.name.replace("'", "_"))
-            self.made[key] = self.add(Instance(name, close(pattern, by), kind.result, function.body, by,
+            self.made[key] = self.add(Instance(name, close(with_captured(function), by), kind.result, function.body, by,
                                                function.origin))
         return self.made[key]
 
@@ -136,6 +134,15 @@ class Instances:
         parameters = tuple(leaf.type for leaf in leaves(entry.parameter) if erase(leaf.type, self.environment))
         return Monomorphised(mono.Program(tuple(functions), entry.name), parameters, variables[entry.name],
                              entry.result)
+
+
+def with_captured(function: typed.Lambda) -> typed.Pattern:
+    """What a lambda is called with: the tuple of what it captured, and its argument."""
+    if not function.captured:
+        return function.pattern
+    captures: list[typed.Pattern] = [typed.NamePattern(name.name, name.type) for name in function.captured]
+    together = reduce(lambda rest, first: typed.PairPattern(first, rest), reversed(captures))
+    return typed.PairPattern(together, function.pattern)
 
 
 def derive(name: str, types: tuple[Type, ...], environment: Environment) -> typed.Function:

@@ -23,9 +23,9 @@ def show(program: syntax.Program) -> str:
     return "".join(show_form(form) + "\n" for form in program.forms)
 
 
-def parse(text: str) -> syntax.Program:
+def parse(text: str | Source) -> syntax.Program:
     from nessie.frontend import parser
-    return parser.parse(Source("text", text))
+    return parser.parse(text if isinstance(text, Source) else Source("text", text))
 
 
 def show_form(form: syntax.TopLevel) -> str:

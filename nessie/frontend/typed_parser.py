@@ -18,7 +18,21 @@ from dataclasses import replace
 
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Fun, Identity, Scheme, Seq, Type, Var, instantiate, nest_right
+from nessie.base.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    INT,
+    Fun,
+    Identity,
+    Pair,
+    Scheme,
+    Seq,
+    Type,
+    Var,
+    instantiate,
+    nest_right,
+)
 from nessie.frontend import typed
 from nessie.frontend.typed_text import KEYWORDS
 from nessie.frontend.typed_typing import closure_type, pattern_names, pattern_type, type_of
@@ -124,7 +138,7 @@ class Parser:
 
     def patterns(self, end: str) -> typed.Pattern:
         """Patterns with commas between them, and the end: a tuple."""
-        return nest_right(self.tokens.listed(self.pattern, end), typed.PairPattern)
+        return nest_right(self.tokens.several(self.pattern, end), typed.PairPattern)
 
     def pattern(self) -> typed.Pattern:
         if self.tokens.accept("("):
@@ -152,7 +166,7 @@ class Parser:
             type_ = type_of(result)
             if not isinstance(type_, Fun):
                 self.tokens.fail("what is applied here is no function")
-            result = typed.Apply(result, self.tuple(self.tokens.listed(self.exp, ")")), type_.result)
+            result = typed.Apply(result, self.tuple(self.tokens.several(self.exp, ")")), type_.result)
         return result
 
     def lets(self) -> typed.Exp:
@@ -170,8 +184,6 @@ class Parser:
         return result
 
     def tuple(self, items: tuple[typed.Exp, ...]) -> typed.Exp:
-        if not items:
-            self.tokens.fail("an expression is expected here")
         return nest_right(items, typed.Pair)
 
     def primary(self) -> typed.Exp:
@@ -179,7 +191,7 @@ class Parser:
         if self.tokens.accept("("):
             return self.parenthesised()
         if self.tokens.accept("["):
-            elements = self.tokens.listed(self.exp, "]")
+            elements = self.tokens.several(self.exp, "]")
             return typed.Sequence(elements, Seq(type_of(elements[0])))
         if self.tokens.accept("{"):
             return self.each()
@@ -219,7 +231,7 @@ class Parser:
             type_ = self.type()
             self.tokens.expect(")")
             return typed.Name(name, type_)
-        return self.tuple(self.tokens.listed(self.exp, ")"))
+        return self.tuple(self.tokens.several(self.exp, ")"))
 
     def local(self, name: str) -> typed.Exp:
         if name not in self.scope:
@@ -237,11 +249,17 @@ class Parser:
 
     def special(self, word: str) -> typed.Exp:
         self.tokens.expect("(")
-        parts = self.tokens.listed(self.exp, ")")
         if word == "time":
-            return typed.Time(self.tuple(parts))
-        function, argument = parts
-        return typed.Closure(function, argument, closure_type(function, argument))
+            return typed.Time(self.tuple(self.tokens.several(self.exp, ")")))
+        start = self.tokens.current
+        function = self.exp()
+        type_ = type_of(function)
+        if not isinstance(type_, Fun) or not isinstance(type_.argument, Pair):
+            self.tokens.fail("a closure is of a function of two arguments", start)
+        self.tokens.expect(",")
+        argument = self.exp()
+        self.tokens.expect(")")
+        return typed.Closure(function, argument, closure_type(type_, type_of(argument)))
 
     def each(self) -> typed.Exp:
         """{ body : generators | filter }; the generators bind what the body, before them, uses."""

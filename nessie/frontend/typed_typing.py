@@ -65,11 +65,10 @@ def pattern_names(pattern: typed.Pattern) -> list[typed.NamePattern]:
     return [leaf for leaf in leaves(pattern) if leaf.name != "_"]
 
 
-def closure_type(function: typed.Exp, argument: typed.Exp) -> Type:
-    """The type of closure(function, argument)."""
-    type_ = type_of(function)
-    assert isinstance(type_, Fun) and isinstance(type_.argument, Pair)
-    return Fun(type_.argument.second, type_.result, Identity("closure", (), (type_, type_of(argument))))
+def closure_type(function: Fun, argument: Type) -> Type:
+    """The type of the closure of a function of this type, of two arguments, and its first argument."""
+    assert isinstance(function.argument, Pair)
+    return Fun(function.argument.second, function.result, Identity("closure", (), (function, argument)))
 
 
 def content_type(datatype: typed.Datatype, data: Data) -> Type:

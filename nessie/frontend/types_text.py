@@ -113,17 +113,13 @@ def parse_type(tokens: Tokens, variables: Variables) -> Type:
             tokens.expect(")")
             return Fun(first, result, identity)
         tokens.expect(",")
-        return nest_right((first, *parse_types(tokens, variables, ")")), Pair)
+        return nest_right((first, *tokens.several(lambda: parse_type(tokens, variables), ")")), Pair)
     name = tokens.name("a type")
     if name in BASES:
         return BASES[name]
     if name in variables:
         return variables[name]
-    return Data(name, parse_types(tokens, variables, ")") if tokens.accept("(") else ())
-
-
-def parse_types(tokens: Tokens, variables: Variables, end: str) -> tuple[Type, ...]:
-    return tokens.listed(lambda: parse_type(tokens, variables), end)
+    return Data(name, tokens.several(lambda: parse_type(tokens, variables), ")") if tokens.accept("(") else ())
 
 
 def parse_identity(tokens: Tokens, variables: Variables) -> Type:
