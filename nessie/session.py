@@ -14,7 +14,7 @@ from typing import Any
 from nessie import loading, pipeline
 from nessie.base.names import shown_name
 from nessie.base.source import InternalError, NessieError, Source
-from nessie.base.types import Data, Fun, Pair, Scheme, Type
+from nessie.base.types import Data, Fun, Pair, Scheme, Type, nest_right
 from nessie.commands import obey
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
 from nessie.frontend.environment import Entry, Environment, pattern_type
@@ -116,9 +116,7 @@ class Session:
         run-time value and its type."""
         applied: syntax.Exp = syntax.Name(function)
         if arguments:
-            tuple_ = arguments[-1]
-            for argument in reversed(arguments[:-1]):
-                tuple_ = syntax.Pair(argument, tuple_, argument.span)
+            tuple_ = nest_right(arguments, lambda first, rest: syntax.Pair(first, rest, first.span))
             applied = syntax.Apply(applied, tuple_, tuple_.span)
         program, environment = self.inferred(syntax.Evaluate(applied, applied.span))
         (definition,) = program.definitions

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from nessie.base.names import Names, shown_name
 from nessie.base.source import NOWHERE, NessieError, Origin, user_span
-from nessie.base.types import Fun, Identity, Type, match_types, substitute
+from nessie.base.types import Fun, Identity, Type, match_types, nest_right, substitute
 from nessie.frontend import mono, typed, typed_walk
 from nessie.frontend.environment import Environment, pattern_type
 from nessie.frontend.erase import erase, is_too_large
@@ -141,8 +140,7 @@ def with_captured(function: typed.Lambda) -> typed.Pattern:
     if not function.captured:
         return function.pattern
     captures: list[typed.Pattern] = [typed.NamePattern(name.name, name.type) for name in function.captured]
-    together = reduce(lambda rest, first: typed.PairPattern(first, rest), reversed(captures))
-    return typed.PairPattern(together, function.pattern)
+    return typed.PairPattern(nest_right(captures, typed.PairPattern), function.pattern)
 
 
 def derive(name: str, types: tuple[Type, ...], environment: Environment) -> typed.Function:
