@@ -15,7 +15,7 @@ from nessie.frontend.environment import Entry, Environment, constructor_scheme, 
 from nessie.frontend.inference import SELF, Inference, pattern
 from nessie.frontend.primitives import REDEFINABLE
 from nessie.frontend.settle import Settle
-from nessie.frontend.types_text import free_variables, letters, show, show_scheme, substitute
+from nessie.frontend.types_text import BASES, free_variables, letters, show, show_scheme, substitute
 from nessie.frontend.unify import Clash
 
 
@@ -182,6 +182,8 @@ def reserved(environment: Environment) -> set[str]:
 
 
 def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Datatype:
+    if form.name in BASES:
+        raise complaints.protected(form.name, form.span)
     refuse_protected(form.name, form.span, environment)
     classes = signatures.context_classes(form.contexts)
     written: dict[str, Type] = {name: Var(name, cls) for name, cls in classes.items()}
