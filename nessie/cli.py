@@ -31,12 +31,11 @@ CHECK_SHARE = 0.05              # of the time that compiling takes, for validati
 def main(words: list[str] | None = None) -> int:
     """Runs a command line; the exit status."""
     try:
+        open_streams()
         options = parse_command_line(sys.argv[1:] if words is None else words)
         if isinstance(sys.stdout, io.TextIOWrapper):    # what the terminal cannot show is shown by its code
             sys.stdout.reconfigure(errors="backslashreplace")
-        status = run_deep(lambda: COMMANDS[options.command](options))
-        sys.stdout.flush()
-        return status
+        return run_deep(lambda: COMMANDS[options.command](options))
     except UsageError as error:
         complain(error)
         return MISUSED
@@ -51,12 +50,31 @@ def main(words: list[str] | None = None) -> int:
         print("error: out of memory", file=sys.stderr)
     except BrokenPipeError:             # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        complain(NessieError(f"the output cannot be written: {error.strerror or error}"))
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:            # what the system refuses is not Nessie's mistake
+        complain(NessieError(": ".join(str(part) for part in (error.filename, error.strerror or error) if part)))
     except Exception as error:
         complain(InternalError(f"{type(error).__name__}: {error}"))
     return FAILED
+
+
+def open_streams() -> None:
+    """Where the shell has closed standard output, writing to it is an error; messages may be lost."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def say(text: str) -> None:
+    """Write to standard output, at once."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise NessieError(f"the output cannot be written: {error.strerror or error}") from None
 
 
 def complain(error: Exception) -> None:
@@ -85,13 +103,12 @@ def print_outcomes(session: Session, source: Source, ends_itself: bool = False) 
     status = 0
     for outcome in session.run(source, ends_itself):
         if isinstance(outcome, Exception):
-            sys.stdout.flush()
             complain(outcome)
             status = FAILED
             if isinstance(outcome, Interrupted):
                 break
         elif text := str(outcome):
-            print(text, flush=True)
+            say(text + "\n")
     return status
 
 
@@ -127,7 +144,7 @@ def call(session: Session, source: Source, options: argparse.Namespace) -> int:
         whole = restore(value, type_, session.environment)
         write_value(options.output, whole, type_, session.content)
     else:
-        print(session.outcome("it", value, type_).value)
+        say(session.outcome("it", value, type_).value + "\n")
     return 0
 
 
@@ -144,6 +161,8 @@ def argument(session: Session, text: str, number: int, type_: Type | None) -> sy
 def evaluate(options: argparse.Namespace) -> int:
     from nessie.loading import read_source
     if options.jsonl:
+        if options.operand is not None or options.file is not None:
+            raise UsageError("--jsonl reads whole programs from standard input: neither EXPR nor -f goes with it")
         return evaluate_lines(options)
     text = needed(options, "EXPR")
     if not text.strip(" \t\n;$"):
@@ -158,7 +177,7 @@ def evaluate_lines(options: argparse.Namespace) -> int:
     """A program per line of standard input, each in a session of its own; an answer per line."""
     for line in sys.stdin:
         if line.strip():
-            print(json.dumps(answer_line(options, line)), flush=True)
+            say(json.dumps(answer_line(options, line)) + "\n")
     return 0
 
 
@@ -199,13 +218,8 @@ def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None 
     from nessie.session import Session
     from nessie.targets import Limits, Target
     limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
-    target = Target(options.target or "cpu", options.threads, limits, options.seed or 0, write or write_out)
+    target = Target(options.target or "cpu", options.threads, limits, options.seed or 0, write or say)
     return Session(target, job_of(options))
-
-
-def write_out(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 # check, compile, passes, show, graph ------------------------------------------------------------
@@ -268,14 +282,14 @@ def passes(options: argparse.Namespace) -> int:
     width = max(len(p.name) for p in pipeline.PASSES)
     for p in pipeline.PASSES:
         forms = " + ".join(form.name for form in p.inputs)
-        print(f"{p.name:{width}}  {f'{forms} -> {p.output.name}':25}  {p.does}")
+        say(f"{p.name:{width}}  {f'{forms} -> {p.output.name}':25}  {p.does}\n")
     return 0
 
 
 def write_result(options: argparse.Namespace, text: str) -> None:
     text = text if text.endswith("\n") else text + "\n"
     if not options.output:
-        sys.stdout.write(text)
+        say(text)
         return
     try:
         Path(options.output).write_text(text, encoding="utf-8")

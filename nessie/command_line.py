@@ -164,6 +164,9 @@ def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
     in_arguments = False
     while rest:
         word = rest.pop()
+        if word[:2] in options and word[2:] and not in_arguments and "eval" not in kept:        # -eENTRY
+            rest.append(word[2:])
+            word = word[:2]
         option = options.get(word.partition("=")[0] if word.startswith("--") else word)
         if word == "--":
             (arguments if "run" in kept else last).extend(reversed(rest))

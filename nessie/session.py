@@ -47,6 +47,8 @@ class Session:
                 yield self.evaluate(form)
             except (NessieError, InternalError) as error:
                 yield error
+            except BrokenPipeError:             # nobody reads what is printed
+                raise
             except MemoryError:
                 yield NessieError("out of memory", *([(form.span, "while evaluating this")] if form.span else []))
             except Exception as error:

@@ -158,7 +158,8 @@ MISUSED = [[], ["nonsense"], ["run"], ["eval"], ["run", "a.nesl", "b.nesl"], ["c
            ["eval", "1", "--depth", "0"],
            ["eval", "1", "--target", "tpu"], ["run", "a.nesl", "-o", "x.json"], ["eval", "1", "--nonsense"],
            ["eval", "1", "--size", "n"], ["compile", "a.nesl", "--emit", "cuda", "--target", "cpu"],
-           ["eval", "1", "--threads"], ["--targ", "cpu", "eval", "1"]]
+           ["eval", "1", "--threads"], ["eval", "--jsonl", "1"], ["eval", "--jsonl", "-f", "a.nesl"],
+           ["--targ", "cpu", "eval", "1"]]
 
 
 @pytest.mark.parametrize("words", MISUSED, ids=" ".join)
@@ -192,6 +193,10 @@ def test_options_stand_anywhere_and_arguments_may_look_like_them() -> None:
     assert (after.operand, after.output, after.arguments) == ("a.nesl", "p.json", ["1", "-o", "--depth", "--"])
     assert parse_command_line(["eval", "1", "--size", "n=5", "--size", "m=6"]).size == [("n", 5), ("m", 6)]
     assert parse_command_line(["eval", "1", "--memory", "2K"]).memory == 2048
+    glued = parse_command_line(["run", "a.nesl", "-eg", "-exp(1.0)", "2", "-op.json"])
+    assert (glued.entry, glued.arguments, glued.output) == ("g", ["-exp(1.0)", "2", "-op.json"], None)
+    assert parse_command_line(["run", "-op.json", "a.nesl", "-eg", "1"]).output == "p.json"
+    assert parse_command_line(["eval", "-float(3)"]).operand == "-float(3)"
     with pytest.raises(UsageError):
         parse_command_line(["check", "a.nesl", "-e", "g"])
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from nessie.base.deep import interruptible, run_deep
+from nessie.base.source import NessieError
 
 
 def depth(n: int) -> int:
@@ -40,6 +41,17 @@ def test_a_thread_has_no_large_stack_by_its_name() -> None:
     named.start()
     named.join()
     assert found == [100_000]
+
+
+def test_a_stack_that_cannot_be_had_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    size = threading.stack_size()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(NessieError, match="a stack of 1024 MiB"):
+        run_deep(lambda: 1)
+    assert threading.stack_size() == size
 
 
 @pytest.fixture

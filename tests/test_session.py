@@ -35,6 +35,9 @@ PRINTED = [
     ("a = 3; b = a; a = 4; b;", ["a = 3 : int", "b = 3 : int", "a = 4 : int", "it = 3 : int"]),
     ("function a1(x) = x + 1; function b1(x) = a1(x); function a1(x) = x + 2; b1(1);",
      [*["a1 = fn : int -> int", "b1 = fn : int -> int"], "a1 = fn : int -> int", "it = 3 : int"]),
+    ("{(a, _) in [(1, 2), (3, 4)] | a > 1}; {_ in [1, 2]}; datatype p(int, int); {p(_, b) in [p(1, 2)] | b > 1};",
+     ["it = [(3, 4)] : [(int, int)]", "it = [1, 2] : [int]", "p = fn : (int, int) -> p",
+      "it = [p(1, 2)] : [p]"]),
     ("set print_length 3; [0:9];", ["", "it = [0, 1, 2,...] : [int]"]),
     ("([] int, [] [float], \"\");", ['it = ([], [], "") : [int], [[float]], [char]']),
 ]

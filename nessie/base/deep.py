@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from nessie.base.source import NessieError
+
 T = TypeVar("T")
 
 STACK_BYTES = 1 << 30           # address space only: pages are taken as the recursion reaches them
@@ -42,18 +44,29 @@ def run_deep(work: Callable[[], T]) -> T:
             ended.set()
 
     ended = threading.Event()               # joining a thread cannot be taken up again after a Ctrl-C
-    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
+    limit = sys.getrecursionlimit()
     sys.setrecursionlimit(RECURSION_LIMIT)
     try:
-        thread = threading.Thread(target=body, name="nessie", daemon=True)
-        thread.start()
-        threading.stack_size(size)
-        wait_for(ended, thread)
+        wait_for(ended, started(body))
     finally:
         sys.setrecursionlimit(limit)
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def started(body: Callable[[], None]) -> threading.Thread:
+    """A thread with a large stack that runs this."""
+    thread = threading.Thread(target=body, name="nessie", daemon=True)
+    size = threading.stack_size(STACK_BYTES)
+    try:
+        thread.start()
+    except RuntimeError:
+        raise NessieError(f"no thread can be started with a stack of {STACK_BYTES >> 20} MiB",
+                          hint="ulimit -v limits the address space, ulimit -u the threads") from None
+    finally:
+        threading.stack_size(size)
+    return thread
 
 
 @contextmanager

@@ -139,16 +139,13 @@ def decoded(path: str, data: bytes) -> str:
 
 
 def complain(path: str, text: str, line: int, reason: str) -> NessieError:
-    """The error for something wrong in this line (counted from 1) of a file, with the line unless it is long."""
+    """The error for something wrong in this line (counted from 1) of a file."""
     start = 0
     for _ in range(line - 1):
         start = text.find("\n", start) + 1
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
-    message = f"{path}, line {line}: {reason}"
-    if end - start > 200:
-        return NessieError(message)
-    return NessieError(message, (Span(Source(path, text), start, end), ""))
+    return NessieError(f"{path}, line {line}: {reason}", (Span(Source(path, text), start, end), ""))
 
 
 def check_room(path: str, words: int) -> None:

@@ -159,8 +159,7 @@ def read_csv(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
 def read_rows(path: str, text: str) -> tuple[list[str], list[list[str]], list[int]]:
     """The header, the rows, and the line where each row ends."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[list[str]] = []
-    places: list[int] = []
+    rows, places = list[list[str]](), list[int]()
     longest = csv.field_size_limit(len(text) + 1)
     try:
         for row in reader:

@@ -33,7 +33,7 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
     """A function applied to what it does not take; `parts` are the components of the argument."""
     actual = [type_ for _, type_ in parts]
     given = show_scheme(nest_right(actual, Pair))
-    operator = not function[0].isalpha() or function in ("and", "or", "nand", "nor", "xor")
+    operator = not (function[0].isalpha() or function[0] == "_") or function in ("and", "or", "nand", "nor", "xor")
     labels: list[Place] = [(span, of_type(type_)) for span, type_ in parts]
     takes = f"{function} takes {show_scheme(expected)}"
     if clash.kind == "infinite":

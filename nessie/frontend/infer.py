@@ -19,7 +19,7 @@ from nessie.frontend.inference_patterns import pattern
 from nessie.frontend.inference_structure import RULES
 from nessie.frontend.primitives import REDEFINABLE
 from nessie.frontend.settle import Settle
-from nessie.frontend.types_text import letters, show, show_scheme
+from nessie.frontend.types_text import BASES, letters, show, show_scheme
 from nessie.frontend.unify import Clash
 
 
@@ -202,6 +202,8 @@ def reserved(environment: Environment) -> set[str]:
 
 
 def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Datatype:
+    if form.name in BASES:
+        raise complaints.protected(form.name, form.span)
     refuse_protected(form.name, form.span, environment)
     classes = signatures.context_classes(form.contexts)
     written: dict[str, Type] = {name: Var(name, cls) for name, cls in classes.items()}

@@ -1,6 +1,8 @@
 """The types of what is no name and no application; and the table of all rules."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nessie.base.types import BOOL, FLOAT, Fun, Identity, Pair, Seq, Type
 from nessie.frontend import complaints, signatures, syntax, typed
 from nessie.frontend.inference import Inference, Result, Rules, boolean, character, name, number, origin, string
@@ -93,8 +95,11 @@ def time(state: Inference, written: syntax.Time) -> Result:
 def each(state: Inference, written: syntax.Each) -> Result:
     names: dict[str, Type] = {}
     generators = []
-    body = written.body or pattern_exp(written.generators[0].pattern)
-    for generator in written.generators:
+    body, patterns = written.body, [generator.pattern for generator in written.generators]
+    if body is None:
+        patterns[0] = without_wildcards(state, patterns[0])
+        body = pattern_exp(patterns[0])
+    for generator, bound in zip(written.generators, patterns, strict=True):
         source = generator.source or pattern_exp(generator.pattern)
         value, type_ = state.exp(source)
         element: Type = state.fresh()
@@ -102,11 +107,25 @@ def each(state: Inference, written: syntax.Each) -> Result:
             state.unifier.unify(type_, Seq(element))
         except Clash:
             raise complaints.not_a_sequence(source, state.resolve(type_)) from None
-        generators.append(typed.Generator(pattern(state, generator.pattern, element, names, source.span), value))
+        generators.append(typed.Generator(pattern(state, bound, element, names, source.span), value))
     with state.binding(names):
         kept = condition_of(state, "the filter", written.filter) if written.filter is not None else None
         result, result_type = state.exp(body)
     return (typed.Each(result, tuple(generators), kept, written.serial, origin(written)), Seq(result_type))
+
+
+def without_wildcards(state: Inference, written: syntax.Pattern) -> syntax.Pattern:
+    """The pattern with a name for each `_`, so that an expression can build what it matches."""
+    match written:
+        case syntax.NamePattern("_"):
+            state.temporaries += 1
+            return replace(written, name=f"x'{state.temporaries}")
+        case syntax.PairPattern(first, second):
+            first = without_wildcards(state, first)
+            return replace(written, first=first, second=without_wildcards(state, second))
+        case syntax.DataPattern(_, argument):
+            return replace(written, argument=without_wildcards(state, argument))
+    return written
 
 
 def pattern_exp(written: syntax.Pattern) -> syntax.Exp:
