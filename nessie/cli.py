@@ -12,13 +12,17 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, Interrupted, NessieError, Source, UsageError
-from nessie.base.types import Type
+from nessie.base.types import Fun, Type
 from nessie.command_line import parse_command_line
+
+if TYPE_CHECKING:
+    from nessie.frontend import syntax
+    from nessie.session import Session
 
 FAILED, MISUSED = 1, 2
 CHECK_SHARE = 0.05              # of the time that compiling takes, for validating what passes make
@@ -27,12 +31,11 @@ CHECK_SHARE = 0.05              # of the time that compiling takes, for validati
 def main(words: list[str] | None = None) -> int:
     """Runs a command line; the exit status."""
     try:
+        open_streams()
         options = parse_command_line(sys.argv[1:] if words is None else words)
         if isinstance(sys.stdout, io.TextIOWrapper):    # what the terminal cannot show is shown by its code
             sys.stdout.reconfigure(errors="backslashreplace")
-        status = run_deep(lambda: COMMANDS[options.command](options))
-        sys.stdout.flush()
-        return status
+        return run_deep(lambda: COMMANDS[options.command](options))
     except UsageError as error:
         complain(error)
         return MISUSED
@@ -47,12 +50,31 @@ def main(words: list[str] | None = None) -> int:
         print("error: out of memory", file=sys.stderr)
     except BrokenPipeError:             # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        complain(NessieError(f"the output cannot be written: {error.strerror or error}"))
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:            # what the system refuses is not Nessie's mistake
+        complain(NessieError(": ".join(str(part) for part in (error.filename, error.strerror or error) if part)))
     except Exception as error:
         complain(InternalError(f"{type(error).__name__}: {error}"))
     return FAILED
+
+
+def open_streams() -> None:
+    """Where the shell has closed standard output, writing to it is an error; messages may be lost."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def say(text: str) -> None:
+    """Write to standard output, at once."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise NessieError(f"the output cannot be written: {error.strerror or error}") from None
 
 
 def complain(error: Exception) -> None:
@@ -66,43 +88,40 @@ def complain(error: Exception) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from nessie.commands import read_source
-    from nessie.session import Session
+    from nessie.loading import read_source
     session = new_session(options)
     source = read_source(needed(options, "FILE"))
     if options.entry:
         return call(session, source, options)
     if options.output:
         raise UsageError("-o writes the result of a call: name the function with -e")
-    assert isinstance(session, Session)
     return print_outcomes(session, source)
 
 
-def print_outcomes(session: Any, source: Source, ends_itself: bool = False) -> int:
+def print_outcomes(session: Session, source: Source, ends_itself: bool = False) -> int:
     """Evaluate the forms and print what each gives."""
     status = 0
     for outcome in session.run(source, ends_itself):
         if isinstance(outcome, Exception):
-            sys.stdout.flush()
             complain(outcome)
             status = FAILED
             if isinstance(outcome, Interrupted):
                 break
         elif text := str(outcome):
-            print(text, flush=True)
+            say(text + "\n")
     return status
 
 
-def define(session: Any, source: Source) -> None:
+def define(session: Session, source: Source) -> None:
     """Evaluate the forms of a file save for bare expressions; the first error ends it."""
     from nessie.frontend import syntax
-    from nessie.frontend.parser import parse
-    for form in parse(source).forms:
+    from nessie.loading import program
+    for form in program(source).forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
 
 
-def call(session: Any, source: Source, options: argparse.Namespace) -> int:
+def call(session: Session, source: Source, options: argparse.Namespace) -> int:
     """Call a function of the program on the ARGs; print its result, or write it."""
     from nessie.files import check_writable, write_value
     from nessie.restore import restore
@@ -110,9 +129,13 @@ def call(session: Any, source: Source, options: argparse.Namespace) -> int:
         check_writable(options.output)
     define(session, source)
     entry = options.entry.lower()
-    if session.environment.lookup(entry) is None:
+    known = session.environment.lookup(entry)
+    if known is None:
         from nessie.frontend.complaints import unbound
         raise unbound(entry, None, session.environment.names())
+    if isinstance(known.scheme.type, Fun) and not options.arguments:
+        from nessie.frontend.types_text import show_scheme
+        raise NessieError(f"{entry} takes {show_scheme(known.scheme.type.argument)}, here is no ARG")
     types = session.parameter_types(entry, len(options.arguments))
     arguments = [argument(session, text, number, type_)
                  for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
@@ -121,11 +144,11 @@ def call(session: Any, source: Source, options: argparse.Namespace) -> int:
         whole = restore(value, type_, session.environment)
         write_value(options.output, whole, type_, session.content)
     else:
-        print(session.outcome("it", value, type_).value)
+        say(session.outcome("it", value, type_).value + "\n")
     return 0
 
 
-def argument(session: Any, text: str, number: int, type_: Type | None) -> Any:
+def argument(session: Session, text: str, number: int, type_: Type | None) -> syntax.Exp:
     """An ARG as an expression: what it says, or a name for what is in the file."""
     from nessie.files import read_value
     from nessie.frontend.parser import parse_expression
@@ -136,8 +159,10 @@ def argument(session: Any, text: str, number: int, type_: Type | None) -> Any:
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    from nessie.commands import read_source
+    from nessie.loading import read_source
     if options.jsonl:
+        if options.operand is not None or options.file is not None:
+            raise UsageError("--jsonl reads whole programs from standard input: neither EXPR nor -f goes with it")
         return evaluate_lines(options)
     text = needed(options, "EXPR")
     if not text.strip(" \t\n;$"):
@@ -152,7 +177,7 @@ def evaluate_lines(options: argparse.Namespace) -> int:
     """A program per line of standard input, each in a session of its own; an answer per line."""
     for line in sys.stdin:
         if line.strip():
-            print(json.dumps(answer_line(options, line)), flush=True)
+            say(json.dumps(answer_line(options, line)) + "\n")
     return 0
 
 
@@ -189,17 +214,12 @@ def error_data(error: Exception) -> dict[str, Any]:
     return {"message": f"internal error: {error}", "line": None, "column": None}
 
 
-def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None) -> Any:
+def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None) -> Session:
     from nessie.session import Session
     from nessie.targets import Limits, Target
     limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
-    target = Target(options.target or "cpu", options.threads, limits, options.seed or 0, write or write_out)
+    target = Target(options.target or "cpu", options.threads, limits, options.seed or 0, write or say)
     return Session(target, job_of(options))
-
-
-def write_out(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 # check, compile, passes, show, graph ------------------------------------------------------------
@@ -207,11 +227,10 @@ def write_out(text: str) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """Report every error of syntax and types; evaluate nothing."""
-    from nessie.commands import read_source
     from nessie.frontend import infer, library, syntax
-    from nessie.frontend.parser import parse_forms
+    from nessie.loading import forms, read_source
     environment, status = library.library(), 0
-    for form in parse_forms(read_source(needed(options, "FILE"))):
+    for form in forms(read_source(needed(options, "FILE"))):
         try:
             if isinstance(form, NessieError):
                 raise form
@@ -226,10 +245,6 @@ def compile_(options: argparse.Namespace) -> int:
     if options.emit is None:
         raise UsageError("which form is to be printed? Name it with --emit")
     form = next(form for form in pipeline.FORMS if form.name == options.emit)
-    only = {"llvm": "cpu", "cuda": "cuda"}.get(form.name)
-    if only and options.target not in (None, only):
-        raise UsageError(f"{form.name} is the code of the target {only}, not of {options.target}")
-    options.target = options.target or only
     return emit(options, pipeline.pass_making(form))
 
 
@@ -241,17 +256,20 @@ def show(options: argparse.Namespace) -> int:
 
 def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
     """Print what the passes up to `until` make of the file."""
+    form = until.output
+    if form.targets and options.target not in (None, *form.targets):
+        raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
+    options.target = options.target or next(iter(form.targets), None)
     program = compiled(options, until)
     write_result(options, pipeline.show(until.output, program))
     return 0
 
 
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
-    from nessie.commands import read_source
+    from nessie.loading import read_source
     path = needed(options, "FILE")
-    source, start = read_source(path), pipeline.form_of_file(path)
-    program = source if start is pipeline.TEXT else pipeline.call(start.parse, source.text)
-    return pipeline.compile_program(job_of(options), start, program, until)
+    start = pipeline.form_of_file(path)
+    return pipeline.compile_program(job_of(options), start, pipeline.read(start, read_source(path)), until)
 
 
 def graph(options: argparse.Namespace) -> int:
@@ -264,14 +282,14 @@ def passes(options: argparse.Namespace) -> int:
     width = max(len(p.name) for p in pipeline.PASSES)
     for p in pipeline.PASSES:
         forms = " + ".join(form.name for form in p.inputs)
-        print(f"{p.name:{width}}  {f'{forms} -> {p.output.name}':25}  {p.does}")
+        say(f"{p.name:{width}}  {f'{forms} -> {p.output.name}':25}  {p.does}\n")
     return 0
 
 
 def write_result(options: argparse.Namespace, text: str) -> None:
     text = text if text.endswith("\n") else text + "\n"
     if not options.output:
-        sys.stdout.write(text)
+        say(text)
         return
     try:
         Path(options.output).write_text(text, encoding="utf-8")
@@ -286,7 +304,7 @@ def job_of(options: argparse.Namespace) -> pipeline.Job:
                         check_share=float("inf") if options.dump else CHECK_SHARE)
 
 
-def type_of(options: argparse.Namespace) -> Any:
+def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
     """The type that -t gives, as written."""
     if not getattr(options, "type", None):
         return None

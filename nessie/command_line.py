@@ -87,7 +87,8 @@ OPTIONS = (
     Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
            choices=("ilp", "greedy", "none")),
     Option(("--size",), "NAME=N", "expect this size when fusing; may be given several times", type=size),
-    Option(("--dump",), "DIR", "write every form of the program there", type=Path),
+    Option(("--dump",), "DIR", "write what each pass makes there; run and eval: in a folder per top-level form",
+           type=Path),
     Option(("--unchecked",), "", "leave out the program's run-time checks"),
     Option(("--memory",), "BYTES", "the most memory for arrays: 500M, 2G (default: 80 %% of what is free)",
            type=byte_count),
@@ -163,6 +164,9 @@ def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
     in_arguments = False
     while rest:
         word = rest.pop()
+        if word[:2] in options and word[2:] and not in_arguments and "eval" not in kept:        # -eENTRY
+            rest.append(word[2:])
+            word = word[:2]
         option = options.get(word.partition("=")[0] if word.startswith("--") else word)
         if word == "--":
             (arguments if "run" in kept else last).extend(reversed(rest))

@@ -11,6 +11,7 @@ import io
 import pickle
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,8 +47,7 @@ def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
     options = (job.fuse, sorted(job.sizes.items()), job.unchecked)
     key = f"{hashlib.sha256(source).hexdigest()} {options}"
     try:
-        content = cached(key, f"{fingerprint()} {sys.version} {own_files()}",
-                         lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
+        content = cached(key, compiler(), lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
     except RecursionError:
         if not built:
             raise
@@ -69,13 +69,15 @@ class Restricted(pickle.Unpickler):
         return found
 
 
-def own_files() -> str:
-    """A digest of Nessie's own files, by size and time: a changed compiler finds nothing that an older one kept."""
+@cache
+def compiler() -> str:
+    """What compiles in this process: LLVM, the processor, Python, and a digest of Nessie's own files by size and time.
+    A changed compiler finds nothing that an older one kept."""
     digest = hashlib.sha256()
     for name, path in sources():
         status = path.stat()
         digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
+    return f"{fingerprint()} {sys.version} {digest.hexdigest()}"
 
 
 def sources() -> Iterator[tuple[str, Path]]:

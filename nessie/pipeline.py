@@ -23,11 +23,12 @@ from nessie.base.source import IllFormed, InternalError, NessieError, Source, Us
 @dataclass(frozen=True)
 class Form:
     """A form a program takes on its way. Its functions are given as "module:name", relative to nessie:
-    show(program) -> str, parse(str) -> program, check(program), which raises IllFormed."""
+    show(program) -> str, parse(str | Source) -> program, check(program), which raises IllFormed."""
     name: str
     show: str
     parse: str = ""                 # none: nothing goes on from this form
     check: str = ""
+    targets: tuple[str, ...] = ()   # whose code it is; none: it comes before there is code
 
 
 @dataclass(frozen=True)
@@ -64,27 +65,23 @@ FLAT = Form("flat", "lambda_cu.printer:show", "lambda_cu.parser:parse", "lambda_
 GRAPH = Form("graph", "pipeline:show_graphs", "schedule.graph_text:parse_all", "pipeline:check_graphs")
 SCHEDULE = Form("schedule", "schedule.schedule_text:show", "schedule.schedule_text:parse")
 FUSED = Form("fused", "lambda_cu.printer:show", "lambda_cu.parser:parse", "lambda_cu.check:check")
-LOOPS = Form("loops", "cudagen.loops_printer:show", "cudagen.loops_parser:parse", "cudagen.loops_check:check")
-LLVM = Form("llvm", "cudagen.llvm:show")
-CUDA = Form("cuda", "cudagen.cuda:show")
+LOOPS = Form("loops", "cudagen.loops_printer:show", "cudagen.loops_parser:parse", "cudagen.loops_check:check",
+             targets=("cpu", "cuda"))
+LLVM = Form("llvm", "cudagen.llvm:show", targets=("cpu",))
+CUDA = Form("cuda", "cudagen.cuda:show", targets=("cuda",))
 FORMS = (TEXT, SYNTAX, TYPED, MONO, FLAT, GRAPH, SCHEDULE, FUSED, LOOPS, LLVM, CUDA)
 
 
 def infer(job: Job, program: Any) -> Any:
-    return call("frontend.infer:infer", program, job.environment or call("frontend.library:library"))[0]
+    return call("frontend.infer:infer", program, environment_of(job))[0]
 
 
 def monomorphise(job: Job, program: Any) -> Any:
-    from nessie.frontend.environment import Entry, constructor_scheme, shown_name
-    from nessie.frontend.signatures import to_type
-    environment = (job.environment or call("frontend.library:library")).copy()
-    for definition in program.definitions:
-        environment.program.add(definition)
-        if hasattr(definition, "content"):
-            environment.program.entries[shown_name(definition.name)] = Entry(
-                "constructor", definition.name, constructor_scheme(definition))
-    argument = job.argument and to_type(job.argument, {}, environment, None)
-    return call("frontend.monomorphise:monomorphise", environment, entry_of(job, program), argument).program
+    return call("frontend.entry:monomorphise_entry", program, environment_of(job), job.entry, job.argument)
+
+
+def environment_of(job: Job) -> Any:
+    return job.environment or call("frontend.library:library")
 
 
 def inline(job: Job, program: Any) -> Any:
@@ -104,7 +101,7 @@ def unchecked(job: Job, program: Any) -> Any:
 
 
 def simplify(job: Job, program: Any) -> Any:
-    return call("lambda_cu.simplify:simplify", program)
+    return call("lambda_cu.simplify:simplify", call("lambda_cu.sites:specialise_sites", program))
 
 
 def share_sites(job: Job, program: Any) -> Any:
@@ -138,8 +135,8 @@ def same(job: Job, program: Any) -> Any:
 
 
 PASSES = (
-    Pass("parse", (TEXT,), SYNTAX, lambda job, source: call("frontend.parser:parse", source),
-         "NESL's text becomes syntax trees"),
+    Pass("parse", (TEXT,), SYNTAX, lambda job, source: call("loading:program", source),
+         "NESL's text becomes syntax trees, with those of the files that it loads"),
     Pass("infer", (SYNTAX,), TYPED, infer, "finds every type; resolves names; operators become functions"),
     Pass("monomorphise", (TYPED,), MONO, monomorphise,
          "one copy of each function per use at different types; function values are specialised away"),
@@ -149,7 +146,8 @@ PASSES = (
     Pass("once", (FLAT,), FLAT, once, "scalar arithmetic on kernels' results stays on the device"),
     # before simplifying: what only checks needed goes with them
     Pass("unchecked", (FLAT,), FLAT, unchecked, "with --unchecked: checks go, and their errors"),
-    # before scheduling: fewer and equal kernels make a smaller problem
+    # before scheduling: fewer and equal kernels make a smaller problem; undoes share-sites, should a reader's text
+    # be what is compiled
     Pass("simplify", (FLAT,), FLAT, simplify, "what nobody needs goes; what is computed twice is computed once"),
     # for readers only: what comes after wants each kernel to know where it fails
     Pass("share-sites", (FLAT,), FLAT, share_sites, "kernels that differ in where they fail only are one", True),
@@ -187,7 +185,7 @@ def steps(job: Job, start: Form, program: Any, passes: tuple[Pass, ...]) -> Iter
     """Run the passes one by one, and yield each with the checked program that it made."""
     made = {start.name: program}
     spent = checking = 0.0
-    for number, ran in enumerate(passes, 1):
+    for ran in passes:
         missing = [form.name for form in ran.inputs if form.name not in made]
         if missing:
             raise UsageError(f"{ran.name} needs a {missing[0]} program too; start from an earlier form")
@@ -196,8 +194,7 @@ def steps(job: Job, start: Form, program: Any, passes: tuple[Pass, ...]) -> Iter
         program = guarded(ran, inputs, partial(ran.run, job, *inputs))
         seconds = perf_counter() - began
         made[ran.output.name] = program
-        if job.dump is not None:
-            write_dump(job.dump, f"{number:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
+        dump(job, ran, program)
         spent += seconds
         if checking <= job.check_share * spent:
             began = perf_counter()
@@ -238,8 +235,8 @@ def check(ran: Pass, inputs: list[Any], program: Any) -> None:
 
 def kept(ran: Pass, inputs: list[Any]) -> str:
     """Where the inputs of a pass that failed have been written."""
-    folder = Path(tempfile.mkdtemp(prefix="nessie-"))
     try:
+        folder = Path(tempfile.mkdtemp(prefix="nessie-"))
         for form, program in zip(ran.inputs, inputs, strict=True):
             write_dump(folder, f"{ran.name}.{form.name}", show(form, program))
     except Exception:           # the error to be told is the pass's
@@ -250,6 +247,23 @@ def kept(ran: Pass, inputs: list[Any]) -> str:
 def show(form: Form, program: Any) -> str:
     text: str = call(form.show, program)
     return text
+
+
+def read(form: Form, source: Source) -> Any:
+    """The well-formed program that the text of this form shows."""
+    program = call(form.parse, source)
+    try:
+        if form.check:
+            call(form.check, program)
+    except IllFormed as broken:
+        raise NessieError(f"{source.name} is no {form.name} program: {broken}") from None
+    return program
+
+
+def dump(job: Job, ran: Pass, program: Any) -> None:
+    """Keep what the pass made, if the job says so."""
+    if job.dump is not None:
+        write_dump(job.dump, f"{PASSES.index(ran) + 1:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
 
 
 def write_dump(folder: Path, name: str, text: str) -> None:
@@ -271,9 +285,13 @@ def run_passes(names: list[str], text: str, job: Job | None = None) -> str:
 
 
 def executable(job: Job, mono: Any) -> Any:
-    """The lambda_cu program that a target runs, from a mono program."""
+    """The lambda_cu program that a target runs, from a mono program. A dump has the target's code too."""
     until = "simplify" if job.fuse == "none" else "fuse"
-    return compile_program(job, MONO, mono, pass_named(until))
+    program = compile_program(job, MONO, mono, pass_named(until))
+    code = next((p for p in PASSES if p.output.targets == (job.target,)), None)
+    if job.dump is not None and code is not None:
+        compile_program(job, FUSED, program, code)
+    return program
 
 
 def pass_named(name: str) -> Pass:
@@ -294,19 +312,6 @@ def form_of_file(path: str) -> Form:
     return next((form for form in FORMS if form.name == ending and form.parse), TEXT)
 
 
-def entry_of(job: Job, program: Any) -> str:
-    """The internal name of the function that the job's entry means: the last one so named."""
-    if not job.entry:
-        raise UsageError("which function is to be compiled? Name it with -e")
-    shown = import_module("nessie.frontend.environment").shown_name
-    functions = [d for d in program.definitions if hasattr(d, "parameter")]
-    found = [d.name for d in functions if shown(d.name) == job.entry.lower()]
-    if not found:
-        known = ", ".join(dict.fromkeys(shown(d.name) for d in functions)) or "none"
-        raise NessieError(f"the program has no function {job.entry}; it has {known}")
-    return str(found[-1])
-
-
 def call(path: str, *arguments: Any) -> Any:
     """Import "module:function" of nessie, and call it."""
     module, _, function = path.partition(":")
@@ -322,8 +327,8 @@ def check_graphs(graphs: Any) -> None:
         call("schedule.check:check_graph", found)
 
 
-def parse_source(text: str) -> Source:
-    return Source("text", text)
+def parse_source(text: str | Source) -> Source:
+    return text if isinstance(text, Source) else Source("text", text)
 
 
 def show_source(source: Source) -> str:

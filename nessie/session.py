@@ -11,48 +11,35 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from nessie import pipeline
+from nessie import loading, pipeline
+from nessie.base.names import shown_name
 from nessie.base.source import InternalError, NessieError, Source
-from nessie.base.types import Data, Fun, Pair, Scheme, Type
+from nessie.base.types import Data, Fun, Pair, Scheme, Type, nest_right
+from nessie.commands import obey
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
-from nessie.frontend.environment import Entry, Environment, pattern_type, shown_name
+from nessie.frontend.environment import Entry, Environment, pattern_type
 from nessie.frontend.erase import content, erase
-from nessie.frontend.parser import parse_forms
 from nessie.frontend.types_text import show_scheme
+from nessie.outcome import Outcome
 from nessie.restore import matched, restore
 from nessie.show_value import show_value
 from nessie.targets import Target
 
-LINE = 120                      # a result whose text is longer is printed on three lines
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a form did: the names that it bound, their value and type as NESL prints them. All empty for a command."""
-    bound: str = ""
-    value: str = ""
-    type: str = ""
-
-    def __str__(self) -> str:
-        if not self.bound:
-            return ""
-        line = f"{self.bound} = {self.value} : {self.type}"
-        return line if len(line) <= LINE else f"{self.bound} = \n  {self.value}\n  : {self.type}"
-
 
 @dataclass
 class Session:
-    """`values` are run-time values, by internal name."""
+    """`values` are run-time values, by internal name; `forms` counts what has been evaluated."""
     target: Target = field(default_factory=Target)
     job: pipeline.Job = field(default_factory=pipeline.Job)
     environment: Environment = field(default_factory=library.library)
     values: dict[str, Any] = field(default_factory=dict)
     print_length: int = 100
+    forms: int = 0
 
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
         """The outcome of each form of the text; after a form that fails, the next one. `ends_itself`: the last form
         needs no `;`."""
-        for form in parse_forms(source, ends_itself):
+        for form in loading.forms(source, ends_itself):
             if isinstance(form, NessieError):
                 yield form
                 continue
@@ -60,6 +47,8 @@ class Session:
                 yield self.evaluate(form)
             except (NessieError, InternalError) as error:
                 yield error
+            except BrokenPipeError:             # nobody reads what is printed
+                raise
             except MemoryError:
                 yield NessieError("out of memory", *([(form.span, "while evaluating this")] if form.span else []))
             except Exception as error:
@@ -68,9 +57,8 @@ class Session:
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         """One form. What it defines is there afterwards, unless it fails."""
         if isinstance(form, syntax.Command):
-            from nessie.commands import obey
             return obey(self, form)
-        program, environment = infer.infer(syntax.Program((form,)), self.environment)
+        program, environment = self.inferred(form)
         before, self.environment = self.environment, environment
         try:
             outcomes = [self.define(form, definition) for definition in program.definitions]
@@ -102,21 +90,37 @@ class Session:
     def compute(self, exp: typed.Exp, type_: Type) -> Any:
         """The run-time value of the expression."""
         made = monomorphise.monomorphise_expression(self.environment, exp, type_)
+        self.dump("monomorphise", made.program)
         arguments = [self.values[name.name] for name in made.variables if erase(name.type, self.environment)]
-        return self.target.run(self.job, made.program, arguments)
+        return self.target.run(self.job_of_form(), made.program, arguments)
+
+    def inferred(self, form: syntax.TopLevel) -> tuple[typed.Program, Environment]:
+        """The next form, typed, and the environment after it."""
+        self.forms += 1
+        written = syntax.Program((form,))
+        self.dump("parse", written)
+        program, environment = infer.infer(written, self.environment)
+        self.dump("infer", program)
+        return program, environment
+
+    def job_of_form(self) -> pipeline.Job:
+        """Each form has a folder of its own, where they are written."""
+        dump = self.job.dump
+        return self.job if dump is None else replace(self.job, dump=dump / f"{self.forms:02}")
+
+    def dump(self, made_by: str, program: Any) -> None:
+        pipeline.dump(self.job_of_form(), pipeline.pass_named(made_by), program)
 
     # Calls with values from outside ---------------------------------------------------------
 
     def call(self, function: str, arguments: list[syntax.Exp]) -> tuple[Any, Type]:
-        """The result of a function of the session on these expressions: its run-time value and its type."""
+        """The result of a function of the session on these expressions, or, without any, the value of a variable: the
+        run-time value and its type."""
         applied: syntax.Exp = syntax.Name(function)
         if arguments:
-            tuple_ = arguments[-1]
-            for argument in reversed(arguments[:-1]):
-                tuple_ = syntax.Pair(argument, tuple_, argument.span)
+            tuple_ = nest_right(arguments, lambda first, rest: syntax.Pair(first, rest, first.span))
             applied = syntax.Apply(applied, tuple_, tuple_.span)
-        form = syntax.Program((syntax.Evaluate(applied, applied.span),))
-        program, environment = infer.infer(form, self.environment)
+        program, environment = self.inferred(syntax.Evaluate(applied, applied.span))
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one
         self.environment = environment
@@ -142,7 +146,7 @@ class Session:
         while len(types) < count - 1 and isinstance(rest, Pair):
             types.append(rest.first)
             rest = rest.second
-        return [*types, rest, *[None] * (count - len(types) - 1)]
+        return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
     def content(self, data: Data) -> Type:
         return content(data, self.environment)

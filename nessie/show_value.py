@@ -7,21 +7,15 @@ Takes plain and flat values (base.values), also mixed. Of a long sequence only t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from nessie.base.types import CHAR, Base, Data, Fun, Pair, Seq, Type, Var
+from nessie.base.names import shown_name
+from nessie.base.types import CHAR, Base, ContentOf, Data, Fun, Pair, Seq, Type, Var, no_datatypes
 from nessie.base.values import Column, Flat, Nested, Record
-
-ContentOf = Callable[[Data], Type]      # the type that a datatype's constructor is applied to
-VERSION = "'"                           # what tells apart the names of datatypes declared anew
-
-
-def no_datatypes(data: Data) -> Type:
-    raise KeyError(f"the datatype {data.name} is not known here")
 
 
 def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = no_datatypes) -> str:
@@ -39,7 +33,7 @@ def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = n
         case Data(name):
             inside = value.content if isinstance(value, Record) else value
             fields = ", ".join(show_components(inside, content(type_), limit, content))
-            return f"{name.partition(VERSION)[0]}({fields})"
+            return f"{shown_name(name)}({fields})"
         case Fun():
             return "fn"
         case Var():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import NessieError, Unsupported
+from nessie.free_memory import free_memory
 from nessie.lambda_cu import ir
 from nessie.pipeline import Job, executable
 
@@ -100,13 +101,3 @@ class Target:
             if time.monotonic() > end:
                 raise NessieError(f"it took longer than {self.limits.seconds:g} s", hint="--time-limit sets the limit")
         return look_at_the_clock
-
-
-def free_memory() -> int:
-    """Bytes that can be had without making the machine swap."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            found = next(line for line in lines if line.startswith("MemAvailable"))
-        return int(found.split()[1]) * 1024
-    except (OSError, StopIteration):
-        return 4 << 30          # not Linux: assume little

@@ -1,6 +1,7 @@
 """Dependence graphs as text: show and parse are inverse to each other. The grammar is in schedule.pdg's header."""
 from __future__ import annotations
 
+from nessie.base.source import Source
 from nessie.base.tokens import Tokens, show_name
 from nessie.lambda_cu import ir
 from nessie.schedule.pdg import (
@@ -64,14 +65,14 @@ def show_node(node: Node) -> str:
     return f"{name(node.name)} = {node.op} {show_space(node.space)} ({uses}) -> ({results}){flags}"
 
 
-def parse(text: str) -> Graph:
+def parse(text: str | Source) -> Graph:
     tokens = Tokens(text, KEYWORDS)
     graph = parse_graph(tokens)
     tokens.finish()
     return graph
 
 
-def parse_all(text: str) -> tuple[Graph, ...]:
+def parse_all(text: str | Source) -> tuple[Graph, ...]:
     """Graphs one after another."""
     tokens = Tokens(text, KEYWORDS)
     graphs = []
@@ -100,8 +101,7 @@ def parse_graph(tokens: Tokens) -> Graph:
             case "node":
                 nodes.append(parse_node(tokens))
             case "order":
-                before, after = parenthesised(tokens)
-                order.append((before, after))
+                order.append(parse_order(tokens))
             case other:
                 tokens.fail(f"size, array, scalar, node, order or outputs is expected, not '{other}'")
     tokens.expect("outputs")
@@ -113,6 +113,15 @@ def parse_graph(tokens: Tokens) -> Graph:
 def parenthesised(tokens: Tokens) -> tuple[str, ...]:
     tokens.expect("(")
     return tokens.listed(tokens.name, ")")
+
+
+def parse_order(tokens: Tokens) -> tuple[str, str]:
+    tokens.expect("(")
+    before = tokens.name()
+    tokens.expect(",")
+    after = tokens.name()
+    tokens.expect(")")
+    return before, after
 
 
 def parse_size(tokens: Tokens) -> Size:

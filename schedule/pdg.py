@@ -14,8 +14,12 @@ As text (written and read back by schedule.graph_text):
 
     graph norm2 0 {
       size n = 1000000.0
+      size k = 500000.0
       array xs : [float; n]
       scalar sum1 : float
+      scalar k : int
+      array gts : [float; k]
+      scalar sum2 : float
       node sum1 = REDUCE flat(n) (own xs) -> (sum1)
       node gts = FILTER flat(n) (own xs) -> (k, gts)
       node sum2 = REDUCE survivors(gts, k) (member k, own gts) -> (sum2)

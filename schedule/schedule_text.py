@@ -1,6 +1,7 @@
 """Schedules as text: show and parse are inverse to each other. The grammar is in schedule_form's header."""
 from __future__ import annotations
 
+from nessie.base.source import Source
 from nessie.base.tokens import Tokens, show_name, show_string
 from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
 
@@ -25,7 +26,7 @@ def show_region(region: RegionSchedule) -> str:
     return head + "".join(lines) + "  }\n"
 
 
-def parse(text: str) -> Schedule:
+def parse(text: str | Source) -> Schedule:
     tokens = Tokens(text, KEYWORDS)
     tokens.expect("schedule")
     mode, profile = tokens.name(), tokens.name()

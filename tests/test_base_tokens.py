@@ -52,6 +52,19 @@ def test_names_come_back(name: str) -> None:
     assert Tokens(show_name(name, frozenset({"let"})), ("let",)).name() == name
 
 
+@pytest.mark.parametrize("body", ["x", "f({y : y : int in x})", "let a : int = (let b : int = 1 in b) in a",
+                                  "let a : int = let b : int = 1 in b in (a : int)", "if p then `:` else `let`"])
+def test_the_end_of_a_body_is_found(body: str) -> None:
+    tokens = Tokens(f"{body} : x : int in xs}}")
+    tokens.skip_body()
+    assert tokens.name() == "x" and tokens.at(":")
+
+
+def test_a_body_without_end_is_an_error() -> None:
+    with pytest.raises(NessieError, match="':' is expected in an apply-to-each"):
+        Tokens("(x : int)").skip_body()
+
+
 def test_an_error_shows_its_place() -> None:
     with pytest.raises(NessieError) as caught:
         Tokens("a b").expect("=")

@@ -115,6 +115,35 @@ def test_the_pipeline_resumes_from_the_text_of_a_form(program: str, tmp_path: Pa
             [line for line in whole.splitlines() if "MAP" in line], name
 
 
+def test_kernels_that_share_their_sites_compile_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    path.write_text("function g(a, b) = ({x / a : x in [1, 2, 3]}, {x / b : x in [1, 2, 3]});")
+    compiled = ["-e", "g", "-t", "(int, int)"]
+    assert main(["show", str(path), "--after", "generate", *compiled]) == 0
+    whole = capsys.readouterr().out
+    nessie("compile", str(path), "--emit", "flat", "-o", str(tmp_path / "p.flat"), *compiled)
+    assert ": site" in (tmp_path / "p.flat").read_text()
+    assert main(["show", str(tmp_path / "p.flat"), "--after", "generate"]) == 0
+    assert capsys.readouterr().out == whole
+
+
+def test_the_code_of_a_target_is_shown_without_naming_it(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for after, holds in (("cuda", "__global__"), ("llvm", "define"), ("generate", "for (")):
+        assert main(["show", program, "-e", "twice", "-t", "[int]", "--after", after]) == 0
+        assert holds in capsys.readouterr().out
+
+
+def test_a_dump_of_a_run_has_a_folder_per_form(program: str, tmp_path: Path) -> None:
+    dump = tmp_path / "dump"
+    assert main(["run", program, "--dump", str(dump)]) == 1
+    made = {folder.name: sorted(path.name for path in folder.iterdir()) for folder in dump.iterdir()}
+    assert sorted(made) == [f"{number:02}" for number in range(1, 10)]
+    assert made["02"] == ["01-parse.syntax", "02-infer.typed"]
+    kept = [p for p in pipeline.PASSES if not p.branch or p.name == "llvm"]
+    assert made["07"] == made["09"] == [f"{pipeline.PASSES.index(p) + 1:02}-{p.name}.{p.output.name}" for p in kept]
+    assert "define" in (dump / "09" / made["09"][-1]).read_text()
+
+
 def test_passes_lists_the_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
     nessie("passes")
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
@@ -123,11 +152,14 @@ def test_passes_lists_the_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
 
 MISUSED = [[], ["nonsense"], ["run"], ["eval"], ["run", "a.nesl", "b.nesl"], ["compile", "a.nesl"],
            ["show", "a.nesl"],
+           ["compile", "a.nesl", "--emit", "loops", "--target", "reference"],
+           ["show", "a.nesl", "--after", "llvm", "--target", "cuda"],
            ["compile", "a.nesl", "--emit", "nonsense"], ["eval", "1", "--memory", "lots"],
            ["eval", "1", "--depth", "0"],
            ["eval", "1", "--target", "tpu"], ["run", "a.nesl", "-o", "x.json"], ["eval", "1", "--nonsense"],
            ["eval", "1", "--size", "n"], ["compile", "a.nesl", "--emit", "cuda", "--target", "cpu"],
-           ["eval", "1", "--threads"], ["--targ", "cpu", "eval", "1"]]
+           ["eval", "1", "--threads"], ["eval", "--jsonl", "1"], ["eval", "--jsonl", "-f", "a.nesl"],
+           ["--targ", "cpu", "eval", "1"]]
 
 
 @pytest.mark.parametrize("words", MISUSED, ids=" ".join)
@@ -161,6 +193,10 @@ def test_options_stand_anywhere_and_arguments_may_look_like_them() -> None:
     assert (after.operand, after.output, after.arguments) == ("a.nesl", "p.json", ["1", "-o", "--depth", "--"])
     assert parse_command_line(["eval", "1", "--size", "n=5", "--size", "m=6"]).size == [("n", 5), ("m", 6)]
     assert parse_command_line(["eval", "1", "--memory", "2K"]).memory == 2048
+    glued = parse_command_line(["run", "a.nesl", "-eg", "-exp(1.0)", "2", "-op.json"])
+    assert (glued.entry, glued.arguments, glued.output) == ("g", ["-exp(1.0)", "2", "-op.json"], None)
+    assert parse_command_line(["run", "-op.json", "a.nesl", "-eg", "1"]).output == "p.json"
+    assert parse_command_line(["eval", "-float(3)"]).operand == "-float(3)"
     with pytest.raises(UsageError):
         parse_command_line(["check", "a.nesl", "-e", "g"])
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from nessie.base.deep import NAME, interruptible, run_deep
+from nessie.base.deep import interruptible, run_deep
+from nessie.base.source import NessieError
 
 
 def depth(n: int) -> int:
@@ -31,7 +32,26 @@ def test_exceptions_come_out_as_they_are() -> None:
 def test_deep_work_within_deep_work_stays_on_its_thread() -> None:
     outer, inner = run_deep(lambda: (threading.get_ident(), run_deep(threading.get_ident)))
     assert outer == inner != threading.get_ident()
-    assert threading.current_thread().name != NAME
+    assert run_deep(threading.get_ident) != threading.get_ident()
+
+
+def test_a_thread_has_no_large_stack_by_its_name() -> None:
+    found: list[int] = []
+    named = threading.Thread(target=lambda: found.append(run_deep(lambda: depth(100_000))), name="nessie")
+    named.start()
+    named.join()
+    assert found == [100_000]
+
+
+def test_a_stack_that_cannot_be_had_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    size = threading.stack_size()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(NessieError, match="a stack of 1024 MiB"):
+        run_deep(lambda: 1)
+    assert threading.stack_size() == size
 
 
 @pytest.fixture

@@ -142,6 +142,14 @@ def test_ctrl_c_ends_a_run(loop: str, target: str, tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+def test_no_standard_output(tmp_path: Path) -> None:
+    for redirected, told in ((">&-", "Bad file descriptor"), ("> /dev/full", "No space left on device")):
+        command = f"{sys.executable} -m nessie eval 1+1 --target reference {redirected}"
+        run = subprocess.run(command, shell=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+                             capture_output=True, text=True)
+        assert (run.stdout, run.stderr, run.returncode) == ("", f"error: the output cannot be written: {told}\n", 1)
+
+
 def evaluated(folder: Path, **environment: str) -> tuple[str, str, int]:
     with nessie(["eval", "sum({x + 1 : x in [1, 2]})"], folder, **environment) as process:
         out, err = process.communicate(timeout=60)

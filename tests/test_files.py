@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import nessie.files
 from nessie.base.source import NessieError
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Pair, Seq, Type, Var
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Fun, Identity, Pair, Seq, Type, Var
 from nessie.base.values import flatten_value, plain_value
 from nessie.files import read_value, write_value
 
@@ -67,6 +67,9 @@ def test_json(tmp_path: Path, text: str, type_: Type | None, value: Any, found: 
     ("[\nnull]", None, ", line 2: at [0]: null, which is no NESL value"),
     ("{\"a\": 1}", None, ", line 1: an object, which is no NESL value"),
     ("[9223372036854775808]", Seq(INT), ", line 1: at [0]: the number is beyond 64 bits"),
+    ("[1000000000000000000000,\n\"x\"]", Seq(FLOAT), ", line 2: at [1]: a string where float is wanted"),
+    (f"[1,\n{'9' * 5000},\n2]", Seq(INT), ", line 2: at [1]: the number is beyond 64 bits"),
+    (f"[1,\n-{'9' * 5000},\n2]", Seq(FLOAT), ", line 2: at [1]: the number is beyond the floats"),
     ("true", INT, ", line 1: true where int is wanted"),
     ("\"xy\"", CHAR, ", line 1: a string where char is wanted"),
     ("[true]", Seq(Var("a", "number")), ", line 1: "),
@@ -125,6 +128,8 @@ def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.Data
     ("7\n", INT, 7, None),
     ("1 2", None, [1, 2], Seq(INT)), ("1 2.", None, [1.0, 2.0], Seq(FLOAT)), ("1 b", None, list("1 b"), STRING),
     ("1 2", Seq(Var("a", "number")), [1, 2], Seq(INT)), ("", Seq(INT), [], None),
+    ("\n", Seq(Var("a", "number")), [], Seq(INT)), ("", Seq(Var("a", "ordinal")), [], STRING), ("", None, [], STRING),
+    ("7", Var("a", "number"), 7, INT), ("7.5", Var("a", "ordinal"), 7.5, FLOAT),
 ])
 def test_txt(tmp_path: Path, text: str, type_: Type | None, value: Any, found: Type | None) -> None:
     got, got_type = read(written(tmp_path, "x.txt", text), type_)
@@ -137,6 +142,8 @@ def test_txt(tmp_path: Path, text: str, type_: Type | None, value: Any, found: T
     ("1 2", INT, ", line 1: one number is due, the file has 2"),
     (b"ok\n\xff", STRING, ", line 2: byte 0xff is not UTF-8"),
     ("a b", Seq(Var("a", "number")), ", line 1: holds char where a number is wanted"),
+    ("1 2", Var("a", "number"), ", line 1: one number is due, the file has 2"),
+    ("1.5", Var("a", "logical"), ", line 1: holds float where a logical is wanted"),
     ("1", Pair(INT, INT), ", line 1: a text cannot be of type (int, int)"),
 ])
 def test_malformed_txt(tmp_path: Path, text: str | bytes, type_: Type | None, reason: str) -> None:
@@ -150,6 +157,9 @@ def test_csv(tmp_path: Path) -> None:
     wanted = Seq(Pair(STRING, Pair(FLOAT, Var("a", "number"))))
     assert read(path, wanted) == (rows, Seq(Pair(STRING, Pair(FLOAT, FLOAT))))
     assert read(written(tmp_path, "one.csv", "ok\nt\nFalse\n"), Seq(BOOL)) == ([True, False], Seq(BOOL))
+    assert read(written(tmp_path, "gaps.csv", "a\nx\n\ny\n")) == ([["x"], [], ["y"]], Seq(STRING))
+    assert read(written(tmp_path, "lines.csv", "a,b\n1,2\n\n3,4\n")) == ([(1, 2), (3, 4)], Seq(Pair(INT, INT)))
+    assert len(read(written(tmp_path, "long.csv", "a\n" + "x" * 200_000))[0][0]) == 200_000
     assert read(written(tmp_path, "none.csv", "a,b\n"), Seq(Pair(INT, CHAR))) == ([], Seq(Pair(INT, CHAR)))
 
 
@@ -162,7 +172,7 @@ def test_csv(tmp_path: Path) -> None:
     ("a,b\n1,2\n", Seq(INT), ", line 1: 1 columns are due for int, here are 2"),
     ("a\n1\n", INT, ", line 1: a table is a sequence of tuples"),
     ("a\n1\n", Seq(Seq(INT)), ", line 1: the column a cannot hold"),
-    ('a\n"1\n', None, ", line "),
+    ('a\n"1\n', None, ", line "), ("a\n1\n\n2\n", Seq(INT), ', line 3: "" in the column a is not of type int'),
 ])
 def test_malformed_csv(tmp_path: Path, text: str, type_: Type | None, reason: str) -> None:
     assert complaint(written(tmp_path, "x.csv", text), type_).startswith(reason)
@@ -202,6 +212,13 @@ def test_broken_numpy_files(tmp_path: Path) -> None:
     np.save(tmp_path / "z.npy", np.array([{}], object), allow_pickle=True)
     assert complaint(str(tmp_path / "z.npy")).startswith(": not a NumPy array")
     assert complaint(written(tmp_path, "x.npz", "PK")).startswith(": not an archive")
+    for name, data in (("x.npy", b"PK\x03\x04"), ("x.npy", b"\x93NUMPY\x01\x00\x02\x00{("), ("x.npz", b"PK\x03\x04")):
+        assert complaint(written(tmp_path, name, data)).startswith(": not a")
+    np.savez_compressed(tmp_path / "z.npz", offsets=np.zeros(99), content=np.zeros(1))
+    whole = (tmp_path / "z.npz").read_bytes()
+    for at, odd in ((70, b"\xff" * 30), (whole.index(b"PK\1\2") + 10, b"\7")):     # what is packed, and how it is
+        (tmp_path / "z.npz").write_bytes(whole[:at] + odd + whole[at + len(odd):])
+        assert complaint(str(tmp_path / "z.npz")).startswith(": not an archive")
     np.savez(tmp_path / "y.npz", a=np.zeros(1))
     assert complaint(str(tmp_path / "y.npz")).startswith(": holds a; a sparse matrix")
 
@@ -317,6 +334,13 @@ def test_only_vectors_go_to_npy(tmp_path: Path) -> None:
         assert not path.exists()
 
 
+def test_functions_are_not_written(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.json")
+    for type_ in (Fun(INT, INT, Identity("g")), Seq(Pair(INT, Fun(INT, INT, Identity("g"))))):
+        with pytest.raises(NessieError, match="a function cannot be written"):
+            write_value(path, False, type_)
+
+
 def test_writing_replaces_the_whole_file_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.json"
     path.write_text("old")
@@ -344,3 +368,33 @@ def test_a_linked_file_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to(tmp_path / "x.json")
     write_value(str(tmp_path / "link.json"), 5, INT)
     assert (tmp_path / "link.json").is_symlink() and (tmp_path / "x.json").read_text() == "5\n"
+
+
+# Damage -----------------------------------------------------------------------------------------
+
+WHOLE = {"x.json": b'[[1, 2.5], [3, 4e5], ["a\\u0041", true]]', "x.csv": b'a,b\n1,"x,""y"\n2,z\n',
+         "x.txt": b"1 2 3.5\n4",
+         "x.mtx": b"%%MatrixMarket matrix coordinate real general\n% c\n2 2 2\n1 1 5.0\n2 1 3\n",
+         "y.mtx": b"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n"}
+WANTED = [None, INT, STRING, Seq(FLOAT), ROWS, Seq(Var("a", "number")), Var("a", "ordinal"), Seq(Pair(INT, STRING))]
+PIECES = [b"9" * 5000, b"-", b"\0", b"\xff", b'"', b"\n", b"1e999", b"nan", b"[", b"{", b" 2", b""]
+
+
+@pytest.mark.parametrize("name", [*WHOLE, "x.npy", "x.npz"])
+@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 9), st.sampled_from(PIECES)), max_size=3),
+       st.sampled_from(WANTED))
+@settings(deadline=None, max_examples=60)
+def test_damaged_files_are_refused(tmp_path_factory: pytest.TempPathFactory, name: str,
+                                   edits: list[tuple[int, int, bytes]], type_: Type | None) -> None:
+    path = tmp_path_factory.getbasetemp() / name
+    if name not in WHOLE:
+        (np.savez_compressed if name == "x.npz" else np.save)(path, np.arange(6))
+    data = WHOLE[name] if name in WHOLE else path.read_bytes()
+    for at, dropped, piece in edits:
+        at %= len(data) + 1
+        data = data[:at] + piece + data[at + dropped:]
+    path.write_bytes(data)
+    try:
+        read_value(str(path), type_)
+    except NessieError as error:
+        assert str(error)

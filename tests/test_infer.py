@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from nessie.base.deep import run_deep
+from nessie.base.names import shown_name
 from nessie.base.source import IllFormed, NessieError, Source
 from nessie.base.types import BOOL, FLOAT, INT, Fun, Identity, Pair, Seq, Var
 from nessie.frontend import typed, typed_text
-from nessie.frontend.environment import Environment, shown_name
+from nessie.frontend.environment import Environment
 from nessie.frontend.infer import infer
 from nessie.frontend.library import library
 from nessie.frontend.parser import parse
@@ -100,6 +101,7 @@ ERRORS = {
     "itself": "function g(a) = g;",
     "protected": "function max(a,b) = a;", "type_variable": "datatype d(a);",
     "no_class": "function g(a) : a -> a :: (a in num) = a;",
+    "base_type": "datatype int(float,float);", "underscore": "function _f(a,b) = a + b; _f(1,2.0);",
     "recursive_datatype": "datatype tree([tree]);", "default": "function g(a, b := 3) = a; g(1, c := 2);",
     "assign": "abs(x := 3);",
     "declared": "function g(a) : int -> int;\nfunction g(a) = a + 1.5;",

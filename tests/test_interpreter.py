@@ -301,3 +301,9 @@ def test_calls_from_python() -> None:
     result = call(world, "dotp", ([1, 2], [3, 4]), (INT,) * len(function.variables))
     assert result.value == 11
     assert result.work > 4
+
+
+@given(st.lists(st.integers(), min_size=40, max_size=80), st.integers(1, 2**63 - 1))
+def test_hash_is_a_polynomial_of_the_text(value: list[int], n: int) -> None:
+    total = sum(ord(character) * 31 ** i for i, character in enumerate(text(value)))
+    assert DERIVED["hash"].value((), (value, n)) == wrap(total) % n

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from nessie.base.deep import run_deep
 from nessie.base.source import IllFormed, NessieError
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Fun, Identity, Pair, Seq, Type, Var
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Fun, Identity, Pair, Seq, Type, Var
 from nessie.frontend import mono
 from nessie.frontend.mono_check import check
 from nessie.frontend.mono_text import parse, show, show_exp
-from nessie.frontend.mono_typing import OPERATORS, type_of
+from nessie.frontend.mono_typing import fits, primitive_type, type_of
+from nessie.frontend.primitives import IN_MONO
 from nessie.lambda_cu.ops import OPS
 
 NORM = """\
@@ -175,7 +176,7 @@ BROKEN: list[tuple[str, mono.Exp]] = [
     ("has a generator", mono.Each(X, ())),
     ("source of a generator is a sequence", mono.Each(X, (mono.Generator("y", X),))),
     ("a filter has type bool", mono.Each(X, (mono.Generator("y", XS),), X)),
-    ("primitives are rows of their tables: sum", mono.Prim("sum", (XS,), INT)),
+    ("primitives are rows of their table: sum", mono.Prim("sum", (XS,), INT)),
     ("used at types it has: elt", mono.Prim("elt", (X, XS), INT)),
     ("used at types it has: +", mono.Prim("+", (X, X), FLOAT)),
     ("used at types it has: +", mono.Prim("+", (X,), INT)),
@@ -198,7 +199,7 @@ def test_invariant(invariant: str, exp: mono.Exp) -> None:
         check(mono.Program((main,), "main"))
 
 
-@pytest.mark.parametrize("name", sorted({*mono.SEQUENCE, *mono.SPECIAL, *OPERATORS}))
+@pytest.mark.parametrize("name", sorted(IN_MONO))
 def test_every_primitive_refuses_wrong_types(name: str) -> None:
     wrong = mono.Prim(name, (mono.Pair(X, X), mono.Pair(X, X)), INT)
     with pytest.raises(IllFormed, match="used at types it has"):
@@ -226,8 +227,22 @@ def test_failing_expression_is_shown() -> None:
 
 
 def test_operators_are_those_of_lambda_cu() -> None:
-    assert set(OPERATORS) == set(OPS)
-    for name, (types, arity, result) in OPERATORS.items():
-        row = OPS[name]
-        assert (set(types), arity, result.name if result else None) == (
-            set(row.types), row.arity, None if row.result in row.types and len(row.types) == 1 else row.result), name
+    assert {row.target for row in IN_MONO.values() if row.kind == "scalar"} == set(OPS)
+    for name, row in OPS.items():
+        for operand in (INT, FLOAT, BOOL, CHAR):
+            result = Base(row.result) if row.result else operand
+            assert primitive_type(name, (operand,) * row.arity) == (result if operand.name in row.types else None), name
+            assert primitive_type(name, (operand,) * (row.arity + 1)) is None
+
+
+def test_every_primitive_has_its_type_from_its_row() -> None:
+    xs, pairs, text = Seq(FLOAT), Seq(Pair(INT, FLOAT)), STRING
+    for name, arguments, result in (
+            ("length", (pairs,), INT), ("elt", (pairs, INT), Pair(INT, FLOAT)), ("dist", (Pair(INT, BOOL), INT), Seq(
+                Pair(INT, BOOL))), ("write", (xs, pairs), xs), ("write", (xs, Seq(Pair(INT, INT))), None),
+            ("reduce_+", (xs,), FLOAT), ("reduce_+", (Seq(BOOL),), None), ("scan_and", (Seq(BOOL),), Seq(BOOL)),
+            ("flatten", (Seq(xs),), xs), ("partition", (xs, Seq(INT)), Seq(xs)), ("order", (xs,), Seq(INT)),
+            ("check", (BOOL, text, pairs), pairs), ("rand", (FLOAT,), FLOAT), ("print_string", (text,), BOOL),
+            ("error", (text,), None), ("elt", (Seq(Pair(INT, INT)), INT, INT), None)):
+        assert primitive_type(name, arguments) == result, name
+    assert fits("error", (text,), xs) and fits("elt", (xs, INT), FLOAT) and not fits("elt", (xs, INT), INT)

@@ -15,13 +15,13 @@ from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Data, Pair, Seq, Type
 from nessie.base.values import Record
-from nessie.frontend import interpreter, mono, typed, typed_text
+from nessie.frontend import interpreter, typed, typed_text
 from nessie.frontend.build_library import library_text
 from nessie.frontend.derived import MAKERS, derive
 from nessie.frontend.infer import infer
 from nessie.frontend.library import TYPED, library, prebuilt
 from nessie.frontend.parser import parse
-from nessie.frontend.primitives import BINARY, PRIMITIVES, REDEFINABLE, UNARY
+from nessie.frontend.primitives import BINARY, IN_MONO, PRIMITIVES, REDEFINABLE, UNARY
 from nessie.frontend.typed_check import check
 from nessie.frontend.typed_typing import pattern_type
 from nessie.frontend.types_text import primitive_scheme, show_scheme
@@ -66,11 +66,10 @@ def test_primitives_lead_to_operators_and_sequence_primitives() -> None:
     for row in PRIMITIVES.values():
         assert row.kind in ("scalar", "sequence", "pair", "check", "derived", "effect") and row.doc
         assert row.kind != "scalar" or row.target in ops.OPS
-        assert row.kind != "sequence" or row.target in mono.SEQUENCE
+        assert (row.kind in ("pair", "derived")) == (row.target not in IN_MONO), "targets are names of their own"
         primitive_scheme(row.name, row.type)
     scalars = {row.target for row in PRIMITIVES.values() if row.kind == "scalar"}
     assert scalars == set(ops.OPS), "every operator can be written in NESL"
-    assert {row.target for row in PRIMITIVES.values() if row.kind == "sequence"} == set(mono.SEQUENCE)
     assert {row.name for row in PRIMITIVES.values() if row.kind == "derived"} == set(MAKERS)
     assert all(library().builtin(name) for name in [*BINARY.values(), *UNARY.values(), *REDEFINABLE])
 
@@ -228,7 +227,9 @@ def test_recorded_values(case: dict[str, str]) -> None:
     ("unpack([1,2],[f,t,f,t]);", [0, 1, 0, 2]), ("unpack([] [int],[f,f]);", [[], []]),
     ("histogram([2,2,5]);", [(2, 2), (5, 1)]),
     ("intersection([1,2,3],[3,5,1]);", [1, 3]), ("set_difference([1,2,3],[3,5,1]);", [2]),
-    ("scan(max,0,[3,1,4,1,5]);", ([0, 3, 3, 4, 4], 5)), ("scan((a,b) => a*2+b,0,[7]);", ([0], 7)),
+    ("scan(max,0,[3,1,4,1,5]);", ([0, 3, 3, 4, 4], 5)), ("scan(max, 0, [] int);", ([], 0)),
+    ("{scan((a, b) => a ++ b, [] int, v) : v in [[] [int], [[1]], [[1], [2, 3]]]};",
+     [([], []), ([[]], [1]), ([[], [1]], [1, 2, 3])]), ("scan((a,b) => a*2+b,0,[7]);", ([0], 7)),
     ("fseq(0.0,0.5,1.0);", [0.0, 0.5, 1.0]), ("split_index([f,t,f]);", ([2, 1], [0, 2, 1])),
     ("join([1,2],[0,2],[3],[1]);", [1, 3, 2]), ("take([1,2,3],-2);", [2, 3]), ("drop([1,2,3],-2);", [1]),
     ("parse_int(\"-9223372036854775808\");", (-2 ** 63, True)), ("parse_int(\"\");", (0, False)),

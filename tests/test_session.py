@@ -1,6 +1,8 @@
 """Sessions: what top-level forms give, one after another."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nessie.base.deep import run_deep
@@ -33,6 +35,9 @@ PRINTED = [
     ("a = 3; b = a; a = 4; b;", ["a = 3 : int", "b = 3 : int", "a = 4 : int", "it = 3 : int"]),
     ("function a1(x) = x + 1; function b1(x) = a1(x); function a1(x) = x + 2; b1(1);",
      [*["a1 = fn : int -> int", "b1 = fn : int -> int"], "a1 = fn : int -> int", "it = 3 : int"]),
+    ("{(a, _) in [(1, 2), (3, 4)] | a > 1}; {_ in [1, 2]}; datatype p(int, int); {p(_, b) in [p(1, 2)] | b > 1};",
+     ["it = [(3, 4)] : [(int, int)]", "it = [1, 2] : [int]", "p = fn : (int, int) -> p",
+      "it = [p(1, 2)] : [p]"]),
     ("set print_length 3; [0:9];", ["", "it = [0, 1, 2,...] : [int]"]),
     ("([] int, [] [float], \"\");", ['it = ([], [], "") : [int], [[float]], [char]']),
 ]
@@ -90,6 +95,18 @@ def test_commands() -> None:
     text = "".join(written)
     assert "sum : [a] -> a :: (a in number)" in text and "plus_scan" in text and "load" in text and "x : int" in text
     assert [o.startswith("error") for o in found] == [False] * 3 + [True] * 3 + [False] * 2
+
+
+def test_loaded_forms_are_as_good_as_written_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.b.nesl").write_text("x = 1; 1 +; function inc(y) = x + y;")
+    found = outcomes(f'load "{tmp_path}/a.b"; inc(1); load "{tmp_path}/a.b.nesl"; load x;')
+    defined = ["x = 1 : int", "error: syntax error: found `;`", "inc = fn : int -> int"]
+    assert found == [*defined, "it = 2 : int", *defined, "error: load needs the name of a file, in quotes"]
+
+
+def test_a_print_length_is_a_number() -> None:
+    for wrong in ("²", "9" * 5000, "-1"):
+        assert outcomes(f"set print_length {wrong};") == ["error: there is no such setting"]
 
 
 def test_a_target_that_is_not_there_says_so() -> None:

@@ -11,27 +11,31 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
+
+from nessie.base.source import NessieError
 
 T = TypeVar("T")
 
 STACK_BYTES = 1 << 30           # address space only: pages are taken as the recursion reaches them
 RECURSION_LIMIT = 1_000_000
-NAME = "nessie"                 # of threads with a large stack
 PATIENCE = 3                    # so many Ctrl-Cs, and the work is left to itself
 
+_thread = threading.local()     # `deep`: this thread has a large stack
 _interrupts: list[Callable[[], None]] = []
 
 
 def run_deep(work: Callable[[], T]) -> T:
     """work(), on a thread with a large stack (this one, if its stack is large). Exceptions come out as they are."""
-    if threading.current_thread().name == NAME:
+    if getattr(_thread, "deep", False):
         return work()
     outcome: list[T] = []
     failure: list[BaseException] = []
 
     def body() -> None:
+        _thread.deep = True
         try:
             outcome.append(work())
         except BaseException as error:      # re-raised below, in the caller's thread
@@ -40,13 +44,10 @@ def run_deep(work: Callable[[], T]) -> T:
             ended.set()
 
     ended = threading.Event()               # joining a thread cannot be taken up again after a Ctrl-C
-    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
+    limit = sys.getrecursionlimit()
     sys.setrecursionlimit(RECURSION_LIMIT)
     try:
-        thread = threading.Thread(target=body, name=NAME, daemon=True)
-        thread.start()
-        threading.stack_size(size)
-        wait_for(ended, thread)
+        wait_for(ended, started(body))
     finally:
         sys.setrecursionlimit(limit)
     if failure:
@@ -54,17 +55,28 @@ def run_deep(work: Callable[[], T]) -> T:
     return outcome[0]
 
 
-class interruptible:
+def started(body: Callable[[], None]) -> threading.Thread:
+    """A thread with a large stack that runs this."""
+    thread = threading.Thread(target=body, name="nessie", daemon=True)
+    size = threading.stack_size(STACK_BYTES)
+    try:
+        thread.start()
+    except RuntimeError:
+        raise NessieError(f"no thread can be started with a stack of {STACK_BYTES >> 20} MiB",
+                          hint="ulimit -v limits the address space, ulimit -u the threads") from None
+    finally:
+        threading.stack_size(size)
+    return thread
+
+
+@contextmanager
+def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
     """While the body runs, `interrupt` makes it end soon; it is called in another thread."""
-
-    def __init__(self, interrupt: Callable[[], None]) -> None:
-        self.interrupt = interrupt
-
-    def __enter__(self) -> None:
-        _interrupts.append(self.interrupt)
-
-    def __exit__(self, *_: object) -> None:
-        _interrupts.remove(self.interrupt)
+    _interrupts.append(interrupt)
+    try:
+        yield
+    finally:
+        _interrupts.remove(interrupt)
 
 
 def wait_for(ended: threading.Event, thread: threading.Thread) -> None:

@@ -1,4 +1,4 @@
-"""One supply of fresh names: x, then x_1, x_2, ..."""
+"""Names: one supply of fresh ones, x, then x_1, x_2, ...; and those that users wrote."""
 from __future__ import annotations
 
 import re
@@ -37,3 +37,8 @@ class Names:
         name = f"{base}_{number}"
         self.taken.add(name)
         return name
+
+
+def shown_name(name: str) -> str:
+    """The name of a definition as the user wrote it: f of f'2, which was defined anew (frontend.environment)."""
+    return name.partition("'")[0]

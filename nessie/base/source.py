@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SHOWN = 160                     # so much of a line is shown with an error
+
 
 @dataclass(frozen=True)
 class Source:
@@ -30,10 +32,8 @@ class Span:
         return self.start - self.source.text.rfind("\n", 0, self.start)
 
     def excerpt(self, label: str = "") -> str:
-        """The line that holds this span, with carets and the label below it."""
-        start = self.source.text.rfind("\n", 0, self.start) + 1
-        line = self.source.text[start:].split("\n", 1)[0]
-        before = self.start - start
+        """The line that holds this span, of a long one what is around it; with carets and the label below."""
+        line, before = self.shown_line()
         margin = " " * len(str(self.line))
         indent = "".join("\t" if c == "\t" else " " for c in line[:before])
         carets = "^" * max(1, min(self.end - self.start, len(line) - before))
@@ -41,6 +41,19 @@ class Span:
                 f"{margin} |\n"
                 f"{self.line} | {line}\n"
                 f"{margin} | {indent}{carets} {label}".rstrip())
+
+
+    def shown_line(self) -> tuple[str, int]:
+        """The text, and where in it the span begins."""
+        text = self.source.text
+        start, end = text.rfind("\n", 0, self.start) + 1, text.find("\n", self.start)
+        end = len(text) if end < 0 else end
+        if end - start <= SHOWN:
+            return text[start:end], self.start - start
+        first = min(max(start, self.start - SHOWN // 2), max(start, end - SHOWN))
+        last = min(end, first + SHOWN)
+        dots = "..." if first > start else ""
+        return f"{dots}{text[first:last]}{'...' if last < end else ''}", self.start - first + len(dots)
 
 
 # Where a node comes from: its own span first, then the calls through which it was inlined,

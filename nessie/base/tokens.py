@@ -26,8 +26,8 @@ SYMBOLS = ("->", "=>", "==", "/=", "<=", ">=", "+=", "&&", "||", "<<", ">>")
 
 TOKEN = re.compile(
     r"""(?P<space>(?:\s|//[^\n]*)+)
-      | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
-      | (?P<int>\d+)
+      | (?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
+      | (?P<int>[0-9]+)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | `(?P<quoted>[^`\n]+)`
       | "(?P<string>(?:[^"\\\n]|\\.)*)"
@@ -113,14 +113,27 @@ class Tokens:
 
     def listed(self, item: Callable[[], T], end: str, separator: str = ",") -> tuple[T, ...]:
         """Items up to `end`, which is taken too."""
-        items: list[T] = []
-        if self.accept(end):
-            return ()
-        while True:
-            items.append(item())
-            if self.accept(end):
-                return tuple(items)
+        return () if self.accept(end) else self.several(item, end, separator)
+
+    def several(self, item: Callable[[], T], end: str, separator: str = ",") -> tuple[T, ...]:
+        """The same, of at least one item."""
+        items = [item()]
+        while not self.accept(end):
             self.expect(separator)
+            items.append(item())
+        return tuple(items)
+
+    def skip_body(self) -> None:
+        """Go on behind the `:` that ends the body of {body : x in xs}: the first outside brackets and lets."""
+        depth = lets = 0
+        while depth or lets or not self.at(":"):
+            token = self.take()
+            if token.kind == "end":
+                self.fail("':' is expected in an apply-to-each")
+            if token.kind in ("symbol", "name"):
+                depth += (token.text in "([{") - (token.text in ")]}")
+                lets += (token.text == "let") - (token.text == "in") if not depth else 0
+        self.take()
 
     def finish(self) -> None:
         """Nothing may be left."""
@@ -147,7 +160,11 @@ def tokenize(source: Source) -> list[Token]:
             raise NessieError("no symbol, name or literal begins here", (Span(source, position, position + 1), ""))
         kind, end = found.lastgroup or "", found.end()
         if kind != "space":
-            tokens.append(Token(kind, text[position:end], literal_value(kind, found.group(kind)), position, end))
+            try:
+                value = literal_value(kind, found.group(kind))
+            except (ValueError, OverflowError):
+                raise NessieError("characters go from 0 to \\u{10ffff}", (Span(source, position, end), "")) from None
+            tokens.append(Token(kind, text[position:end], value, position, end))
         position = end
     tokens.append(Token("end", "the end", None, position, position))
     return tokens
@@ -166,7 +183,7 @@ def literal_value(kind: str, text: str) -> Any:
 
 def unescape(code: str | None, letter: str) -> str:
     if code is not None:
-        return chr(min(int(code, 16), 0x10FFFF))
+        return chr(int(code, 16))
     return ESCAPES.get(letter, letter)
 
 

@@ -9,7 +9,13 @@
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from nessie.base.names import shown_name
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,14 @@ def components(type_: Type) -> tuple[Type, ...]:
     return (*found, type_)
 
 
+def nest_right(items: Sequence[T], pair: Callable[[T, T], T]) -> T:
+    """(a, (b, c)) of a, b, c: a tuple of its components, types or what has types."""
+    result = items[-1]
+    for item in reversed(items[:-1]):
+        result = pair(item, result)
+    return result
+
+
 Type = Base | Seq | Pair | Fun | Identity | Data | Var
 
 INT, FLOAT, BOOL, CHAR = Base("int"), Base("float"), Base("bool"), Base("char")
@@ -100,6 +114,92 @@ class Scheme:
     variables: tuple[Var, ...]
     type: Type
 
+ContentOf = Callable[[Data], Type]      # the type that a datatype's constructor is applied to
+
+
+def no_datatypes(data: Data) -> Type:
+    raise KeyError(f"the datatype {data.name} is not known here")
+
+
+# Variables --------------------------------------------------------------------------------------
+
+
+def free_variables(*types: Type) -> Iterator[Var]:
+    """The variables of the types, in order of appearance, identities after what they belong to; with repeats."""
+    pending = list(reversed(types))
+    while pending:
+        type_ = pending.pop()
+        match type_:
+            case Var():
+                yield type_
+            case Seq(element):
+                pending.append(element)
+            case Pair(first, second):
+                pending += [second, first]
+            case Fun(argument, result, identity):
+                pending += [identity, result, argument]
+            case Identity(_, types_, captured):
+                pending += reversed(types_ + captured)
+            case Data(_, arguments):
+                pending += reversed(arguments)
+
+
+def substitute(type_: Type, by: dict[str, Type]) -> Type:
+    """The type with its variables replaced, by name; those that are not in `by` stay."""
+    match type_:
+        case Var(name):
+            return by.get(name, type_)
+        case Base():
+            return type_
+        case Seq(element):
+            return Seq(substitute(element, by))
+        case Pair(first, second):
+            return Pair(substitute(first, by), substitute(second, by))
+        case Fun(argument, result, identity):
+            return Fun(substitute(argument, by), substitute(result, by), substitute(identity, by))
+        case Identity(name, types, captured):
+            return Identity(name, tuple([substitute(t, by) for t in types]),
+                            tuple([substitute(t, by) for t in captured]))
+        case Data(name, arguments):
+            return Data(name, tuple([substitute(t, by) for t in arguments]))
+    raise TypeError(type_)
+
+
+def instantiate(scheme: Scheme, types: Iterable[Type]) -> Type:
+    """The scheme's type at these types."""
+    return substitute(scheme.type, {v.name: t for v, t in zip(scheme.variables, types, strict=True)})
+
+
+def match_types(pattern: Type, type_: Type) -> dict[str, Type] | None:
+    """What the pattern's variables stand for, if that makes it the type."""
+    found: dict[str, Type] = {}
+    pending = [(pattern, type_)]
+    while pending:
+        match pending.pop():
+            case Var(), Var():
+                pass                            # the argument's type leaves it open
+            case Var(name, cls), actual:
+                in_class = cls == "any" or (isinstance(actual, Base) and actual.name in CLASSES[cls])
+                if not in_class or found.setdefault(name, actual) != actual:
+                    return None
+            case Base(a), Base(b) if a == b:
+                pass
+            case Seq(a), Seq(b):
+                pending.append((a, b))
+            case (Pair(a, b), Pair(c, d)):
+                pending += [(a, c), (b, d)]
+            case Data(a, items), Data(b, others) if a == b:
+                pending += zip(items, others, strict=True)
+            case Fun(a, b, identity), Fun(c, d, other):
+                pending += [(a, c), (b, d), (identity, other)]
+            case one, other if one == other:
+                pass
+            case _:
+                return None
+    return found
+
+# As text ----------------------------------------------------------------------------------------
+
 
 def show_type(type_: Type, top: bool = True) -> str:
     """The type as NESL prints it: tuples without parentheses at the outermost level."""
@@ -116,7 +216,7 @@ def show_type(type_: Type, top: bool = True) -> str:
             return text if top else f"({text})"
         case Data(name, arguments):
             inside = ", ".join([show_item(a) for a in arguments])
-            return f"{name}({inside})" if arguments else name
+            return f"{shown_name(name)}({inside})" if arguments else shown_name(name)
         case Identity(name):
             return name
     raise TypeError(type_)

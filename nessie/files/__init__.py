@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from nessie.base.source import NessieError
-from nessie.base.types import Type, Var, show_type
-from nessie.files.fit import ContentOf, is_vector, no_datatypes
+from nessie.base.types import ContentOf, Type, Var, no_datatypes, show_type
+from nessie.files.fit import expand, holds_function, is_vector
 from nessie.files.json_format import encode_json, read_json
 from nessie.files.matrix_market import read_mtx
 from nessie.files.numpy_format import encode_npy, read_npy, read_npz
@@ -70,6 +70,8 @@ def check_writable(path: str) -> None:
 def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes) -> None:
     """Write a flat value, as .npy or .json. A file of that name is replaced only by a complete one."""
     check_writable(path)
+    if holds_function(expand(type_, content)):
+        raise NessieError(f"{path}: a function cannot be written")
     match Path(path).suffix.lower():
         case ".json":
             data = encode_json(value, type_, content)

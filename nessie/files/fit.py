@@ -6,20 +6,13 @@ where floats are wanted, nothing else changes. `fill` gives type variables the t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nessie.base.source import NessieError, Source, Span
-from nessie.base.types import CLASSES, Base, Data, Pair, Seq, Type, Var, show_type
+from nessie.base.types import CLASSES, FLOAT, Base, ContentOf, Data, Fun, Pair, Seq, Type, Var, show_type, substitute
 from nessie.base.values import DTYPES, Column, Flat, Nested
-
-ContentOf = Callable[[Data], Type]      # the type that a datatype's constructor is applied to
-
-
-def no_datatypes(data: Data) -> Type:
-    raise KeyError(f"the datatype {data.name} is not known here")
 
 
 class Misfit(Exception):
@@ -42,18 +35,14 @@ def expand(type_: Type, content: ContentOf) -> Type:
     return type_
 
 
-def substitute(type_: Type, found: dict[str, Type]) -> Type:
-    """The type with its variables filled in."""
+def holds_function(type_: Type) -> bool:
+    """Of a type without datatypes."""
     match type_:
-        case Var(name):
-            return found.get(name, type_)
         case Seq(element):
-            return Seq(substitute(element, found))
+            return holds_function(element)
         case Pair(first, second):
-            return Pair(substitute(first, found), substitute(second, found))
-        case Data(name, arguments):
-            return Data(name, tuple([substitute(a, found) for a in arguments]))
-    return type_
+            return holds_function(first) or holds_function(second)
+    return isinstance(type_, Fun)
 
 
 def fill(wanted: Type, held: Type, found: dict[str, Type]) -> None:
@@ -111,6 +100,24 @@ def convert(value: Column, held: Type, wanted: Type) -> Column:
     raise Misfit(f"holds {show_type(held, False)} where {show_type(wanted, False)} is wanted")
 
 
+def number(word: str, type_: Base) -> int | float | None:
+    """The number written here, if it is one of this type."""
+    try:
+        if "_" in word:
+            return None
+        if type_ == FLOAT:
+            return float(word)
+        value = int(word)
+        return value if -2**63 <= value < 2**63 else None
+    except ValueError:
+        return None
+
+
+def shorten(word: str) -> str:
+    """A word of a file, as messages show it."""
+    return f'"{word}"' if len(word) <= 40 else f'"{word[:40]}..."'
+
+
 def codes(text: str) -> np.ndarray[Any, Any]:
     """The code points of a text: a column of chars."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<i4").astype(DTYPES["char"])
@@ -132,16 +139,13 @@ def decoded(path: str, data: bytes) -> str:
 
 
 def complain(path: str, text: str, line: int, reason: str) -> NessieError:
-    """The error for something wrong in this line (counted from 1) of a file, with the line unless it is long."""
+    """The error for something wrong in this line (counted from 1) of a file."""
     start = 0
     for _ in range(line - 1):
         start = text.find("\n", start) + 1
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
-    message = f"{path}, line {line}: {reason}"
-    if end - start > 200:
-        return NessieError(message)
-    return NessieError(message, (Span(Source(path, text), start, end), ""))
+    return NessieError(f"{path}, line {line}: {reason}", (Span(Source(path, text), start, end), ""))
 
 
 def check_room(path: str, words: int) -> None:

@@ -7,6 +7,7 @@ a second, slower walk finds the first place where, for the message.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -14,9 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from nessie.base.types import BOOL, CLASSES, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, Var, show_type
+from nessie.base.types import (
+    BOOL,
+    CLASSES,
+    FLOAT,
+    INT,
+    STRING,
+    Base,
+    ContentOf,
+    Data,
+    Pair,
+    Seq,
+    Type,
+    Var,
+    nest_right,
+    show_type,
+    substitute,
+)
 from nessie.base.values import DTYPES, Column, Flat, Nested, plain_value
-from nessie.files.fit import ContentOf, Misfit, codes, complain, decoded, expand, fill, joined, offsets_of, substitute
+from nessie.files.fit import Misfit, codes, complain, decoded, expand, fill, joined, offsets_of
 
 KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "char": (str,)}
 
@@ -26,7 +43,7 @@ KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "boo
 def read_json(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     text = decoded(path, Path(path).read_bytes())
     try:
-        value = json.loads(text)
+        value = parsed(text)
     except json.JSONDecodeError as error:
         raise complain(path, text, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from None
     found: dict[str, Type] = {}
@@ -39,6 +56,20 @@ def read_json(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
         known = substitute(type_, found)
         place, reason = next(misfits(value, known, content, ()), ((), f"the file {error}"))
         raise complain(path, text, line_of(text, place), where(place) + reason) from None
+
+
+def parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:                      # an int of so many digits that Python refuses it
+        return json.loads(text, parse_int=bounded)
+
+
+def bounded(digits: str) -> int:
+    """An int, or one that is too large for ints and floats, too."""
+    return int(digits[:4000])
 
 
 def scalar_or_sequence(column: Column, type_: Type) -> Any:
@@ -129,7 +160,8 @@ def to_column(values: list[Any], type_: Type, content: ContentOf) -> Column:
         case Pair() | Data():
             fields = components(type_, content)
             require({type(v) for v in values} <= {list} and {len(v) for v in values} <= {len(fields)})
-            return tuple_column([to_column([v[i] for v in values], field, content) for i, field in enumerate(fields)])
+            columns = [to_column([v[i] for v in values], field, content) for i, field in enumerate(fields)]
+            return nest_right(columns, lambda first, rest: (first, rest))
     raise Misfit(f"cannot hold {show_type(type_)}")
 
 
@@ -142,13 +174,6 @@ def scalar_column(values: list[Any], name: str) -> Column:
         return np.array(values, DTYPES[name])
     except OverflowError:
         raise Misfit("holds a number out of range") from None
-
-
-def tuple_column(columns: list[Column]) -> Column:
-    result = columns[-1]
-    for first in reversed(columns[:-1]):
-        result = (first, result)
-    return result
 
 
 def require(holds: bool) -> None:
@@ -167,8 +192,8 @@ def misfits(value: Any, type_: Type, content: ContentOf, place: Place) -> Iterat
         case Base(name), _:
             if type(value) not in KINDS[name] or (name == "char" and len(value) != 1):
                 yield place, f"{json_kind(value)} where {name} is wanted"
-            elif isinstance(value, int) and not -2**63 <= value < 2**63:
-                yield place, "the number is beyond 64 bits"
+            elif isinstance(value, int) and not -2**63 <= value < 2**63 and not (name == "float" and is_finite(value)):
+                yield place, f"the number is beyond {'64 bits' if name == 'int' else 'the floats'}"
         case Seq(Base("char")), str():
             return
         case Seq(element), list():
@@ -183,6 +208,14 @@ def misfits(value: Any, type_: Type, content: ContentOf, place: Place) -> Iterat
             yield from odd_ones(value, place)
         case _:
             yield place, f"{json_kind(value)} where {show_type(type_, False)} is wanted"
+
+
+def is_finite(value: int) -> bool:
+    """As a float."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def odd_ones(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
@@ -225,7 +258,7 @@ def where(place: Place) -> str:
 
 def line_of(text: str, place: Place) -> int:
     """The line where the value at this place starts."""
-    decoder, at = json.JSONDecoder(), skip_blanks(text, 0)
+    decoder, at = json.JSONDecoder(parse_int=bounded), skip_blanks(text, 0)
     for position in place:
         at = skip_blanks(text, at + 1)              # the bracket
         for _ in range(position):

@@ -19,17 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from nessie.base.types import FLOAT, INT, Base, Pair, Seq, Type
+from nessie.base.types import FLOAT, INT, Base, ContentOf, Pair, Seq, Type
 from nessie.base.values import Flat, Nested
-from nessie.files.fit import (
-    ContentOf,
-    Misfit,
-    check_room,
-    complain,
-    decoded,
-    fitted,
-    offsets_of,
-)
+from nessie.files.fit import Misfit, check_room, complain, decoded, fitted, number, offsets_of, shorten
 
 FORMATS = ("coordinate", "array")
 FIELDS = {"real": FLOAT, "double": FLOAT, "integer": INT, "pattern": INT}
@@ -177,24 +169,10 @@ def numbers(file: File, body: Body, place: int, type_: Base) -> np.ndarray[Any, 
             return np.array(words, f"U{max(longest, 1)}").astype(kind)
     except (ValueError, OverflowError):
         pass
-    at = next(i for i, word in enumerate(words) if not is_number(word, type_))
+    at = next(i for i, word in enumerate(words) if len(word) > LONGEST_NUMBER or number(word, type_) is None)
     line = int(body.lines[at * body.per_line + place])
     what = "an integer" if type_ == INT else "a number"
-    raise complain(file.path, file.text, line, f"{body_word(words[at])} is not {what}")
-
-
-def body_word(word: str) -> str:
-    return f'"{word}"' if len(word) <= 40 else f'"{word[:40]}..."'
-
-
-def is_number(word: str, type_: Base) -> bool:
-    try:
-        if type_ == INT:
-            return "_" not in word and len(word) <= LONGEST_NUMBER and -2**63 <= int(word) < 2**63
-        float(word)
-        return "_" not in word and len(word) <= LONGEST_NUMBER
-    except ValueError:
-        return False
+    raise complain(file.path, file.text, line, f"{shorten(words[at])} is not {what}")
 
 
 def coordinate_entries(file: File, header: Header, body: Body) -> tuple[Ints, Ints, Any]:

@@ -6,25 +6,23 @@ from __future__ import annotations
 
 import io
 import math
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from nessie.base.source import NessieError
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Pair, Seq, Type
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, ContentOf, Pair, Seq, Type
 from nessie.base.values import DTYPES, Column, Flat, Nested
-from nessie.files.fit import ContentOf, Misfit, fitted
+from nessie.files.fit import Misfit, fitted
 
 Array = np.ndarray[Any, Any]
 
 
 def read_npy(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    try:
+    with loading(path, "a NumPy array of numbers, booleans or characters"):
         array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        reason = "Python objects cannot be read" if "pickle" in str(error) else error
-        raise NessieError(f"{path}: not a NumPy array of numbers, booleans or characters: {reason}") from None
     if not isinstance(array, np.ndarray):
         raise NessieError(f"{path}: an archive of arrays; name it .npz")
     column: Column
@@ -37,6 +35,18 @@ def read_npy(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
         held = Seq(held)
     value = Flat(array.shape[0], column) if array.ndim else column.reshape(-1)[0]
     return fit(path, value, held, type_, content)
+
+
+@contextmanager
+def loading(path: str, what: str) -> Iterator[None]:
+    """NumPy, zipfile and zlib have many ways to refuse a file."""
+    try:
+        yield
+    except (NessieError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        reason = "Python objects cannot be read" if "pickle" in str(error) else error
+        raise NessieError(f"{path}: not {what}: {reason}") from None
 
 
 def fit(path: str, value: Any, held: Type, type_: Type, content: ContentOf) -> tuple[Any, Type]:
@@ -81,13 +91,10 @@ def read_npz(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
 
 
 def load_archive(path: str) -> dict[str, Array]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise NessieError(f"{path}: a single array; name it .npy")
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise NessieError(f"{path}: not an archive of NumPy arrays: {error}") from None
+    with loading(path, "an archive of NumPy arrays"), np.load(path, allow_pickle=False) as archive:
+        if not hasattr(archive, "files"):
+            raise NessieError(f"{path}: a single array; name it .npy")
+        return {name: archive[name] for name in archive.files}
 
 
 def sparse_rows(path: str, arrays: dict[str, Array]) -> tuple[Flat, Type]:

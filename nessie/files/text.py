@@ -12,38 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, Var, show_type
-from nessie.base.values import DTYPES, Column, Flat, Nested
-from nessie.files.fit import (
+from nessie.base.types import (
+    BOOL,
+    CHAR,
+    CLASSES,
+    FLOAT,
+    INT,
+    STRING,
+    Base,
     ContentOf,
-    Misfit,
-    codes,
-    complain,
-    decoded,
-    expand,
-    fill,
-    fitted,
-    offsets_of,
+    Data,
+    Pair,
+    Seq,
+    Type,
+    Var,
+    nest_right,
+    show_type,
     substitute,
 )
+from nessie.base.values import DTYPES, Column, Flat, Nested
+from nessie.files.fit import Misfit, codes, complain, decoded, expand, fill, fitted, number, offsets_of, shorten
 
 BOOLS = {"t": True, "true": True, "f": False, "false": False}
 
 
 # Numbers ----------------------------------------------------------------------------------------
-
-def number(word: str, type_: Base) -> int | float | None:
-    """The number written here, if it is one of this type."""
-    try:
-        if "_" in word:
-            return None
-        if type_ == FLOAT:
-            return float(word)
-        value = int(word)
-        return value if -2**63 <= value < 2**63 else None
-    except ValueError:
-        return None
-
 
 def numbers(words: list[str], type_: Base) -> np.ndarray[Any, Any] | int:
     """The words as numbers of this type, or the position of the first that is not one."""
@@ -89,9 +82,9 @@ def lines(text: str) -> Nested:
 
 
 def read_open(path: str, text: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    """Numbers if there are any and nothing else, else the text."""
+    """Numbers if there are any and nothing else, or where there can be no text; else the text."""
     words = text.split()
-    kind = guess(words) if words else STRING
+    kind = guess(words) if words or not fits_text(type_) else STRING
     if isinstance(kind, Base):
         return read_numbers(path, text, kind, type_, content)
     column = codes(text)
@@ -101,6 +94,15 @@ def read_open(path: str, text: str, type_: Type, content: ContentOf) -> tuple[An
         raise complain(path, text, 1, str(error)) from None
 
 
+def fits_text(type_: Type) -> bool:
+    match type_:
+        case Seq(Var(_, cls)):
+            return not CLASSES[cls] or "char" in CLASSES[cls]
+        case Var(_, cls):
+            return cls == "any"
+    return False
+
+
 def read_numbers(path: str, text: str, kind: Base, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     """All numbers of the text; where a scalar is wanted, the only one."""
     words = text.split()
@@ -108,11 +110,15 @@ def read_numbers(path: str, text: str, kind: Base, type_: Type, content: Content
     if isinstance(values, int):
         what = "an int" if kind == INT else "a number"
         raise complain(path, text, line_of_word(text, values), f"{shorten(words[values])} is not {what}")
-    if not isinstance(expand(type_, content), Base):
-        return fitted(Flat(values.size, values), Seq(kind), type_, content)
-    if values.size != 1:
+    wanted = expand(type_, content)
+    one = isinstance(wanted, Base) or (isinstance(wanted, Var) and wanted.cls != "any")
+    if one and values.size != 1:
         raise complain(path, text, 1, f"one number is due, the file has {values.size}")
-    return values[0].item(), type_
+    try:
+        return fitted(values[0], kind, type_, content) if one else \
+            fitted(Flat(values.size, values), Seq(kind), type_, content)
+    except Misfit as error:
+        raise complain(path, text, 1, str(error)) from None
 
 
 def line_of_word(text: str, position: int) -> int:
@@ -121,10 +127,6 @@ def line_of_word(text: str, position: int) -> int:
         if position < 0:
             return line
     return 1
-
-
-def shorten(word: str) -> str:
-    return f'"{word}"' if len(word) <= 40 else f'"{word[:40]}..."'
 
 
 # .csv -------------------------------------------------------------------------------------------
@@ -150,21 +152,24 @@ def read_csv(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     kinds = [substitute(leaf, found) for leaf in leaves]
     done = [cell_column(path, text, name, cells, kind, places)
             for name, cells, kind in zip(header, columns, kinds, strict=True)]
-    element = tuple_of(kinds) if isinstance(wanted, Var) else substitute(wanted, found)
+    element = nest_right(kinds, Pair) if isinstance(wanted, Var) else substitute(wanted, found)
     return Flat(len(rows), nest(done, expand(element, content))), Seq(element)
 
 
 def read_rows(path: str, text: str) -> tuple[list[str], list[list[str]], list[int]]:
     """The header, the rows, and the line where each row ends."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows, places = [], []
+    rows, places = list[list[str]](), list[int]()
+    longest = csv.field_size_limit(len(text) + 1)
     try:
         for row in reader:
-            if row:
-                rows.append(row)
+            if row or (rows and len(rows[0]) == 1):         # an empty line is a row only where that is an empty cell
+                rows.append(row or [""])
                 places.append(reader.line_num)
     except csv.Error as error:
         raise complain(path, text, reader.line_num, str(error)) from None
+    finally:
+        csv.field_size_limit(longest)
     if not rows:
         raise complain(path, text, 1, "a header with the names of the columns is due")
     header = rows[0]
@@ -184,13 +189,6 @@ def leaves_of(type_: Type, content: ContentOf) -> list[Type]:
         case Data():
             return leaves_of(content(type_), content)
     return [type_]
-
-
-def tuple_of(types: list[Type]) -> Type:
-    result = types[-1]
-    for first in reversed(types[:-1]):
-        result = Pair(first, result)
-    return result
 
 
 def nest(columns: list[Column], type_: Type) -> Column:

@@ -1,15 +1,7 @@
-"""Which function of a mono program calls which."""
+"""The order of functions by which of them calls which."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from nessie.frontend import mono
-from nessie.frontend.mono_walk import called
-
-
-def calls(program: mono.Program) -> dict[str, list[str]]:
-    """The functions that each function calls, each once, in order."""
-    return {f.name: list(dict.fromkeys(called(f.body))) for f in program.functions}
+from collections.abc import Collection, Iterable, Mapping
 
 
 def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
@@ -50,9 +42,9 @@ def cut(stack: list[str], node: str) -> list[str]:
     return taken
 
 
-def callees_first(program: mono.Program) -> tuple[list[str], set[str]]:
-    """The functions in an order in which callees stand before callers, but for recursion; and the recursive ones."""
-    graph = calls(program)
+def callees_first(graph: Mapping[str, Collection[str]]) -> tuple[list[str], set[str]]:
+    """The functions in an order in which callees stand before callers, but for recursion; and the recursive ones.
+    `graph`: the functions that each function calls."""
     order: list[str] = []
     recursive: set[str] = set()
     for component in components(graph):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from nessie.base.source import NessieError, Span
-from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type, components
+from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type, components, nest_right
 from nessie.frontend import syntax
 from nessie.frontend.types_text import show_scheme
 from nessie.frontend.unify import Clash
@@ -32,8 +32,8 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
                    called: Span | None) -> NessieError:
     """A function applied to what it does not take; `parts` are the components of the argument."""
     actual = [type_ for _, type_ in parts]
-    given = show_scheme(tuple_of(actual))
-    operator = not function[0].isalpha() or function in ("and", "or", "nand", "nor", "xor")
+    given = show_scheme(nest_right(actual, Pair))
+    operator = not (function[0].isalpha() or function[0] == "_") or function in ("and", "or", "nand", "nor", "xor")
     labels: list[Place] = [(span, of_type(type_)) for span, type_ in parts]
     takes = f"{function} takes {show_scheme(expected)}"
     if clash.kind == "infinite":
@@ -45,13 +45,6 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
     else:
         message = f"{takes}, but gets {given}"
     return complaint(message, *labels, (called, takes), hint=argument_hint(function, expected, actual, clash))
-
-
-def tuple_of(types: Sequence[Type]) -> Type:
-    result = types[-1]
-    for type_ in reversed(types[:-1]):
-        result = Pair(type_, result)
-    return result
 
 
 def argument_hint(function: str, expected: Type, actual: list[Type], clash: Clash) -> str:

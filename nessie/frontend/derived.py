@@ -8,12 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Data, Fun, Identity, Pair, Seq, Type
+from nessie.base.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    STRING,
+    Base,
+    Data,
+    Fun,
+    Identity,
+    Pair,
+    Seq,
+    Type,
+    instantiate,
+    nest_right,
+)
 from nessie.frontend import typed
-from nessie.frontend.environment import Environment, constructor_scheme
+from nessie.frontend.environment import Environment
+from nessie.frontend.erase import content
 from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.typed import Apply, Const, Each, Exp, Generator, Global, If, Let, Name, NamePattern, String
-from nessie.frontend.types_text import instantiate, primitive_scheme
+from nessie.frontend.types_text import primitive_scheme
 
 SHOWN_ELEMENTS = 5              # of a sequence, in a limited text
 
@@ -30,9 +45,8 @@ def derive(name: str, types: tuple[Type, ...], environment: Environment) -> type
         rest = rest.second
     parts.append(rest)
     names = [Name(f"x{n}", part) for n, part in enumerate(parts, 1)]
-    parameter: typed.Pattern = NamePattern(names[-1].name, names[-1].type)
-    for variable in reversed(names[:-1]):
-        parameter = typed.PairPattern(NamePattern(variable.name, variable.type), parameter)
+    parameters: list[typed.Pattern] = [NamePattern(variable.name, variable.type) for variable in names]
+    parameter = nest_right(parameters, typed.PairPattern)
     body = MAKERS[name](Maker(environment), types[0], *names)
     return typed.Function(name, scheme.variables, parameter, type_.result, body, PRIMITIVES[name].doc)
 
@@ -49,18 +63,11 @@ class Maker:
         assert scheme is not None, name
         type_ = instantiate(scheme, types)
         assert isinstance(type_, Fun)
-        argument = arguments[-1]
-        for first in reversed(arguments[:-1]):
-            argument = typed.Pair(first, argument)
-        return Apply(Global(name, types, type_), argument, type_.result)
+        return Apply(Global(name, types, type_), nest_right(arguments, typed.Pair), type_.result)
 
     def content(self, type_: Data) -> Type:
         """What the datatype holds."""
-        datatype = self.environment.datatype(type_.name)
-        assert datatype is not None, type_.name
-        constructor = instantiate(constructor_scheme(datatype), type_.arguments)
-        assert isinstance(constructor, Fun)
-        return constructor.argument
+        return content(type_, self.environment)
 
     def opened(self, name: str, type_: Data, value: Exp, body: Callable[[Name], Exp]) -> Exp:
         """The body with the name bound to what the value, of a datatype, holds."""

@@ -2,13 +2,14 @@
 
 A definition has an internal name, unique in the session. It is the name written, unless that one is taken by the
 library or by an earlier definition of another type, which old callers keep: then it is `f'2`, `f'3`, .. So typed
-programs need no scopes for global names; `shown_name` gives back what the user wrote.
+programs need no scopes for global names; base.names.shown_name gives back what the user wrote.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from nessie.base.names import shown_name
 from nessie.base.source import NOWHERE, NessieError, Origin
 from nessie.base.types import Base, Data, Fun, Identity, Scheme, Type
 from nessie.frontend import syntax, typed
@@ -138,11 +139,6 @@ class Environment:
         """All names that a program can use."""
         names = {*self.program.names(), *self.library.names(), *PRIMITIVES, *CONSTANTS}
         return sorted(n for n in names if self.in_library or not n.startswith("_"))
-
-
-def shown_name(name: str) -> str:
-    """The name as the user wrote it."""
-    return name.partition("'")[0]
 
 
 def function_scheme(function: typed.Function) -> Scheme:

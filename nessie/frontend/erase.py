@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from nessie.base.source import InternalError
 from nessie.base.types import BOOL, INT, Base, Data, Fun, Identity, Pair, Seq, Type, Var
-from nessie.frontend import typed
 from nessie.frontend.environment import Environment
-from nessie.frontend.types_text import substitute
+from nessie.frontend.typed_typing import content_type
 
 LARGEST = 5_000             # nodes of a type: no program needs more, polymorphic recursion does
 
@@ -45,7 +44,7 @@ def content(data: Data, environment: Environment) -> Type:
     datatype = environment.datatype(data.name)
     if datatype is None:
         raise InternalError(f"datatype {data.name} is not defined")
-    return substitute(datatype.content, dict(zip((v.name for v in datatype.variables), data.arguments, strict=True)))
+    return content_type(datatype, data)
 
 
 def is_too_large(types: tuple[Type, ...]) -> bool:
@@ -67,15 +66,3 @@ def is_too_large(types: tuple[Type, ...]) -> bool:
             case Data(_, arguments):
                 pending += arguments
     return False
-
-
-def leaves(pattern: typed.Pattern) -> list[typed.NamePattern]:
-    """The names of a pattern, from left to right."""
-    match pattern:
-        case typed.NamePattern():
-            return [pattern]
-        case typed.PairPattern(first, second):
-            return leaves(first) + leaves(second)
-        case typed.DataPattern(_, _, argument):
-            return leaves(argument)
-    raise TypeError(pattern)

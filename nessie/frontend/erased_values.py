@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from nessie.base.names import Names
 from nessie.base.source import Origin
-from nessie.base.types import BOOL, Type
+from nessie.base.types import BOOL, Type, substitute
 from nessie.frontend import mono, typed
 from nessie.frontend.environment import Environment
-from nessie.frontend.erase import both, erase, leaves
+from nessie.frontend.erase import both, erase
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_typing import type_of
 from nessie.frontend.mono_walk import is_trivial, let_chain
-from nessie.frontend.types_text import substitute
+from nessie.frontend.typed_typing import pattern_names
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Erasure:
             return [*self.spread(left, value.first), *self.spread(right, value.second)]
         helpers: list[Step] = []
         if not is_trivial(self.bare(value)):
-            name = self.fresh("_".join(leaf.name for leaf in leaves(pattern) if leaf.name != "_") or "_")
+            name = self.fresh("_".join([found.name for found in pattern_names(pattern)]) or "_")
             helpers = [Step(None, name, value)]
             value = mono.Var(name, self.pattern_type(pattern) or BOOL)
         pair = self.bare(value)

@@ -16,10 +16,10 @@ tells. PLY makes the tables from this module (frontend.build_tables); frontend.p
 """
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 from nessie.base.source import NessieError
+from nessie.base.types import nest_right
 from nessie.frontend import syntax
 from nessie.frontend.lexer import OPERATORS, WORDS
 from nessie.frontend.patterns import parameter_pattern, pattern
@@ -118,7 +118,7 @@ def split_options(exp: syntax.Exp) -> tuple[syntax.Exp, tuple[syntax.Default, ..
     while len(items) > 1 and isinstance(option := items[-1], syntax.Default):
         options.insert(0, option)
         items.pop()
-    return reduce(lambda second, first: syntax.Pair(first, second, first.span), reversed(items)), tuple(options)
+    return nest_right(items, lambda first, second: syntax.Pair(first, second, first.span)), tuple(options)
 
 
 def p_evaluate(p: Any) -> None:
@@ -384,7 +384,7 @@ def p_type_tuple(p: Any) -> None:
 
 def tuple_type(types: list[syntax.TypeExp], p: Any) -> syntax.TypeExp:
     """Nested to the right, as tuples are."""
-    return reduce(lambda second, first: syntax.TypePair(first, second, p.span()), reversed(types))
+    return nest_right(types, lambda first, second: syntax.TypePair(first, second, p.span()))
 
 
 def appended(p: Any) -> list[Any]:

@@ -8,14 +8,18 @@
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from nessie.base.source import NessieError, Origin, Span
-from nessie.base.types import Fun, Identity, Pair, Scheme, Type, Var
-from nessie.frontend import complaints, signatures, syntax, typed
+from nessie.base.types import Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute
+from nessie.frontend import complaints, patterns, signatures, syntax, typed
 from nessie.frontend.environment import Entry, Environment, constructor_scheme, function_scheme
-from nessie.frontend.inference import SELF, Inference, pattern
+from nessie.frontend.inference import SELF, Inference
+from nessie.frontend.inference_patterns import pattern
+from nessie.frontend.inference_structure import RULES
 from nessie.frontend.primitives import REDEFINABLE
 from nessie.frontend.settle import Settle
-from nessie.frontend.types_text import free_variables, letters, show, show_scheme, substitute
+from nessie.frontend.types_text import BASES, letters, show, show_scheme
 from nessie.frontend.unify import Clash
 
 
@@ -62,35 +66,51 @@ def refuse_protected(name: str, span: Span | None, environment: Environment) -> 
 # Functions ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Inferred:
+    """A function whose types have variables of the unifier."""
+    type: Fun
+    parameter: typed.Pattern
+    body: typed.Exp
+
+
 def function(form: syntax.FunctionDef, environment: Environment) -> typed.Function:
     refuse_protected(form.name, form.span, environment)
-    state = Inference(environment, form.name)
-    parameter: Type = state.fresh()
-    result: Type = state.fresh()
-    own = Fun(parameter, result, Identity(SELF))
-    defaults = default_arguments(form.parameter)
-    arity = len(parameters(form.parameter))
+    state = Inference(environment, form.name, RULES)
+    defaults, arity = default_arguments(form.parameter), len(parameters(form.parameter))
+    own = Fun(state.fresh(), state.fresh(), Identity(SELF))
     state.itself = form.name, Entry("function", SELF, Scheme((), own), at(form.span), defaults, arity)
-    if form.signature:
-        declared = signature_type(state, form.signature)
-        state.unifier.unify(result, declared.result)
-    names: dict[str, Type] = {}
-    matched = pattern(state, form.parameter, parameter, names, None)
-    if form.signature:
-        agree(state, form, "argument", parameter, declared.argument, form.parameter.span)
-    assert form.body is not None
-    with state.binding(names):
-        body, body_type = state.exp(form.body)
-    agree(state, form, "result", body_type, result, form.body.span)
-    settle = Settle(state.unifier, [parameter, result], reserved(environment), state.lambdas)
-    scheme = Scheme(settle.variables, Fun(settle.type(parameter), settle.type(result), Identity(SELF)))
-    settle.itself = name_for(form.name, "function", scheme, environment, form)
-    settle.memo.clear()
-    definition = typed.Function(settle.itself, settle.variables, settle.pattern(matched), settle.type(result),
-                                settle.exp(body), form.doc, at(form.span))
+    definition = settled(state, form, inferred(state, form, own))
     environment.program.entries[form.name] = Entry("function", definition.name, function_scheme(definition),
                                                    at(form.span), defaults, arity)
     return definition
+
+
+def inferred(state: Inference, form: syntax.FunctionDef, own: Fun) -> Inferred:
+    """The function, whose type in its own body is `own`."""
+    if form.signature:
+        declared = signature_type(state, form.signature)
+        state.unifier.unify(own.result, declared.result)
+    names: dict[str, Type] = {}
+    matched = pattern(state, form.parameter, own.argument, names, None)
+    if form.signature:
+        agree(state, form, "argument", own.argument, declared.argument, form.parameter.span)
+    assert form.body is not None
+    with state.binding(names):
+        body, body_type = state.exp(form.body)
+    agree(state, form, "result", body_type, own.result, form.body.span)
+    return Inferred(own, matched, body)
+
+
+def settled(state: Inference, form: syntax.FunctionDef, found: Inferred) -> typed.Function:
+    """The function with its types, under its internal name."""
+    argument, result = found.type.argument, found.type.result
+    settle = Settle(state.unifier, [argument, result], reserved(state.environment), state.lambdas)
+    scheme = Scheme(settle.variables, Fun(settle.type(argument), settle.type(result), Identity(SELF)))
+    settle.itself = name_for(form.name, "function", scheme, state.environment, form)
+    settle.memo.clear()
+    return typed.Function(settle.itself, settle.variables, settle.pattern(found.parameter), settle.type(result),
+                          settle.exp(found.body), form.doc, at(form.span))
 
 
 def agree(state: Inference, form: syntax.FunctionDef, part: str, inferred: Type, declared: Type,
@@ -139,7 +159,7 @@ def declare(form: syntax.FunctionDef, environment: Environment) -> None:
     """function name(x) : type; the body comes later."""
     refuse_protected(form.name, form.span, environment)
     assert form.signature is not None
-    state = Inference(environment, form.name)
+    state = Inference(environment, form.name, RULES)
     type_ = signature_type(state, form.signature)
     settle = Settle(state.unifier, [type_.argument, type_.result], reserved(environment), state.lambdas)
     scheme = Scheme(settle.variables, Fun(settle.type(type_.argument), settle.type(type_.result), Identity(SELF)))
@@ -182,14 +202,16 @@ def reserved(environment: Environment) -> set[str]:
 
 
 def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Datatype:
+    if form.name in BASES:
+        raise complaints.protected(form.name, form.span)
     refuse_protected(form.name, form.span, environment)
     classes = signatures.context_classes(form.contexts)
     written: dict[str, Type] = {name: Var(name, cls) for name, cls in classes.items()}
     before = environment.program.entries.pop(form.name, None)
     try:
         content = signatures.to_type(form.type, written, environment, None)
-    except NessieError as error:
-        if error.message == f"there is no type {form.name}":
+    except signatures.UnknownType as error:
+        if error.name == form.name:
             raise NessieError(f"the datatype {form.name} contains itself", *error.places,
                               hint="a tree is kept in sequences, its edges as indices") from None
         raise
@@ -204,10 +226,10 @@ def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Dataty
 
 
 def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, environment: Environment) -> typed.Variable:
-    shown = shown_pattern(bound)
+    shown = [found.name for found in patterns.names(bound) if found.name != "_"]
     for name in shown:
         refuse_protected(name, span, environment)
-    state = Inference(environment, shown[0] if shown else "it")
+    state = Inference(environment, shown[0] if shown else "it", RULES)
     exp, type_ = state.exp(value)
     names: dict[str, Type] = {}
     matched = pattern(state, bound, type_, names, value.span)
@@ -219,19 +241,7 @@ def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, enviro
         scheme = Scheme(tuple(dict.fromkeys(free_variables(general))), general)
         internal[name] = name_for(name, "variable", scheme, environment)
         environment.program.entries[name] = Entry("variable", internal[name], scheme, at(span))
-    return typed.Variable(renamed(settle.pattern(matched), internal), settled, True, at(span))
-
-
-def shown_pattern(written: syntax.Pattern) -> list[str]:
-    """The names that a pattern binds."""
-    match written:
-        case syntax.NamePattern(name):
-            return [name] if name != "_" else []
-        case syntax.PairPattern(first, second):
-            return shown_pattern(first) + shown_pattern(second)
-        case syntax.DataPattern(_, argument):
-            return shown_pattern(argument)
-    raise TypeError(written)
+    return typed.Variable(renamed(settle.pattern(matched), internal), settled, at(span))
 
 
 def renamed(matched: typed.Pattern, names: dict[str, str]) -> typed.Pattern:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 
 from nessie.base.names import Names
 from nessie.base.source import Origin
@@ -21,7 +22,7 @@ from nessie.frontend import mono
 from nessie.frontend.call_graph import callees_first
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_typing import type_of
-from nessie.frontend.mono_walk import binders, called, expressions, is_trivial, let_chain, map_parts
+from nessie.frontend.mono_walk import binders, expressions, is_trivial, let_chain, map_parts
 
 SMALL = 150                 # nodes of a function that is copied to many places
 GROWTH = 4                  # times the program, by such copies
@@ -38,11 +39,6 @@ def inline(program: mono.Program) -> mono.Program:
     return mono.Program(tuple(inliner.kept[f.name] for f in program.functions if f.name in inliner.kept), program.entry)
 
 
-def size(exp: Exp) -> int:
-    """How many nodes it has."""
-    return sum(1 for _ in expressions(exp))
-
-
 def is_library(function: mono.Function) -> bool:
     return all(span.source.library for span in function.origin)
 
@@ -52,22 +48,23 @@ class Inliner:
 
     def __init__(self, program: mono.Program) -> None:
         self.functions = {f.name: f for f in program.functions}
-        self.uses = Counter(name for f in program.functions for name in called(f.body))
+        nodes = {f.name: list(expressions(f.body)) for f in program.functions}
+        self.sizes = {name: len(inside) for name, inside in nodes.items()}
+        self.calls = {name: [e.function for e in inside if isinstance(e, mono.Call)] for name, inside in nodes.items()}
+        self.uses = Counter(chain.from_iterable(self.calls.values()))
         self.binders = Names(binders(program))
-        self.sizes = {f.name: size(f.body) for f in program.functions}
         self.room = (GROWTH - 1) * sum(self.sizes.values()) + SMALL
-        self.inlined = self.candidates(program)
+        self.inlined = self.candidates()
         self.kept: dict[str, mono.Function] = {}
         self.pending: list[str] = []
 
-    def candidates(self, program: mono.Program) -> set[str]:
+    def candidates(self) -> set[str]:
         """The functions whose calls are replaced, all or while there is room."""
-        order, recursive = callees_first(program)
+        order, recursive = callees_first({name: dict.fromkeys(found) for name, found in self.calls.items()})
         found: set[str] = set()
         full: dict[str, int] = {}                   # the size with the calls in it replaced
         for name in order:
-            callees = called(self.functions[name].body)
-            full[name] = self.sizes[name] + sum(full[callee] for callee in callees if callee in found)
+            full[name] = self.sizes[name] + sum(full[callee] for callee in self.calls[name] if callee in found)
             if name not in recursive and (self.is_free(name) or full[name] <= SMALL):
                 found.add(name)
         return found

@@ -16,14 +16,14 @@ from typing import Any
 
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Origin, Unsupported, user_span
-from nessie.base.types import Data, Type, Var
+from nessie.base.types import Data, Type, Var, substitute
 from nessie.base.values import Record
 from nessie.frontend import typed
 from nessie.frontend.environment import Definitions
 from nessie.frontend.meanings import MEANINGS, Failure
 from nessie.frontend.meanings_any import DERIVED, identity
 from nessie.frontend.random_keys import Activation, mix, random_below
-from nessie.frontend.types_text import substitute
+from nessie.frontend.typed_typing import content_type
 
 MEANING = {**MEANINGS, **DERIVED}
 DEPTH = 100_000                         # calls within calls
@@ -82,6 +82,11 @@ class World:
     def datatype(self, name: str) -> typed.Datatype | None:
         return self.datatypes.get(name) or self.library.datatype(name)
 
+    def content(self, data: Data) -> Type:
+        datatype = self.datatype(data.name)
+        assert datatype is not None, data.name
+        return content_type(datatype, data)
+
     def charge(self, work: int) -> None:
         self.work += work
         self.depth += 1
@@ -99,7 +104,7 @@ class Result:
 # Running programs -------------------------------------------------------------------------------
 
 def run(program: typed.Program, world: World | None = None) -> list[Result]:
-    """Define the program's definitions in the world, in order; the values of its variables that are shown."""
+    """Define the program's definitions in the world, in order; the values of its variables."""
     world = World() if world is None else world
     return run_deep(lambda: [r for d in program.definitions for r in define(world, d)])
 
@@ -117,10 +122,10 @@ def define(world: World, definition: typed.Definition) -> list[Result]:
             world.functions[name] = definition
         case typed.Datatype(name):
             world.datatypes[name] = definition
-        case typed.Variable(pattern, value, shown):
+        case typed.Variable(pattern, value):
             result = measured(world, pattern, lambda: evaluate(world, value, Scope({}, {})))
             bind(pattern, result.value, world.variables)
-            return [result] if shown else []
+            return [result]
     return []
 
 
@@ -267,7 +272,7 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
     match name:
         case "identity" | "_zero_of":
             world.charge(1)
-            return identity(types[0], lambda data: content_type(world, data))
+            return identity(types[0], world.content)
         case "print_char" | "print_string":
             world.charge(1)
             world.write("".join(argument))
@@ -287,14 +292,6 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
     if work := meaning.work(argument, value):
         world.charge(work)
     return value
-
-
-def content_type(world: World, data: Data) -> Type:
-    """What the datatype's constructor is applied to, at the datatype's arguments."""
-    definition = world.datatype(data.name)
-    assert definition is not None, data.name
-    names = (v.name for v in definition.variables)
-    return substitute(definition.content, dict(zip(names, data.arguments, strict=True)))
 
 
 # Errors -----------------------------------------------------------------------------------------

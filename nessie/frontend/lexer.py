@@ -37,7 +37,7 @@ COMMANDS = frozenset({"help", "?", "exit", "lisp", "describe", "apropos", "get",
 NAME_CHARACTER = r"""[^\s%."!\-+#&'()*,/:;<=>@\[\]\\^`{}?|$]"""
 TOKEN = re.compile(rf"""
     (?P<skip> \s+ | %[^%]*% )
-  | (?P<number> (?: \d+\.?\d* | \.\d+ ) (?: [eE][+-]?\d+ )? (?P<tail> {NAME_CHARACTER}* ) )
+  | (?P<number> (?: [0-9]+\.?[0-9]* | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? (?P<tail> {NAME_CHARACTER}* ) )
   | (?P<name> {NAME_CHARACTER}+ | \? )
   | (?P<char> `(?s:.) )
   | (?P<string> "(?: [^"\\] | \\(?s:.) )*" )
@@ -50,6 +50,14 @@ COMMAND_TEXT = re.compile(r'(?: %[^%]*% | "(?:[^"\\]|\\.)*" | `. | [^;$%"`] )*',
 FORM_BEGINS = ("", "SEMI", "DOLLAR")       # the kinds of token before the first one of a form
 
 LARGEST = 2 ** 63 - 1
+
+
+def is_command(text: str, first: Token) -> bool:
+    """Whether a form that begins with this token is a command. Before `=` the word is a variable that is set."""
+    if first.kind != "NAME" or first.value not in COMMANDS:
+        return False
+    after = text[first.end:].lstrip()
+    return not after.startswith(("=", "|=", "&=")) or after.startswith("==")
 
 
 class Lexer:
@@ -90,9 +98,10 @@ class Lexer:
     def name(self, name: str, start: int, end: int) -> Token:
         kind = WORDS.get(name, "NAME")
         if kind == "NAME" and not name.isidentifier() and not (name == "?" and self.previous in FORM_BEGINS):
-            odd = next(c for c in name if not ("a" + c).isidentifier())
-            at = start + name.index(odd)
-            raise self.error(f"the character {odd!r} (U+{ord(odd):04X}) cannot stand in a name", at, at + 1)
+            odd = next((c for c in name if not ("a" + c).isidentifier()), None)
+            at = start if odd is None else start + name.index(odd)
+            raise self.error(f"the character {name[at - start]!r} (U+{ord(name[at - start]):04X}) cannot "
+                             f"{'begin' if odd is None else 'stand in'} a name", at, at + 1)
         return Token(kind, name == "t" if kind == "BOOL" else name, start, end)
 
     def number(self, text: str, tail: str, start: int, end: int) -> Token:

@@ -6,14 +6,12 @@ looked at only where a value is made from nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-from nessie.base.types import FLOAT, Base, Data, Pair, Seq, Type
+from nessie.base.types import FLOAT, Base, ContentOf, Data, Pair, Seq, Type
 from nessie.base.values import Record
-from nessie.frontend.meanings import MEANINGS, Meaning, check, one
+from nessie.frontend.meanings import MEANINGS, Meaning, check, one, wrap
 
-ContentOf = Callable[[Data], Type]
 WIDTH = 5                               # elements that a limited text shows of a sequence
 
 
@@ -105,8 +103,10 @@ def labels(v: list[Any]) -> list[int]:
 
 def hash_value(a: Any, n: int) -> int:
     check(n > 0, "The second argument for the function HASH must be positive.")
-    total: int = sum(ord(c) * int(31 ** i) for i, c in enumerate(text(a)))
-    return ((total + 2 ** 63) % 2 ** 64 - 2 ** 63) % n          # the sum wraps as ints do
+    total = 0
+    for character in reversed(text(a)):         # character i counts 31^i times; the sum wraps as ints do
+        total = wrap(31 * total + ord(character))
+    return total % n
 
 
 def number(x: Any, type_: Type) -> Any:

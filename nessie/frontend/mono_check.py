@@ -6,7 +6,8 @@ from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Pair, Seq, T
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_text import show_exp
-from nessie.frontend.mono_typing import PRIMITIVES, fits
+from nessie.frontend.mono_typing import fits
+from nessie.frontend.primitives import IN_MONO
 
 MOST_SHOWN = 400        # characters of a failing expression
 MIN_INT, MAX_INT = -2 ** 63, 2 ** 63 - 1
@@ -16,7 +17,7 @@ def check(program: mono.Program) -> None:
     functions: dict[str, mono.Function] = {}
     for function in program.functions:
         require(function.name not in functions, f"a function is defined once: {function.name}")
-        require(function.name not in PRIMITIVES, f"no function has the name of a primitive: {function.name}")
+        require(function.name not in IN_MONO, f"no function has the name of a primitive: {function.name}")
         functions[function.name] = function
     require(program.entry in functions, f"the entry is a function of the program: {program.entry}")
     checker = Checker(functions)
@@ -144,7 +145,7 @@ class Checker:
         return Seq(body)
 
     def primitive(self, exp: mono.Prim) -> None:
-        require(exp.name in PRIMITIVES, f"primitives are rows of their tables: {exp.name}")
+        require(exp.name in IN_MONO, f"primitives are rows of their table: {exp.name}")
         arguments = tuple([self.exp(a) for a in exp.arguments])
         require(is_first_order(exp.type), "types are monomorphic and first order", exp)
         if not fits(exp.name, arguments, exp.type):

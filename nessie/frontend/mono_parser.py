@@ -8,18 +8,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 from nessie.base.source import Source
 from nessie.base.tokens import Token, Tokens
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type, nest_right
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp
-from nessie.frontend.mono_typing import PRIMITIVES, primitive_type, type_of
-
-T = TypeVar("T")
+from nessie.frontend.mono_typing import primitive_type, type_of
+from nessie.frontend.primitives import IN_MONO
 
 INFIX = ("+", "-", "*", "/", "==", "/=", "<", "<=", ">", ">=", "and", "or", "xor")
 KEYWORDS = frozenset({"function", "entry", "let", "in", "if", "then", "else", "t", "f", "inf", "nan", "first", "second",
@@ -73,19 +70,11 @@ def parse_type(tokens: Tokens) -> Type:
         tokens.expect("]")
         return sequence
     if tokens.accept("("):
-        return nest_right(tokens.listed(lambda: parse_type(tokens), ")"), Pair)
+        return nest_right(tokens.several(lambda: parse_type(tokens), ")"), Pair)
     word = tokens.name("a type")
     if word not in TYPES:
         tokens.fail(f"{word} is no type", tokens.tokens[tokens.position - 1])
     return TYPES[word]
-
-
-def nest_right(items: tuple[T, ...], pair: Callable[[T, T], T]) -> T:
-    """(a, b, c) is (a, (b, c))."""
-    result = items[-1]
-    for item in reversed(items[:-1]):
-        result = pair(item, result)
-    return result
 
 
 class Parser:
@@ -159,7 +148,7 @@ class Parser:
         if self.tokens.accept(")"):
             return inside
         self.tokens.expect(",")
-        return nest_right((inside, *self.tokens.listed(self.exp, ")")), mono.Pair)
+        return nest_right((inside, *self.tokens.several(self.exp, ")")), mono.Pair)
 
     def sequence(self, start: Token) -> Exp:
         elements = self.tokens.listed(self.exp, "]")
@@ -170,7 +159,7 @@ class Parser:
         """The body stands before the binders that it needs: read them first, then come back to it."""
         tokens = self.tokens
         after_brace = tokens.position
-        self.skip_body()
+        tokens.skip_body()
         generators = [self.generator()]
         while tokens.accept(";"):
             generators.append(self.generator())
@@ -181,20 +170,6 @@ class Parser:
         tokens.expect(":")
         tokens.position = end
         return mono.Each(body, tuple(generators), condition, (tokens.span(start),))
-
-    def skip_body(self) -> None:
-        """Past the `:` after the body of an apply-to-each: the first that is in no bracket and of no `let`."""
-        depth = lets = 0
-        while depth or lets or not self.tokens.at(":"):
-            token = self.tokens.take()
-            if token.kind == "end":
-                self.tokens.fail("':' is expected in an apply-to-each")
-            if token.kind == "symbol":
-                depth += (token.text in "([{") - (token.text in ")]}")
-                lets -= token.text == ":" and not depth
-            elif token.kind == "name":
-                lets += token.text == "let" and not depth
-        self.tokens.take()
 
     def generator(self) -> mono.Generator:
         name, type_ = binder(self.tokens)
@@ -210,7 +185,7 @@ class Parser:
                 tokens.fail(f"{name} is not in scope", start)
             return mono.Var(name, self.types[name], (tokens.span(start),))
         arguments = tokens.listed(self.exp, ")")
-        if name in PRIMITIVES:
+        if name in IN_MONO:
             return self.primitive(name, arguments, start)
         if name not in self.results:
             tokens.fail(f"there is no function {name}", start)

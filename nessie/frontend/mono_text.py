@@ -1,8 +1,8 @@
 """mono as text, and back: parse(show(program)) == program, but for origins.
 
     function norm (xs : [float]) : [float] =
-      let s : float = `reduce_+`(xs) in
-      {x / s : x : float in xs}
+      let s : float = `reduce_+`(xs) in {x / s : x : float in xs}
+
     entry norm
 
 As NESL, with types on binders and one operator per pair of parentheses. A primitive whose type its arguments do

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp
@@ -11,6 +10,8 @@ from nessie.frontend.mono import Exp
 def parts(exp: Exp) -> tuple[Exp, ...]:
     """The expressions directly in this one, in order of evaluation."""
     match exp:
+        case mono.Var() | mono.Const():             # most are
+            return ()
         case mono.Let(_, value, body):
             return value, body
         case mono.If(condition, then, orelse):
@@ -35,8 +36,10 @@ def map_parts(change: Callable[[Exp], Exp], exp: Exp) -> Exp:
             return mono.Let(name, change(value), change(body), origin)
         case mono.If(condition, then, orelse, origin):
             return mono.If(change(condition), change(then), change(orelse), origin)
-        case mono.Prim() | mono.Call():
-            return replace(exp, arguments=tuple([change(a) for a in exp.arguments]))
+        case mono.Prim(name, arguments, type_, origin):
+            return mono.Prim(name, tuple([change(a) for a in arguments]), type_, origin)
+        case mono.Call(name, arguments, type_, origin):
+            return mono.Call(name, tuple([change(a) for a in arguments]), type_, origin)
         case mono.Pair(first, second, origin):
             return mono.Pair(change(first), change(second), origin)
         case mono.First(pair, origin):

@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from nessie.base.names import Names
+from nessie.base.names import Names, shown_name
 from nessie.base.source import NOWHERE, NessieError, Origin, user_span
-from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var
+from nessie.base.types import Fun, Identity, Type, match_types, nest_right, substitute
 from nessie.frontend import mono, typed, typed_walk
-from nessie.frontend.environment import Environment, pattern_type, shown_name
-from nessie.frontend.erase import erase, is_too_large, leaves
-from nessie.frontend.mono_typing import PRIMITIVES as MONO_PRIMITIVES
+from nessie.frontend.environment import Environment, pattern_type
+from nessie.frontend.erase import erase, is_too_large
 from nessie.frontend.mono_walk import called, map_parts
-from nessie.frontend.primitives import PRIMITIVES
+from nessie.frontend.primitives import IN_MONO, PRIMITIVES
 from nessie.frontend.specialise import Instance, Specialiser, Supply
-from nessie.frontend.types_text import show_scheme, substitute
+from nessie.frontend.typed_typing import leaves
+from nessie.frontend.types_text import show_scheme
 
 MOST_COPIES = 300               # of one function at different types
 
@@ -66,41 +66,12 @@ def monomorphise_expression(environment: Environment, exp: typed.Exp, type_: Typ
                                                    getattr(exp, "origin", NOWHERE))))
 
 
-def match_types(pattern: Type, type_: Type) -> dict[str, Type] | None:
-    """What the pattern's variables stand for, if that makes it the type."""
-    found: dict[str, Type] = {}
-    pending = [(pattern, type_)]
-    while pending:
-        match pending.pop():
-            case Var(), Var():
-                pass                            # the argument's type leaves it open
-            case Var(name, cls), actual:
-                in_class = cls == "any" or (isinstance(actual, Base) and actual.name in CLASSES[cls])
-                if not in_class or found.setdefault(name, actual) != actual:
-                    return None
-            case Base(a), Base(b) if a == b:
-                pass
-            case Seq(a), Seq(b):
-                pending.append((a, b))
-            case (Pair(a, b), Pair(c, d)):
-                pending += [(a, c), (b, d)]
-            case Data(a, items), Data(b, others) if a == b:
-                pending += zip(items, others, strict=True)
-            case Fun(a, b, identity), Fun(c, d, other):
-                pending += [(a, c), (b, d), (identity, other)]
-            case one, other if one == other:
-                pass
-            case _:
-                return None
-    return found
-
-
 class Instances:
     """The instances asked for so far, and those whose bodies are still to be made."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.names = Names(MONO_PRIMITIVES)
+        self.names = Names(IN_MONO)
         self.made: dict[tuple[str, tuple[Type, ...]], Instance] = {}
         self.copies: dict[str, int] = {}
         self.lambdas: dict[str, tuple[typed.Lambda, tuple[str, ...]]] = {}
@@ -135,7 +106,7 @@ class Instances:
         self.lambdas[function.type.identity.name] = function, variables
 
     def anonymous(self, kind: Fun) -> Instance:
-        """The instance of a lambda: its captured variables are parameters before its own."""
+        """The instance of a lambda: its captured variables come before its own parameters."""
         identity = kind.identity
         assert isinstance(identity, Identity)
         key = identity.name, (*identity.types, *identity.captured, kind)
@@ -144,11 +115,8 @@ class Instances:
                 find_lambdas(self.environment, self.register)
             function, variables = self.lambdas[identity.name]
             by = dict(zip(variables, identity.types, strict=True))
-            pattern = function.pattern
-            for captured in reversed(function.captured):
-                pattern = typed.PairPattern(typed.NamePattern(captured.name, captured.type), pattern)
             name = self.names.fresh(identity.name.replace("'", "_"))
-            self.made[key] = self.add(Instance(name, close(pattern, by), kind.result, function.body, by,
+            self.made[key] = self.add(Instance(name, close(with_captured(function), by), kind.result, function.body, by,
                                                function.origin))
         return self.made[key]
 
@@ -165,6 +133,14 @@ class Instances:
         parameters = tuple(leaf.type for leaf in leaves(entry.parameter) if erase(leaf.type, self.environment))
         return Monomorphised(mono.Program(tuple(functions), entry.name), parameters, variables[entry.name],
                              entry.result)
+
+
+def with_captured(function: typed.Lambda) -> typed.Pattern:
+    """What a lambda is called with: the tuple of what it captured, and its argument."""
+    if not function.captured:
+        return function.pattern
+    captures: list[typed.Pattern] = [typed.NamePattern(name.name, name.type) for name in function.captured]
+    return typed.PairPattern(nest_right(captures, typed.PairPattern), function.pattern)
 
 
 def derive(name: str, types: tuple[Type, ...], environment: Environment) -> typed.Function:

@@ -18,8 +18,9 @@ from typing import Any
 
 from nessie.base.source import InternalError, NessieError, Source, Span
 from nessie.frontend import grammar, syntax
-from nessie.frontend.lexer import COMMANDS, Lexer, Token
-from nessie.frontend.parser_tables import ACTIONS, GOTOS, RULES, SIGNATURE
+from nessie.frontend.automaton import needs_token, step
+from nessie.frontend.lexer import Lexer, Token, is_command
+from nessie.frontend.parser_tables import RULES, SIGNATURE
 from nessie.frontend.syntax_errors import syntax_error
 
 END_KINDS = ("SEMI", "DOLLAR")
@@ -44,7 +45,7 @@ def parse_forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.To
             first = first_token(lexer)
             if first is None:
                 return
-            if is_command(lexer, first):
+            if is_command(source.text, first):
                 yield command(lexer, first, ends_itself)
             else:
                 yield automaton.run(first)
@@ -56,7 +57,7 @@ def parse_forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.To
 
 def parse_expression(source: Source) -> syntax.Exp:
     """One expression; a `;` may follow it, but nothing else."""
-    form = parse_alone(source, [])
+    form = parse_alone(source, "expression")
     if not isinstance(form, syntax.Evaluate):
         raise NessieError("an expression is needed here, not a definition", (whole(source), ""))
     return form.value
@@ -64,16 +65,16 @@ def parse_expression(source: Source) -> syntax.Exp:
 
 def parse_type(source: Source) -> syntax.TypeExp:
     """One type; `int, float` is the pair."""
-    found: syntax.TypeExp = parse_alone(source, [Token("ONLY_TYPE", "", 0, 0)])
+    found: syntax.TypeExp = parse_alone(source, "type", Token("ONLY_TYPE", "", 0, 0))
     return found
 
 
-def parse_alone(source: Source, before: list[Token]) -> Any:
+def parse_alone(source: Source, what: str, *before: Token) -> Any:
     lexer = Lexer(source)
     made = Automaton(lexer, ends_itself=True).run(*before)
     rest = first_token(lexer)
     if rest is not None:
-        raise NessieError("there is more text than one expression", (token_span(source, rest), "it goes on here"))
+        raise NessieError(f"there is more text than one {what}", (token_span(source, rest), "it goes on here"))
     return made
 
 
@@ -83,14 +84,6 @@ def first_token(lexer: Lexer) -> Token | None:
     while token is not None and token.kind in END_KINDS:
         token = lexer.token()
     return token
-
-
-def is_command(lexer: Lexer, first: Token) -> bool:
-    """Whether a form that begins with this token is a command. Before `=` the word is a variable that is set."""
-    if first.kind != "NAME" or first.value not in COMMANDS:
-        return False
-    after = lexer.source.text[first.end:].lstrip()
-    return not after.startswith(("=", "|=", "&=")) or after.startswith("==")
 
 
 def command(lexer: Lexer, word: Token, ends_itself: bool) -> syntax.Command:
@@ -120,29 +113,31 @@ class Automaton:
         waiting = list(reversed(first))
         states, symbols = [0], []
         while True:
-            actions = ACTIONS[states[-1]]
-            if isinstance(actions, int):
-                action = actions
-            else:
-                if self.token is None:
-                    self.token = waiting.pop() if waiting else self.next_token()
-                if self.token.kind not in actions:
-                    raise syntax_error(self.lexer.source, self.seen, self.token)
-                action = actions[self.token.kind]
+            if self.token is None and needs_token(states):
+                self.token = waiting.pop() if waiting else self.next_token()
+            action = step(states, self.token.kind if self.token else "")
+            if action is None:
+                raise self.unexpected()
             if action > 0:
-                assert self.token is not None       # a shift has looked at it
-                states.append(action)
-                symbols.append(Symbol(self.token.value, self.token.start, self.token.end))
-                self.seen.append(self.token)
-                self.token = None
-            else:
-                made, taken, function = RULES[-action]
-                symbol = apply_rule(function, symbols[len(symbols) - taken:], self.lexer.source)
-                if made == "toplevel":
-                    return symbol.value
-                del symbols[len(symbols) - taken:], states[len(states) - taken:]
-                symbols.append(symbol)
-                states.append(GOTOS[states[-1]][made])
+                symbols.append(self.taken())
+                continue
+            made, taken, function = RULES[-action]
+            symbol = apply_rule(function, symbols[len(symbols) - taken:], self.lexer.source)
+            if made == "toplevel":
+                return symbol.value
+            del symbols[len(symbols) - taken:]
+            symbols.append(symbol)
+
+    def taken(self) -> Symbol:
+        """The token has been taken: there is none at present."""
+        assert self.token is not None       # the step looked at it
+        token, self.token = self.token, None
+        self.seen.append(token)
+        return Symbol(token.value, token.start, token.end)
+
+    def unexpected(self) -> NessieError:
+        assert self.token is not None
+        return syntax_error(self.lexer.source, self.seen, self.token)
 
     def next_token(self) -> Token:
         """The lexer's next token; at the end of the text a `;`, for what may end without one."""

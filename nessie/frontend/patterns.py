@@ -36,10 +36,21 @@ def convert(exp: syntax.Exp, parameters: bool) -> syntax.Pattern:
         case syntax.Apply(syntax.Name(constructor), argument, span) if in_parentheses(argument):
             return syntax.DataPattern(constructor, convert(argument, parameters), span)
         case syntax.Default(name, value, span) if parameters:
+            if not is_constant(value):
+                raise NessieError("a default argument is a constant", (place(value), "this is not one"),
+                                  hint="such as 5, -2.5, t, `a or \"text\"")
             return syntax.NamePattern(name, value, span)
         case syntax.Bool(value, span) if parameters:
             return syntax.NamePattern("_", None, span)      # the body sees the constant, as in NESL
     raise no_pattern(exp)
+
+
+def is_constant(exp: syntax.Exp) -> bool:
+    """A literal, or a negated number: the same wherever it is evaluated."""
+    match exp:
+        case syntax.Number() | syntax.Bool() | syntax.Char() | syntax.String() | syntax.Unary("-", syntax.Number()):
+            return True
+    return False
 
 
 def no_pattern(exp: syntax.Exp) -> NessieError:

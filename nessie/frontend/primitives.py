@@ -2,13 +2,13 @@
 
 A row's kind says what monomorphisation makes of it:
 
-    scalar     the operator `target` of lambda_cu.ops
-    sequence   the sequence primitive `target` of mono.SEQUENCE
+    scalar     the primitive `target` of mono, an operator of lambda_cu.ops
+    sequence   the primitive `target` of mono
     pair       `target` first or second: a projection
     check      _check(condition, message, value): the value; where the condition fails, a run-time error with the
                message, a string literal, and the value is not computed
     derived    a function for every type, made from the types it is used at by frontend.derived
-    effect     input, output, random numbers: done by the host, in the order written; kept by every pass
+    effect     the primitive `target` of mono: input, output, random numbers, in the order written
 
 Names that begin with `_` belong to the library: programs neither see them nor clash with them.
 """
@@ -20,20 +20,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Primitive:
-    """`type` as NESL writes it: variables a, b, .. with their classes after `::`."""
+    """`type` as NESL writes it: variables a, b, .. with their classes after `::`. `mono_type` is that of its target,
+    where it is more general. `in_each`: may it stand in what an apply-to-each does for every element?"""
     name: str
     type: str
     kind: str
     target: str
     doc: str
+    mono_type: str = ""
+    in_each: bool = True
 
 
 NUMBER, LOGICAL, ORDINAL = " :: (a in number)", " :: (a in logical)", " :: (a in ordinal)"
 REAL = "float -> float"
+EQUALITY = "(a, a) -> bool :: (a in scalar)"
 
 
-def scalar(name: str, type_: str, doc: str, target: str = "") -> Primitive:
-    return Primitive(name, type_, "scalar", target or name, doc)
+def scalar(name: str, type_: str, doc: str, target: str = "", mono_type: str = "") -> Primitive:
+    return Primitive(name, type_, "scalar", target or name, doc, mono_type)
 
 
 def sequence(name: str, type_: str, doc: str, target: str = "") -> Primitive:
@@ -44,8 +48,8 @@ def derived(name: str, type_: str, doc: str) -> Primitive:
     return Primitive(name, type_, "derived", name, doc)
 
 
-def effect(name: str, type_: str, doc: str) -> Primitive:
-    return Primitive(name, type_, "effect", name, doc)
+def effect(name: str, type_: str, doc: str, mono_type: str = "", in_each: bool = True) -> Primitive:
+    return Primitive(name, type_, "effect", name, doc, mono_type, in_each)
 
 
 SCALARS = (
@@ -59,8 +63,8 @@ SCALARS = (
     scalar("abs", "a -> a" + NUMBER, "Absolute value."),
     scalar("max", "(a, a) -> a" + ORDINAL, "The greater of two."),
     scalar("min", "(a, a) -> a" + ORDINAL, "The lesser of two."),
-    scalar("==", "(a, a) -> bool" + ORDINAL, "Equal. For other types: eql."),
-    scalar("/=", "(a, a) -> bool" + ORDINAL, "Not equal."),
+    scalar("==", "(a, a) -> bool" + ORDINAL, "Equal. For other types: eql.", mono_type=EQUALITY),
+    scalar("/=", "(a, a) -> bool" + ORDINAL, "Not equal.", mono_type=EQUALITY),
     scalar("<", "(a, a) -> bool" + ORDINAL, "Less."),
     scalar("<=", "(a, a) -> bool" + ORDINAL, "Less or equal."),
     scalar(">", "(a, a) -> bool" + ORDINAL, "Greater."),
@@ -150,12 +154,15 @@ SPECIALS = (
 EFFECTS = (
     effect("print_char", "char -> bool", "Prints a character; t."),
     effect("print_string", "[char] -> bool", "Prints the characters; t."),
-    effect("error", "[char] -> bool", "Stops with the message."),
+    effect("error", "[char] -> bool", "Stops with the message.", mono_type="[char] -> a"),
     effect("rand", "a -> a" + NUMBER, "A random number from 0 up to, but not including, v. Checked: v > 0."),
     effect("rand_seed", "int -> bool", "Seeds the random numbers; t."),
 )
 
 PRIMITIVES: dict[str, Primitive] = {row.name: row for row in SCALARS + SEQUENCES + SPECIALS + EFFECTS}
+
+# The primitives of mono by their names there.
+IN_MONO: dict[str, Primitive] = {row.target: row for row in PRIMITIVES.values() if row.kind not in ("pair", "derived")}
 
 CONSTANTS: dict[str, tuple[int | float | str, str]] = {
     "pi": (math.pi, "float"), "max_int": (2 ** 63 - 1, "int"), "min_int": (-2 ** 63, "int"),

@@ -6,10 +6,10 @@
 """
 from __future__ import annotations
 
-from nessie.base.types import INT, Base, Data, Fun, Identity, Pair, Seq, Type, Var
+from nessie.base.types import INT, Base, Data, Fun, Identity, Pair, Seq, Type, Var, free_variables
 from nessie.frontend import typed
 from nessie.frontend.inference import SELF
-from nessie.frontend.types_text import free_variables, letters, visible_variables
+from nessie.frontend.types_text import letters, visible_variables
 from nessie.frontend.unify import Unifier
 
 NO_FUNCTION = Identity("no function")       # where no function can ever come

@@ -63,7 +63,15 @@ def named_type(written: syntax.TypeName, variables: dict[str, Type], environment
     return Data(entry.name, tuple([to_type(a, variables, environment, identity) for a in arguments]))
 
 
-def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieError:
+class UnknownType(NessieError):
+    """No type has this name."""
+
+    def __init__(self, name: str, span: Span | None, hint: str) -> None:
+        super().__init__(f"there is no type {name}", *places(span, ""), hint=hint)
+        self.name = name
+
+
+def unknown_type(written: syntax.TypeName, environment: Environment) -> UnknownType:
     if len(written.name) == 1:
         hint = f"a type variable needs a class: {written.name} in any, after ::"
     else:
@@ -71,4 +79,4 @@ def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieEr
         types = [name for name, entry in entries.items() if entry and entry.kind == "constructor"]
         near = get_close_matches(written.name, [*BASES, *types], 1)
         hint = f"did you mean {near[0]}?" if near else ""
-    return NessieError(f"there is no type {written.name}", *places(written.span, ""), hint=hint)
+    return UnknownType(written.name, written.span, hint)

@@ -13,11 +13,11 @@ from nessie.base.source import NOWHERE, InternalError, Origin, Unsupported, user
 from nessie.base.types import BOOL, Fun, Identity, Pair, Type
 from nessie.frontend import mono, typed
 from nessie.frontend.environment import Environment
-from nessie.frontend.erase import leaves
 from nessie.frontend.erased_values import Erasure, Nothing, Step, Value, nothing
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_walk import is_trivial, let_chain
 from nessie.frontend.primitives import PRIMITIVES, Primitive
+from nessie.frontend.typed_typing import leaves, pattern_names
 from nessie.frontend.types_text import primitive_scheme
 
 
@@ -145,9 +145,7 @@ class Specialiser:
             case Nothing(effects):
                 self.locals[step.leaf.name] = Nothing()
                 return [(self.erasure.fresh("ignored"), effect) for effect in effects]
-            case mono.Const() | mono.Let() | mono.If() | mono.Prim() | mono.Call():
-                pass
-            case value if is_trivial(value):
+            case value if is_trivial(value) and not isinstance(value, mono.Const):
                 self.locals[step.leaf.name] = value
                 return []
         name = self.erasure.fresh(step.leaf.name)
@@ -166,7 +164,7 @@ class Specialiser:
         hidden: list[tuple[str, Value | None]] = []
         generators: list[mono.Generator] = []
         for generator, source in zip(exp.generators, sources, strict=True):
-            names = [leaf.name for leaf in leaves(generator.pattern) if leaf.name != "_"]
+            names = [found.name for found in pattern_names(generator.pattern)]
             type_ = self.erasure.pattern_type(generator.pattern)
             element = mono.Var(self.erasure.fresh("_".join(names) or "_"), type_ or BOOL)
             generators.append(mono.Generator(element.name, source))

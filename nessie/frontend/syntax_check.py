@@ -3,7 +3,7 @@
   - names are folded to lower case, and none is a constant (t, f) or a word of the grammar;
   - operators are those of the language;
   - a sequence has elements, a let bindings, an apply-to-each generators, each source but a lone name's is there;
-  - a pattern binds each name once; only a function's parameters have defaults;
+  - a pattern binds each name once; only a function's parameters have defaults, which are constants;
   - a forward declaration has a signature, whose type is a function's.
 
 Raises IllFormed with the node's text in it; never repairs anything.
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from nessie.base.source import IllFormed
 from nessie.frontend import syntax, syntax_text
 from nessie.frontend.lexer import WORDS
-from nessie.frontend.patterns import names
+from nessie.frontend.patterns import is_constant, names
 
 
 def check(program: syntax.Program) -> None:
@@ -103,7 +103,7 @@ def check_pattern(pattern: syntax.Pattern, parameters: bool = False) -> None:
         check_name(name.name)
         require(name.name not in bound or name.name == "_", "a pattern binds each name once", name.name)
         require(parameters or name.default is None, "only a function's parameters have defaults", name.name)
-        check_expression(name.default)
+        require(name.default is None or is_constant(name.default), "a default is a constant", name.name)
         bound.add(name.name)
 
 

@@ -13,9 +13,9 @@
 from __future__ import annotations
 
 from nessie.base.source import NessieError, Source, Span
+from nessie.frontend.automaton import shift
 from nessie.frontend.grammar import tokens
 from nessie.frontend.lexer import Token
-from nessie.frontend.parser_tables import ACTIONS, GOTOS, RULES
 
 CLOSERS = {"LPAREN": "RPAREN", "LBRACKET": "RBRACKET", "LBRACE": "RBRACE"}
 OPENERS = {closer: opener for opener, closer in CLOSERS.items()}
@@ -46,21 +46,6 @@ def acceptable(seen: list[Token]) -> set[str]:
     for token in seen:
         shift(states, token.kind)
     return {kind for kind in tokens if shift(list(states), kind)}
-
-
-def shift(states: list[int], kind: str) -> bool:
-    """Go on by one token; whether the automaton takes it."""
-    while True:
-        actions = ACTIONS[states[-1]]
-        action = actions if isinstance(actions, int) else actions.get(kind)
-        if action is None:
-            return False
-        if action > 0:
-            states.append(action)
-            return True
-        made, taken, _ = RULES[-action]
-        del states[len(states) - taken:]
-        states.append(GOTOS[states[-1]][made])
 
 
 def in_words(expected: set[str]) -> str:

@@ -12,6 +12,7 @@ import math
 from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.source import Source
 from nessie.frontend import syntax
+from nessie.frontend.lexer import Lexer, is_command
 
 POWER = {**dict.fromkeys(("or", "nor", "xor"), 7), **dict.fromkeys(("and", "nand"), 8),
          **dict.fromkeys(("==", "/=", "<", ">", "<=", ">="), 10), **dict.fromkeys(("+", "-", "++"), 20),
@@ -23,13 +24,17 @@ def show(program: syntax.Program) -> str:
     return "".join(show_form(form) + "\n" for form in program.forms)
 
 
-def parse(text: str) -> syntax.Program:
+def parse(text: str | Source) -> syntax.Program:
     from nessie.frontend import parser
-    return parser.parse(Source("text", text))
+    return parser.parse(text if isinstance(text, Source) else Source("text", text))
 
 
 def show_form(form: syntax.TopLevel) -> str:
-    return render((Group(form_doc(form)), end(form)))
+    text = render((Group(form_doc(form)), end(form)))
+    first = Lexer(Source("text", text)).token()
+    if first is None or isinstance(form, syntax.Command) or not is_command(text, first):
+        return text
+    return f"({text[:first.end]}){text[first.end:]}"            # (help) + 1 is no command
 
 
 def show_expression(exp: syntax.Exp) -> str:

@@ -1,7 +1,7 @@
 """typed: NESL after type inference, as plain immutable data. Still nested, polymorphic and higher order.
 
     function dotp [a in number] (xs : [a], ys : [a]) : a =
-      sum[a]({*[a](x, y) : x : a in xs; y : a in ys})
+      sum[a]({`*`[a](x, y) : x : a in xs; y : a in ys})
 
 Every use of a global function or primitive says at which types; every binder says its type. Sugar is gone: operators,
 ranges and indexing are applications of primitives (frontend.primitives), `{p in s}` has its body, `#v` is length(v).
@@ -182,7 +182,6 @@ class Variable:
     """A top-level assignment; bare expressions assign to `it`."""
     pattern: Pattern
     value: Exp
-    shown: bool = True
     origin: Origin = field(default=NOWHERE, compare=False)
 
 

@@ -8,11 +8,25 @@ from __future__ import annotations
 from typing import NoReturn
 
 from nessie.base.source import IllFormed
-from nessie.base.types import BOOL, CLASSES, FLOAT, STRING, Base, Fun, Identity, Pair, Seq, Type, Var, show_type
+from nessie.base.types import (
+    BOOL,
+    CLASSES,
+    FLOAT,
+    STRING,
+    Base,
+    Fun,
+    Identity,
+    Pair,
+    Seq,
+    Type,
+    Var,
+    free_variables,
+    instantiate,
+    show_type,
+)
 from nessie.frontend import typed
 from nessie.frontend.environment import Environment, constructor_scheme, function_scheme
 from nessie.frontend.typed_typing import pattern_names, pattern_type
-from nessie.frontend.types_text import free_variables, instantiate
 
 Scope = dict[str, Type]
 CONSTANTS = {bool: "bool", int: "int", float: "float", str: "char"}

@@ -2,7 +2,7 @@
 
     program    = { "function" NAME [variables] "(" patterns ")" ":" type [STRING] "=" exp
                  | "datatype" NAME [variables] "=" type
-                 | ["hidden"] "variable" [variables] patterns "=" exp }
+                 | "variable" [variables] patterns "=" exp }
     exp        = "let" patterns "=" exp "in" exp  |  "if" exp "then" exp "else" exp  |  primary { "(" exps ")" }
     primary    = literal  |  NAME  |  NAME "[" types "]"  |  "(" NAME ":" type ")"  |  "(" exp { "," exp } ")"
                | "[" exps "]"  |  "empty" type  |  "{" ["serial"] exp ":" pattern "in" exp { ";" ... } ["|" exp] "}"
@@ -18,11 +18,25 @@ from dataclasses import replace
 
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Fun, Identity, Scheme, Seq, Type, Var
+from nessie.base.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    INT,
+    Fun,
+    Identity,
+    Pair,
+    Scheme,
+    Seq,
+    Type,
+    Var,
+    instantiate,
+    nest_right,
+)
 from nessie.frontend import typed
 from nessie.frontend.typed_text import KEYWORDS
 from nessie.frontend.typed_typing import closure_type, pattern_names, pattern_type, type_of
-from nessie.frontend.types_text import Variables, instantiate, parse_part, parse_type, parse_variables
+from nessie.frontend.types_text import Variables, parse_part, parse_type, parse_variables
 
 SchemeOf = Callable[[str], "Scheme | None"]
 WORDS: dict[str, typed.Exp] = {
@@ -38,7 +52,7 @@ def parse(text: str | Source, scheme_of: SchemeOf | None = None) -> typed.Progra
     parser = Parser(tokens, lambda name: own.get(name) or outer(name))
     read_ahead(tokens, own)
     definitions: list[typed.Definition] = []
-    while tokens.at("function", "datatype", "variable", "hidden"):
+    while tokens.at("function", "datatype", "variable"):
         definitions.append(parser.definition())
     tokens.finish()
     return typed.Program(tuple(definitions))
@@ -91,11 +105,10 @@ class Parser:
                 return header
             self.bind(header.parameter)
             return replace(header, body=self.exp())
-        shown = not self.tokens.accept("hidden")
         self.tokens.expect("variable")
         self.bind_variables()
         pattern = self.patterns("=")
-        return typed.Variable(pattern, self.exp(), shown)
+        return typed.Variable(pattern, self.exp())
 
     def bind_variables(self) -> tuple[Var, ...]:
         variables = parse_variables(self.tokens)
@@ -125,11 +138,7 @@ class Parser:
 
     def patterns(self, end: str) -> typed.Pattern:
         """Patterns with commas between them, and the end: a tuple."""
-        items = self.tokens.listed(self.pattern, end)
-        result = items[-1]
-        for item in reversed(items[:-1]):
-            result = typed.PairPattern(item, result)
-        return result
+        return nest_right(self.tokens.several(self.pattern, end), typed.PairPattern)
 
     def pattern(self) -> typed.Pattern:
         if self.tokens.accept("("):
@@ -157,7 +166,7 @@ class Parser:
             type_ = type_of(result)
             if not isinstance(type_, Fun):
                 self.tokens.fail("what is applied here is no function")
-            result = typed.Apply(result, self.tuple(self.tokens.listed(self.exp, ")")), type_.result)
+            result = typed.Apply(result, self.tuple(self.tokens.several(self.exp, ")")), type_.result)
         return result
 
     def lets(self) -> typed.Exp:
@@ -175,19 +184,14 @@ class Parser:
         return result
 
     def tuple(self, items: tuple[typed.Exp, ...]) -> typed.Exp:
-        if not items:
-            self.tokens.fail("an expression is expected here")
-        result = items[-1]
-        for item in reversed(items[:-1]):
-            result = typed.Pair(item, result)
-        return result
+        return nest_right(items, typed.Pair)
 
     def primary(self) -> typed.Exp:
         token = self.tokens.current
         if self.tokens.accept("("):
             return self.parenthesised()
         if self.tokens.accept("["):
-            elements = self.tokens.listed(self.exp, "]")
+            elements = self.tokens.several(self.exp, "]")
             return typed.Sequence(elements, Seq(type_of(elements[0])))
         if self.tokens.accept("{"):
             return self.each()
@@ -227,7 +231,7 @@ class Parser:
             type_ = self.type()
             self.tokens.expect(")")
             return typed.Name(name, type_)
-        return self.tuple(self.tokens.listed(self.exp, ")"))
+        return self.tuple(self.tokens.several(self.exp, ")"))
 
     def local(self, name: str) -> typed.Exp:
         if name not in self.scope:
@@ -245,17 +249,23 @@ class Parser:
 
     def special(self, word: str) -> typed.Exp:
         self.tokens.expect("(")
-        parts = self.tokens.listed(self.exp, ")")
         if word == "time":
-            return typed.Time(self.tuple(parts))
-        function, argument = parts
-        return typed.Closure(function, argument, closure_type(function, argument))
+            return typed.Time(self.tuple(self.tokens.several(self.exp, ")")))
+        start = self.tokens.current
+        function = self.exp()
+        type_ = type_of(function)
+        if not isinstance(type_, Fun) or not isinstance(type_.argument, Pair):
+            self.tokens.fail("a closure is of a function of two arguments", start)
+        self.tokens.expect(",")
+        argument = self.exp()
+        self.tokens.expect(")")
+        return typed.Closure(function, argument, closure_type(type_, type_of(argument)))
 
     def each(self) -> typed.Exp:
         """{ body : generators | filter }; the generators bind what the body, before them, uses."""
         serial = self.tokens.accept("serial") is not None
         start = self.tokens.position
-        self.skip_to_generators()
+        self.tokens.skip_body()
         generators = [self.generator()]
         while self.tokens.accept(";"):
             generators.append(self.generator())
@@ -270,25 +280,6 @@ class Parser:
         self.tokens.expect(":")
         self.scope, self.tokens.position = before, end
         return typed.Each(body, tuple(generators), kept, serial)
-
-    def skip_to_generators(self) -> None:
-        """Behind the `:` that ends the body: the first one outside brackets that no `let` pattern owns."""
-        depth = lets = 0
-        while True:
-            token = self.tokens.take()
-            plain = token.kind in ("symbol", "name")
-            if token.kind == "end":
-                self.tokens.fail("a : is expected here")
-            if plain and token.text in "([{":
-                depth += 1
-            elif plain and token.text in ")]}":
-                depth -= 1
-            elif plain and depth == 0 and token.text == "let":
-                lets += 1
-            elif plain and depth == 0 and token.text == "in":
-                lets -= 1
-            elif plain and depth == 0 and token.text == ":" and lets == 0:
-                return
 
     def generator(self) -> typed.Generator:
         pattern = self.pattern()

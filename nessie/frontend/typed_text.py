@@ -13,13 +13,13 @@ from collections.abc import Set
 from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.source import Source
 from nessie.base.tokens import show_char, show_name, show_string
-from nessie.base.types import Base, Fun, Identity, Type
+from nessie.base.types import Base, Fun, Identity, Type, free_variables
 from nessie.frontend import typed
 from nessie.frontend.typed_typing import pattern_names
-from nessie.frontend.types_text import free_variables, show_part, show_variables
 from nessie.frontend.types_text import show as show_type
+from nessie.frontend.types_text import show_part, show_variables
 
-KEYWORDS = frozenset({"function", "datatype", "variable", "hidden", "let", "in", "if", "then", "else", "fn", "closure",
+KEYWORDS = frozenset({"function", "datatype", "variable", "let", "in", "if", "then", "else", "fn", "closure",
                       "time", "serial", "empty", "t", "f", "inf", "nan"})
 Scope = Set[str]
 
@@ -52,9 +52,9 @@ def definition_doc(definition: typed.Definition) -> Doc:
             return (head, Nest((HARD, Group(doc(body, scope(parameter, frozenset()))))))
         case typed.Datatype(name, variables, content):
             return f"datatype {named(name)}{show_variables(variables)} = {show_type(content)}"
-        case typed.Variable(pattern, value, shown):
+        case typed.Variable(pattern, value):
             variables = tuple(dict.fromkeys(free_variables(*(p.type for p in pattern_names(pattern)))))
-            start = ("" if shown else "hidden ", "variable", show_variables(variables), " ", pattern_doc(pattern), " =")
+            start = ("variable", show_variables(variables), " ", pattern_doc(pattern), " =")
             return (start, Nest((HARD, Group(doc(value, frozenset())))))
     raise TypeError(definition)
 

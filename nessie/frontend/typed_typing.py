@@ -1,7 +1,7 @@
 """The types of typed expressions and patterns, read off their nodes."""
 from __future__ import annotations
 
-from nessie.base.types import FLOAT, STRING, Data, Fun, Identity, Pair, Seq, Type
+from nessie.base.types import FLOAT, STRING, Data, Fun, Identity, Pair, Scheme, Seq, Type, instantiate, nest_right
 from nessie.frontend import typed
 
 
@@ -33,10 +33,7 @@ def pair_type(exp: typed.Exp) -> Type:
     while isinstance(exp, typed.Pair):
         firsts.append(type_of(exp.first))
         exp = exp.second
-    result = type_of(exp)
-    for first in reversed(firsts):
-        result = Pair(first, result)
-    return result
+    return nest_right([*firsts, type_of(exp)], Pair)
 
 
 def pattern_type(pattern: typed.Pattern) -> Type:
@@ -51,20 +48,29 @@ def pattern_type(pattern: typed.Pattern) -> Type:
     raise TypeError(pattern)
 
 
-def pattern_names(pattern: typed.Pattern) -> list[typed.NamePattern]:
-    """What the pattern binds, in order; without wildcards."""
+def leaves(pattern: typed.Pattern) -> list[typed.NamePattern]:
+    """The names of a pattern, from left to right."""
     match pattern:
-        case typed.NamePattern(name):
-            return [pattern] if name != "_" else []
+        case typed.NamePattern():
+            return [pattern]
         case typed.PairPattern(first, second):
-            return pattern_names(first) + pattern_names(second)
+            return leaves(first) + leaves(second)
         case typed.DataPattern(_, _, argument):
-            return pattern_names(argument)
+            return leaves(argument)
     raise TypeError(pattern)
 
 
-def closure_type(function: typed.Exp, argument: typed.Exp) -> Type:
-    """The type of closure(function, argument)."""
-    type_ = type_of(function)
-    assert isinstance(type_, Fun) and isinstance(type_.argument, Pair)
-    return Fun(type_.argument.second, type_.result, Identity("closure", (), (type_, type_of(argument))))
+def pattern_names(pattern: typed.Pattern) -> list[typed.NamePattern]:
+    """What the pattern binds, in order: its names but for wildcards."""
+    return [leaf for leaf in leaves(pattern) if leaf.name != "_"]
+
+
+def closure_type(function: Fun, argument: Type) -> Type:
+    """The type of the closure of a function of this type, of two arguments, and its first argument."""
+    assert isinstance(function.argument, Pair)
+    return Fun(function.argument.second, function.result, Identity("closure", (), (function, argument)))
+
+
+def content_type(datatype: typed.Datatype, data: Data) -> Type:
+    """What the constructor of this datatype is applied to, at the types that the data type is at."""
+    return instantiate(Scheme(datatype.variables, datatype.content), data.arguments)

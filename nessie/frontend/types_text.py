@@ -9,63 +9,27 @@ among the types that an identity is at, it stands by its own identity: apply[int
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from nessie.base.tokens import Tokens, show_name
-from nessie.base.types import Base, Data, Fun, Identity, Pair, Scheme, Seq, Type, Var, components, show_type
+from nessie.base.types import (
+    Base,
+    Data,
+    Fun,
+    Identity,
+    Pair,
+    Scheme,
+    Seq,
+    Type,
+    Var,
+    components,
+    nest_right,
+    show_type,
+    substitute,
+)
 
 BASES = {name: Base(name) for name in ("int", "float", "bool", "char")}
-
-VERSION = re.compile(r"'\d+")           # of a datatype that was declared anew (environment.internal_name)
-
-# Free variables and substitution --------------------------------------------------------------------
-
-
-def free_variables(*types: Type) -> Iterator[Var]:
-    """The variables of the types, in order of appearance, identities after what they belong to; with repeats."""
-    pending = list(reversed(types))
-    while pending:
-        type_ = pending.pop()
-        match type_:
-            case Var():
-                yield type_
-            case Seq(element):
-                pending.append(element)
-            case Pair(first, second):
-                pending += [second, first]
-            case Fun(argument, result, identity):
-                pending += [identity, result, argument]
-            case Identity(_, types_, captured):
-                pending += reversed(types_ + captured)
-            case Data(_, arguments):
-                pending += reversed(arguments)
-
-
-def substitute(type_: Type, by: dict[str, Type]) -> Type:
-    """The type with its variables replaced, by name; those that are not in `by` stay."""
-    match type_:
-        case Var(name):
-            return by.get(name, type_)
-        case Base():
-            return type_
-        case Seq(element):
-            return Seq(substitute(element, by))
-        case Pair(first, second):
-            return Pair(substitute(first, by), substitute(second, by))
-        case Fun(argument, result, identity):
-            return Fun(substitute(argument, by), substitute(result, by), substitute(identity, by))
-        case Identity(name, types, captured):
-            return Identity(name, tuple([substitute(t, by) for t in types]),
-                            tuple([substitute(t, by) for t in captured]))
-        case Data(name, arguments):
-            return Data(name, tuple([substitute(t, by) for t in arguments]))
-    raise TypeError(type_)
-
-
-def instantiate(scheme: Scheme, types: Iterable[Type]) -> Type:
-    """The scheme's type at these types."""
-    return substitute(scheme.type, {v.name: t for v, t in zip(scheme.variables, types, strict=True)})
 
 # For users ------------------------------------------------------------------------------------------
 
@@ -98,7 +62,7 @@ def show_scheme(type_: Type) -> str:
     """The type as NESL prints it, its variables named a b c .. in order, each with its class."""
     variables = visible_variables(type_)
     names = {v.name: Var(n, v.cls) for v, n in zip(variables, letters(), strict=False)}
-    text = VERSION.sub("", show_type(substitute(type_, dict(names))))
+    text = show_type(substitute(type_, dict(names)))
     contexts = "; ".join(f"{v.name} in {v.cls}" for v in names.values())
     return f"{text} :: ({contexts})" if contexts else text
 
@@ -149,17 +113,13 @@ def parse_type(tokens: Tokens, variables: Variables) -> Type:
             tokens.expect(")")
             return Fun(first, result, identity)
         tokens.expect(",")
-        return tuple_type((first, *parse_types(tokens, variables, ")")))
+        return nest_right((first, *tokens.several(lambda: parse_type(tokens, variables), ")")), Pair)
     name = tokens.name("a type")
     if name in BASES:
         return BASES[name]
     if name in variables:
         return variables[name]
-    return Data(name, parse_types(tokens, variables, ")") if tokens.accept("(") else ())
-
-
-def parse_types(tokens: Tokens, variables: Variables, end: str) -> tuple[Type, ...]:
-    return tokens.listed(lambda: parse_type(tokens, variables), end)
+    return Data(name, tokens.several(lambda: parse_type(tokens, variables), ")") if tokens.accept("(") else ())
 
 
 def parse_identity(tokens: Tokens, variables: Variables) -> Type:
@@ -174,14 +134,6 @@ def parse_identity(tokens: Tokens, variables: Variables) -> Type:
 def parse_part(tokens: Tokens, variables: Variables) -> Type:
     """A type, or `by` and an identity: what a variable of an identity stands for."""
     return parse_identity(tokens, variables) if tokens.accept("by") else parse_type(tokens, variables)
-
-
-def tuple_type(types: tuple[Type, ...]) -> Type:
-    """Nested to the right."""
-    result = types[-1]
-    for type_ in reversed(types[:-1]):
-        result = Pair(type_, result)
-    return result
 
 
 def parse_variables(tokens: Tokens) -> tuple[Var, ...]:

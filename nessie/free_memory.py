@@ -1,0 +1,75 @@
+"""How much memory can be had before the operating system swaps, or kills: what the machine has free, or the container.
+
+A container's limit is its control group's (cgroups, of version 1 or 2) or that of a group around it. The killer comes
+when a group has used up its limit, however much the machine has free. Pages of files that nobody uses can be taken
+back, so they count as free.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ASSUMED = 4 << 30               # where nothing tells: little
+UNLIMITED = 1 << 60             # what version 1 says where there is no limit is more
+ROOT = Path("/")
+
+
+@dataclass(frozen=True)
+class Version:
+    """Where a version of cgroups keeps the groups, and their files: what may be used, what is, and of what kind."""
+    folder: str
+    limit: str
+    used: str
+    idle_files: str             # in memory.stat
+
+
+V1 = Version("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+V2 = Version("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
+
+
+def free_memory(root: Path = ROOT) -> int:
+    """Bytes that can be had."""
+    machine = field(root / "proc/meminfo", "MemAvailable:")
+    found = [] if machine is None else [machine * 1024]
+    return max(0, min([*found, *groups(root)], default=ASSUMED))
+
+
+def groups(root: Path) -> Iterator[int]:
+    """What each group around this process that has a limit leaves."""
+    for line in text(root / "proc/self/cgroup").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number != "0" and "memory" not in controllers.split(","):
+            continue
+        version = V2 if number == "0" else V1
+        inner = Path(path.lstrip("/"))
+        for group in (inner, *inner.parents):               # the outermost is where the groups are kept
+            left = room(root / version.folder / group, version)
+            if left is not None:
+                yield left
+
+
+def room(group: Path, version: Version) -> int | None:
+    """The limit less what is used; None where there is no limit, or no such group."""
+    limit = text(group / version.limit).strip()
+    if not limit.isdigit() or int(limit) > UNLIMITED:       # version 2 says "max"
+        return None
+    used = text(group / version.used).strip()
+    return int(limit) - int(used or 0) + (field(group / "memory.stat", version.idle_files) or 0)
+
+
+def field(path: Path, name: str) -> int | None:
+    """The number after the name that a line of the file begins with."""
+    for line in text(path).splitlines():
+        words = line.split()
+        if words[:1] == [name]:
+            return int(words[1])
+    return None
+
+
+def text(path: Path) -> str:
+    try:
+        return path.read_text("ascii", "replace")
+    except OSError:
+        return ""

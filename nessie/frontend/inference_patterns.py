@@ -1,0 +1,52 @@
+"""The types of patterns."""
+from __future__ import annotations
+
+from nessie.base.source import Span
+from nessie.base.types import Data, Fun, Pair, Type
+from nessie.frontend import complaints, syntax, typed
+from nessie.frontend.inference import Inference
+from nessie.frontend.unify import Clash
+
+
+def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[str, Type],
+            value: Span | None) -> typed.Pattern:
+    """The typed pattern for a value of this type; puts what it binds into `names`."""
+    match written:
+        case syntax.NamePattern(name):
+            if name in names:
+                raise complaints.complaint(f"{name} is bound twice", (written.span, "bound here again"))
+            if name != "_":
+                names[name] = type_
+            return typed.NamePattern(name, type_)
+        case syntax.PairPattern(first, second):
+            shape = Pair(state.fresh(), state.fresh())
+            fit(state, written, "a pair", shape, type_, value)
+            left = pattern(state, first, shape.first, names, value)
+            return typed.PairPattern(left, pattern(state, second, shape.second, names, value))
+        case syntax.DataPattern(constructor, argument):
+            types, made = data_shape(state, written)
+            assert isinstance(made.result, Data)
+            fit(state, written, f"a {constructor}", made.result, type_, value)
+            inner = pattern(state, argument, made.argument, names, value)
+            return typed.DataPattern(made.result.name, types, inner)
+    raise TypeError(written)
+
+
+def data_shape(state: Inference, written: syntax.DataPattern) -> tuple[tuple[Type, ...], Fun]:
+    """The types that the pattern's constructor is at, and its type there."""
+    entry = state.lookup(written.constructor)
+    if entry is None:
+        raise complaints.unbound(written.constructor, written.span, state.environment.names())
+    if entry.kind != "constructor":
+        raise complaints.complaint(f"{written.constructor} is not a datatype", (written.span, ""))
+    types, type_ = state.instantiate(entry.scheme)
+    assert isinstance(type_, Fun)
+    return types, type_
+
+
+def fit(state: Inference, written: syntax.Pattern, shape: str, expected: Type, actual: Type,
+        value: Span | None) -> None:
+    try:
+        state.unifier.unify(expected, actual)
+    except Clash:
+        raise complaints.no_match(written, shape, state.resolve(actual), value) from None
