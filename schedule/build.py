@@ -119,7 +119,7 @@ def node_of(name: str, bind: ir.Bind, spaces: Spaces, types: Mapping[str, ir.Typ
     """The binding's node; `spaces` learns what it makes."""
     soac = bind.soac
     space, needed = spaces.space(scope.space_of(soac))
-    uses = uses_of(soac, types)
+    uses = uses_of(soac, types, spaces.made)
     if isinstance(soac, ir.Permute) and isinstance(soac.size, str) and soac.size in spaces.made:
         needed.append(Use(SIZE, soac.size))
     scalars = {name for name in spaces.made if isinstance(types.get(name), str)}

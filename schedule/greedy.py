@@ -5,10 +5,9 @@ are packed together, for the launches. It always ends with a legal schedule, and
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from nessie.schedule.pdg import LOOK_BACK
 from nessie.schedule.problem import Clusters, Problem
 
 GROUP = 40                      # of an array's readers, only so many neighbours are paired
@@ -88,25 +87,20 @@ class Merging:
 
     def loss(self, c: int, d: int) -> float:
         """What merging the clusters adds to the cost; synchronisations are left out, they only get fewer."""
-        problem, both = self.problem, self.members[c] + self.members[d]
-        alone = [problem.index.maker[name] for name in self.made(both) if name not in problem.traffic.forced]
-        unwritten = [k for k in alone if all(self.of[r] in (c, d) for r in problem.index.successors[k])]
-        saved = sum(problem.traffic.bytes[name] for k in sorted(set(unwritten))
-                    for name in problem.index.nodes[k].results
-                    if name != "_" and any(self.of[r] != self.of[k] for r in problem.index.readers.get(name, ())))
-        return self.streamed(both) - self.streamed(self.members[c]) - self.streamed(self.members[d]) \
-            - saved - problem.profile.launch
+        both = self.members[c] + self.members[d]
+        apart = self.moved(self.members[c], self.of) + self.moved(self.members[d], self.of)
+        return self.moved(both, {**self.of, **dict.fromkeys(both, c)}) - apart - self.problem.profile.launch
 
-    def made(self, members: Sequence[int]) -> list[str]:
-        return [name for k in members for name in self.problem.index.nodes[k].results
-                if name != "_" and self.problem.traffic.bytes.get(name)]
+    def moved(self, members: Sequence[int], of: Mapping[int, int]) -> float:
+        """What a kernel of these nodes reads and writes, where nodes are in the clusters `of`."""
+        index, traffic = self.problem.index, self.problem.traffic
 
-    def streamed(self, members: Sequence[int]) -> float:
-        """What a kernel of these nodes reads, with second sweeps."""
-        problem = self.problem
-        read = {name for k in members for name in problem.traffic.streamed[k]}.difference(self.made(members))
-        sweeps = 1 + problem.profile.rescan * any(problem.index.nodes[k].op in LOOK_BACK for k in members)
-        return sweeps * sum(problem.traffic.bytes[name] for name in sorted(read))
+        def written(name: str) -> bool:
+            return name in traffic.forced or any(of[r] != of[index.maker[name]] for r in index.readers.get(name, ()))
+
+        return traffic.kernel(members, self.problem.profile.rescan, written) \
+            + sum(traffic.bytes[name] for k in members for name in index.nodes[k].results
+                  if traffic.bytes.get(name) and written(name))
 
     def path_around(self, c: int, d: int) -> bool:
         """Does a path lead from c to d through other clusters? Merged, they would wait for themselves."""

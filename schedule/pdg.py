@@ -125,7 +125,11 @@ WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8}
 
 
 class Index:
-    """What algorithms ask of a graph: positions, producers, consumers, reachability as bit masks."""
+    """What algorithms ask of a graph: positions, producers, consumers, reachability as bit masks.
+
+    dependents      per node, those that need what it makes, directly or not
+    descendants     those, and those that must come after it
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.nodes = graph, graph.nodes
@@ -139,6 +143,7 @@ class Index:
             for use in node.uses:
                 if use.name in self.maker:
                     self._edge(self.maker[use.name], k)
+        self.dependents = self._closure()
         for before, after in graph.order:
             self._edge(self.position[before], self.position[after])
         self.descendants = self._closure()
@@ -155,7 +160,7 @@ class Index:
         self.predecessors[v].add(u)
 
     def _closure(self) -> list[int]:
-        """Per node the mask of all nodes that depend on it."""
+        """Per node the mask of all nodes that its edges lead to."""
         masks = [0] * len(self.nodes)
         for k in reversed(range(len(self.nodes))):
             for successor in self.successors[k]:

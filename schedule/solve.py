@@ -16,9 +16,9 @@ from typing import Any
 
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
+from nessie.schedule.cost import cost
 from nessie.schedule.greedy import greedy
 from nessie.schedule.ilp import Formulation
-from nessie.schedule.pdg import LOOK_BACK
 from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.solver import NODES, SECONDS, solve_model
 
@@ -111,8 +111,8 @@ def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
 
 def least_possible(problem: Problem, clusters: Clusters) -> bool:
     """One launch, each input read once, nothing written but what must be: no schedule does with less."""
-    sweeps = problem.profile.rescan and any(node.op in LOOK_BACK for node in problem.index.nodes)
-    return len(clusters) == 1 and not sweeps
+    once = replace(problem.profile, rescan=0.0)
+    return len(clusters) == 1 and problem.cost(clusters) == cost(problem.traffic, once, clusters)
 
 
 def any_pair(problem: Problem) -> bool:

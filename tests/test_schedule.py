@@ -231,11 +231,11 @@ def test_costs(name: str) -> None:
 
 
 def test_small_sizes_are_all_launches_and_large_ones_all_bytes() -> None:
-    """Unrelated work of one size shares a launch; the second sweep of a scan's kernel may not be worth it."""
+    """To read three arrays twice for a scan may be more than to read the one made of them, twice; not for few."""
     text = HEAD.format("""
-        array a : [float; n] array c : [float; n]
-        node a = MAP flat(n) (own x) -> (a)
-        node c = SCAN flat(n) (own y) -> (c)
+        array a : [float; n] array c : [float; n] array v : [float; n]
+        node a = MAP flat(n) (own x, own y, own v) -> (a)
+        node c = SCAN flat(n) (own a) -> (c)
         outputs (a, c)""")
     for size, kernels in ((1e3, 1), (1e7, 2)):
         graph = replace(graph_text.parse(text), sizes=(("n", size), ("t", 1.0), ("r", 1.0), ("k", 1.0)))

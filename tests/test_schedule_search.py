@@ -154,7 +154,7 @@ def brute(problem: Problem) -> float:
                 assert walks[members] == problem.legal(members), \
                     (members, walks[members], problem.fusible.reason, index.graph)
         if all(walks[tuple(members)] for members in clusters):
-            best = min(best, cost(index, problem.profile, clusters).total)
+            best = min(best, cost(problem.traffic, problem.profile, clusters).total)
     return best
 
 
