@@ -5,8 +5,9 @@
   how   Spaces first: a size that a filter of the region counts is the space of its survivors. Then uses, by mode.
         A flat MAP whose values a segmented binding reads at its own index walks that binding's elements, if only one
         descriptor comes into question: its neighbours there are then the same.
-        Statements of the host that wait get order edges from and to all steps that can fail, so that the host
-        learns of the same error first. What stands after a mere check relies on it.
+        Order edges lead from each step that can fail, or is the host's, to the next, so that of several errors the
+        same comes first however the steps are fused; in one kernel, the first in the program does. What stands after
+        a mere check of the host relies on it, and comes later too.
 """
 from __future__ import annotations
 
@@ -51,13 +52,18 @@ def segments_of(node: Node) -> ir.Size:
 
 
 def order_edges(nodes: Sequence[Node]) -> tuple[tuple[str, str], ...]:
-    """The host's statements stay between the failing steps that they stood between; nothing passes a check."""
-    edges = []
-    for k, node in enumerate(nodes):
-        if node.op == HOST:
-            edges += [(other.name, node.name) for other in nodes[:k] if other.fails or other.op == HOST]
-            check = all(name.startswith(UNUSED) for name in node.results)
-            edges += [(node.name, other.name) for other in nodes[k + 1:] if (check or other.fails) and other.op != HOST]
+    """What can fail and the host's statements keep their order; nothing passes a check."""
+    edges: dict[tuple[str, str], None] = {}
+    last = check = None
+    for node in nodes:
+        if node.fails or node.op == HOST:
+            if last is not None:
+                edges[last.name, node.name] = None
+            last = node
+        elif check is not None:
+            edges[check.name, node.name] = None
+        if node.op == HOST and all(name.startswith(UNUSED) for name in node.results):
+            check = node
     return tuple(edges)
 
 

@@ -115,14 +115,14 @@ class Fusible:
         """The mask of nodes that depend on what u knows only after the look-back."""
         index, node = self.index, self.index.nodes[u]
         if node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE"):
-            return index.descendants[u]
+            return index.dependents[u]
         mask = 0
         if node.op in FILTERS:
             for v, other in enumerate(index.nodes):
                 ranked = other.rank and isinstance(other.space, Survivors) and other.space.filter == node.name
                 placed = node.op == "PARTITION" and any(use.name == node.results[-1] for use in other.uses)
                 if ranked or placed:
-                    mask |= index.descendants[v] | 1 << v
+                    mask |= index.dependents[v] | 1 << v
         return mask
 
     def _pair(self, u: int, v: int, late: int) -> str | None:
@@ -140,7 +140,7 @@ class Fusible:
             return "gather"             # as many segments as elements: they are not walked as segments
         if self.hosts(u, v) is None:
             return "space"
-        return self._path_reason(a, b, late >> v & 1) if self.index.reaches(u, v) else None
+        return self._path_reason(a, b, late >> v & 1) if self.index.dependents[u] >> v & 1 else None
 
     def _path_reason(self, a: Node, b: Node, late: int) -> str | None:
         """Why a node that depends on the other, perhaps through others, comes too early."""

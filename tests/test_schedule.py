@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nessie.base.source import IllFormed
+from nessie.base.source import IllFormed, NessieError
 from nessie.base.values import Flat
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
@@ -176,6 +176,47 @@ def test_other_modes(mode: str) -> None:
     check_schedule(program, found)
     assert len(found.regions[0].clusters) == {"greedy": 2, "none": 5}[mode]
     check(fuse(program, found))
+
+
+TWO_ERRORS = """
+kernel Invert (n : int, xs : [int; n], at : site) {
+  let zs = MAP { i => let x = xs[i] in if x /= 0 then 10 / x else fail at : int using xs } (n)
+  return zs
+}
+kernel Greatest (n : int, xs : [int; n]) {
+  let zs = SCAN { i => xs[i] using xs } (0) { (x, y) => max(x, y) } (n)
+  return zs
+}
+kernel Sum (n : int, xs : [int; n]) -> int {
+  let z = REDUCE { i => xs[i] using xs } (0) { (x, y) => x + y } (n)
+  return z
+}
+kernel Divide (x : int, y : int) -> int {
+  let z = ONCE { () => if y /= 0 then x / y else fail s3 : int using x, y }
+  return z
+}
+function f (n : int, v : [int; n], m : int, u : [int; m]) -> (out : int) {
+  let scanned : [int; n] = run Greatest (n, v)
+  let first : [int; n] = run Invert (n, scanned, site s1)
+  let second : [int; m] = run Invert (m, u, site s2)
+  let a : int = run Sum (n, first)
+  let b : int = run Sum (m, second)
+  let c : int = run Divide (a, b)
+  return c
+}
+entry f : [int], [int] -> int
+"""
+
+
+@pytest.mark.parametrize("mode", ["ilp", "greedy", "none"])
+def test_of_two_errors_the_first_is_told_however_fused(mode: str) -> None:
+    sites = "".join(f'site s{number} "failure {number}"\n' for number in (1, 2, 3))
+    program = parse(sites + TWO_ERRORS)
+    check(program)
+    found = schedule(program, mode)
+    check_schedule(program, found)
+    with pytest.raises(NessieError, match="failure 1"):
+        execute(fuse(program, found), [Flat(3, np.array([0, 4, 0])), Flat(2, np.array([5, 0]))])
 
 
 # Costs --------------------------------------------------------------------------------------------

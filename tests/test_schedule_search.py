@@ -113,8 +113,10 @@ class Growing:
         used = {use.name for node in self.nodes for use in node.uses}
         outputs = tuple(name for node in self.nodes for name in node.results
                         if (name not in used and name == node.name) or self.rng.random() < 0.1)
+        ordered = [node.name for node in self.nodes if self.rng.random() < 0.2]
         return Graph("random", 0, tuple(self.sizes.items()),
-                     tuple(ir.Param(name, type_) for name, type_ in self.types.items()), tuple(self.nodes), (), outputs)
+                     tuple(ir.Param(name, type_) for name, type_ in self.types.items()), tuple(self.nodes),
+                     tuple(zip(ordered, ordered[1:], strict=False)), outputs)
 
 
 def random_graph(seed: int, most: int) -> Graph:
