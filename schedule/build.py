@@ -19,7 +19,7 @@ from nessie.schedule import pdg
 from nessie.schedule.pdg import GATHER, HOST, MEMBER, ORDER, OWN, SIZE, Elements, Flat, Graph, Node, Survivors, Use
 from nessie.schedule.regions import UNUSED, Region, Step
 from nessie.schedule.sizes import Estimates
-from nessie.schedule.uses import op_name, uses_of
+from nessie.schedule.uses import op_name, serial, uses_of
 
 
 def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, types: Mapping[str, ir.Type],
@@ -131,7 +131,7 @@ def node_of(name: str, bind: ir.Bind, spaces: Spaces, types: Mapping[str, ir.Typ
     scalars = {name for name in spaces.made if isinstance(types.get(name), str)}
     found = [use for use in (*needed, *uses.found) if isinstance(types.get(use.name), ir.Array) or use.name in scalars]
     node = Node(name, op_name(soac), space, tuple(dict.fromkeys(found)), bind.names, uses.rank, uses.place,
-                scope.soac_can_fail(soac, failing), bind.origin)
+                scope.soac_can_fail(soac, failing), serial(soac), bind.origin)
     spaces.bind(name, bind)
     return node
 

@@ -2,7 +2,7 @@
 
 A set of nodes is a kernel exactly if every pair in it is allowed and every pair's hosts are in the set (the
 certificate says the same by simulating the walk; tests compare the two on all small sets). Pairs are what the integer
-program needs, reasons are what users need:
+program needs, reasons are what users need. One of them is no law of the walk, but sure to be slow: one-thread.
 
     gather           the value is read at other indices than the walk has reached
     size             a size or descriptor must be known before the launch
@@ -11,6 +11,7 @@ program needs, reasons are what users need:
     segment-end      a segment's reduction is known where the segment ends, its elements have passed
     scatter-order    a PERMUTE writes in another order than the walk's
     two-look-backs   a tile would wait twice for all earlier tiles
+    one-thread       one thread walks a PERMUTE where the last write wins; others are better off with all threads
     position         a survivor's position in its segment is not counted by the walk
     once-reads-array scalar code reads arrays that are complete
     space            the index spaces are not walked together
@@ -132,6 +133,8 @@ class Fusible:
             return "host"
         if ORDER in (a.op, b.op):
             return "library"
+        if a.serial != b.serial and ONCE not in (a.op, b.op):
+            return "one-thread"
         for use in b.uses:
             if self.index.maker.get(use.name) == u and (reason := use_reason(a, b, use.mode, use.name)):
                 return reason

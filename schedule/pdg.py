@@ -85,7 +85,7 @@ class Use:
 class Node:
     """`results` has one name for each result, `_` where nobody needs it. `rank`: a thunk computes with the walk's
     index itself, not only with what is read there; `place`: with the position in the segment. `fails`: it may record
-    an error."""
+    an error. `serial`: a later element's write wins, so one thread walks them all, in order."""
     name: str
     op: str
     space: Space
@@ -94,6 +94,7 @@ class Node:
     rank: bool = False
     place: bool = False
     fails: bool = False
+    serial: bool = False
     origin: Origin = field(default=NOWHERE, compare=False)
 
 

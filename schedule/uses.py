@@ -26,6 +26,12 @@ def op_name(soac: ir.Soac) -> str:
     return f"SEG_{name}" if segmented and name in ("REDUCE", "SCAN", "FILTER") else name
 
 
+def serial(soac: ir.Soac) -> bool:
+    """Must one thread walk it, since the last write wins or since a maximum of this type is no atomic operation?"""
+    return isinstance(soac, ir.Permute) and (
+        soac.mode == "last" or (soac.mode == "max" and soac.default[0].type != "int"))
+
+
 def total(space: ir.Space) -> ir.Size:
     return space.size if isinstance(space, ir.Flat) else space.total
 

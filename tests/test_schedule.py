@@ -8,6 +8,7 @@ import pytest
 
 from nessie.base.source import IllFormed, NessieError
 from nessie.base.values import Flat
+from nessie.cudagen.walk import walk_of
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.parser import parse
@@ -314,6 +315,8 @@ TABLE = {
     "REDUCE-ONCE": "REDUCE flat(n) (own x) -> (s) | ONCE unit() (scalar s) -> (q)",
     "kernel-end": "REDUCE flat(n) (own x) -> (s) | MAP flat(n) (scalar s) -> (a)",
     "scatter-order": "PERMUTE flat(n) (own x) -> (a) | MAP flat(n) (own a) -> (b)",
+    "one-thread": "MAP flat(n) (own x) -> (a) | PERMUTE flat(n) (own a) -> (b) serial",
+    "HORIZONTAL, one thread": "PERMUTE flat(n) (own x) -> (a) serial | PERMUTE flat(n) (own y) -> (b) serial",
     "once-reads-array": "MAP flat(n) (own x) -> (a) | ONCE unit() (gather a) -> (s)",
     "size": "SCAN flat(r) (own z) -> (c) | SEG_REDUCE elements(c, r, t) (size c, own e) -> (w)",
     "library": "MAP flat(n) (own x) -> (a) | ORDER flat(n) (own a) -> (b)",
@@ -344,6 +347,24 @@ def test_the_table_of_verdicts(case: str) -> None:
     if fusible.reason.get((0, 1)):
         assert fusible.reason[0, 1] == case.split(",")[0]
     assert graph_text.parse(graph_text.show(graph)) == graph
+
+
+@pytest.mark.parametrize(("mode", "base", "zero"), [
+    ("distinct", "float", "0.0"), ("last", "int", "0"), ("max", "int", "0"), ("max", "float", "0.0")])
+def test_one_thread_walks_what_the_graph_says(mode: str, base: str, zero: str) -> None:
+    program = parse(f"""
+kernel K (n : int, xs : [{base}; n], at : [int; n]) {{
+  let ys = PERMUTE {{ i => xs[i] using xs }} {{ i => at[i] using at }} (n) into n ({zero}) {mode}
+  return ys
+}}
+function f (n : int, xs : [{base}; n], at : [int; n]) -> (m : int, out : [{base}; m]) {{
+  let ys : [{base}; n] = run K (n, xs, at)
+  return (n, ys)
+}}
+entry f : [{base}], [int] -> [{base}]
+""")
+    [graph] = graphs(program)
+    assert graph.nodes[0].serial == walk_of(program.kernels[0], program).sequential
 
 
 # Invariants ---------------------------------------------------------------------------------------
