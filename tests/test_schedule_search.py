@@ -10,13 +10,15 @@ from dataclasses import replace
 
 import pytest
 
+from nessie.base.source import InternalError
 from nessie.lambda_cu import ir
-from nessie.schedule import certificate, pdg
+from nessie.schedule import certificate, pdg, solver
 from nessie.schedule.cost import CPU, H200, Profile, cost
 from nessie.schedule.greedy import greedy
+from nessie.schedule.ilp import Formulation
 from nessie.schedule.pdg import Elements, Flat, Graph, Node, Survivors, Unit, Use
 from nessie.schedule.problem import Problem
-from nessie.schedule.solve import Limits, solve
+from nessie.schedule.solve import Limits, any_pair, least_possible, solve
 
 PROFILES = (CPU, H200, Profile("bytes", 1.0, 0.0, 0.0), Profile("small", 1e5, 1e5, 0.5))
 DESCRIPTORS = (Elements("d", "n", "t"), Elements("e", "n", "t"), Elements("u", "n", "n"))
@@ -160,13 +162,13 @@ def brute(problem: Problem) -> float:
     return best
 
 
-def search(seeds: range, most: int, solver: str = "highs") -> None:
+def search(seeds: range, most: int, engine: str = "highs") -> None:
     for seed in seeds:
         graph, profile = random_graph(seed, most), PROFILES[seed % len(PROFILES)]
         problem = Problem(graph, profile)
         least = brute(problem)
         for contracted in (True, False):
-            found = solve(problem, solver, contracted=contracted)
+            found = solve(problem, engine, contracted=contracted)
             names = [[graph.nodes[k].name for k in members] for members in found.clusters]
             assert certificate.complaints(graph, names) == [], (seed, graph)
             assert found.status == "optimal", (seed, found)
@@ -194,3 +196,42 @@ def test_no_solver_gives_greedy() -> None:
     found = solve(problem, limits=Limits(nodes=0, seconds=0.0))
     assert found.status in ("greedy", "optimal")
     assert found.cost <= problem.cost(greedy(problem)).total
+
+
+def large_problem() -> Problem:
+    """One that is not solved before an integer program is asked."""
+    return next(problem for seed in range(100) for problem in [Problem(random_graph(seed, 6), CPU)]
+                if any_pair(problem) and not least_possible(problem, greedy(problem)))
+
+
+def test_a_program_without_solution_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    legality = Formulation._legality
+
+    def contradictory(self: Formulation) -> None:
+        legality(self)
+        self.model.add(low=1, high=1, **{self.model.binary[0]: 2})
+
+    monkeypatch.setattr(Formulation, "_legality", contradictory)
+    for engine in ("highs", "cbc"):
+        with pytest.raises(InternalError, match=r"(?s)no solution.*graph random"):
+            solve(large_problem(), engine)
+
+
+def test_bugs_are_not_taken_for_a_missing_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(solver, "build", broken)
+    with pytest.raises(ZeroDivisionError):
+        solve(large_problem())
+
+
+def test_a_solver_that_cannot_run_gives_greedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pulp
+
+    def broken(*_: object) -> None:
+        raise pulp.PulpSolverError("no program of this name")
+
+    monkeypatch.setattr(pulp.LpProblem, "solve", broken)
+    problem = large_problem()
+    assert solve(problem).status == "greedy"
