@@ -89,9 +89,9 @@ def windows(problem: Problem, blocks: Clusters, best: Clusters, solver: str, lim
 
     deadline = time.monotonic() + limits.seconds
 
-    def window(parts: Clusters, frozen: frozenset[int]) -> Clusters | None:
+    def window(parts: Clusters, frozen: frozenset[int], start: Clusters) -> Clusters | None:
         left = min(deadline - time.monotonic(), limits.seconds / 4)
-        return exact(problem, parts, best, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
+        return exact(problem, parts, start, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
 
     return improve(problem, blocks, best, window), None
 

@@ -7,18 +7,20 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
 from nessie.base.source import InternalError
 from nessie.lambda_cu import ir
-from nessie.schedule import certificate, pdg, solver
+from nessie.schedule import certificate, pdg, schedule, solver
 from nessie.schedule.cost import CPU, H200, Profile, cost
-from nessie.schedule.greedy import greedy
+from nessie.schedule.greedy import Merging, greedy
 from nessie.schedule.ilp import Formulation
 from nessie.schedule.pdg import Elements, Flat, Graph, Node, Survivors, Unit, Use
-from nessie.schedule.problem import Problem
-from nessie.schedule.solve import Limits, any_pair, least_possible, solve
+from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.solve import Limits, Solution, any_pair, least_possible, solution, solve
+from nessie.schedule.windows import improve
 
 PROFILES = (CPU, H200, Profile("bytes", 1.0, 0.0, 0.0), Profile("small", 1e5, 1e5, 0.5))
 DESCRIPTORS = (Elements("d", "n", "t"), Elements("e", "n", "t"), Elements("u", "n", "n"))
@@ -235,3 +237,44 @@ def test_a_solver_that_cannot_run_gives_greedy(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(pulp.LpProblem, "solve", broken)
     problem = large_problem()
     assert solve(problem).status == "greedy"
+
+
+def test_only_optimal_schedules_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, asked = large_problem(), list[str]()
+
+    def solve_by(problem: Problem, mode: str) -> Solution:
+        asked.append(mode)
+        return replace(solution(problem, greedy(problem), "greedy"), status=statuses.pop())
+
+    statuses = ["optimal", "within 1.0 %"]
+    monkeypatch.setattr(schedule, "solve_by", solve_by)
+    monkeypatch.setattr(schedule, "_solved", {})
+    assert [schedule.solve_once(problem, "ilp").status for _ in range(4)] == ["within 1.0 %", *["optimal"] * 3]
+    assert len(asked) == 2
+
+
+def test_windows_go_on_from_what_they_have_improved() -> None:
+    problem = next(problem for seed in range(100) for problem in [Problem(random_graph(seed, 12), CPU)]
+                   if 3 < len(greedy(problem)) < len(problem.index.nodes))
+    starts = []
+
+    def window(parts: Clusters, frozen: frozenset[int], start: Clusters) -> Clusters:
+        starts.append(problem.cost(start).total)
+        return greedy(problem)
+
+    improve(problem, problem.apart(), problem.apart(), window)
+    assert starts[0] == problem.cost(problem.apart()).total
+    assert len(starts) > 1 and set(starts[1:]) == {problem.cost(greedy(problem)).total}
+
+
+def test_losses_of_merging_are_exact() -> None:
+    """A merge changes the cost of a schedule by what greedy takes it to lose, waits apart."""
+    for seed in range(60):
+        problem = Problem(random_graph(seed, 7), replace(PROFILES[seed % len(PROFILES)], sync=0.0))
+        clusters = problem.apart()
+        before = problem.cost(clusters).total
+        merging = Merging(problem, clusters, careful=False)
+        for c, d in combinations(range(len(clusters)), 2):
+            if problem.legal((c, d)) and problem.index.dependents[c] >> d & 1:
+                merged = problem.cost([[c, d], *(k for k in clusters if k not in ([c], [d]))]).total
+                assert abs(merged - before - merging.loss(c, d)) < 1.0, (seed, c, d)
