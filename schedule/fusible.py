@@ -44,7 +44,8 @@ from nessie.schedule.pdg import (
 
 
 class Fusible:
-    """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners."""
+    """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners;
+    `alike[u]` is the first node that has the same hosts with any other."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -52,6 +53,8 @@ class Fusible:
         self.reason: dict[tuple[int, int], str] = {}
         self.bad = [0] * len(index.nodes)
         self._hosts: dict[tuple[int, int], tuple[int, ...] | None] = {}
+        alike: dict[tuple[Space, bool], int] = {}
+        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS), u) for u, node in enumerate(index.nodes)]
         late = [self._needs_look_back(u) for u in range(len(index.nodes))]
         for v in range(len(index.nodes)):
             for u in range(v):
@@ -87,10 +90,10 @@ class Fusible:
 
     def hosts(self, u: int, v: int) -> tuple[int, ...] | None:
         """The filters that must be in a kernel of u and v; None if nothing walks both spaces."""
-        u, v = min(u, v), max(u, v)
-        if (u, v) not in self._hosts:
-            self._hosts[u, v] = self._find_hosts(u, v)
-        return self._hosts[u, v]
+        pair = self.alike[u], self.alike[v]
+        if pair not in self._hosts:
+            self._hosts[pair] = self._find_hosts(*pair)
+        return self._hosts[pair]
 
     def _find_hosts(self, u: int, v: int) -> tuple[int, ...] | None:
         if Unit() in (self.index.nodes[u].space, self.index.nodes[v].space):
