@@ -5,8 +5,9 @@
   how   Spaces first: a size that a filter of the region counts is the space of its survivors. Then uses, by mode.
         A flat MAP whose values a segmented binding reads at its own index walks that binding's elements, if only one
         descriptor comes into question: its neighbours there are then the same.
-        Statements of the host that wait get order edges from and to all steps that can fail, so that the host
-        learns of the same error first. What stands after a mere check relies on it.
+        Order edges lead from each step that can fail, or is the host's, to the next, so that of several errors the
+        same comes first however the steps are fused; in one kernel, the first in the program does. What stands after
+        a mere check of the host relies on it, and comes later too.
 """
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from nessie.schedule import pdg
 from nessie.schedule.pdg import GATHER, HOST, MEMBER, ORDER, OWN, SIZE, Elements, Flat, Graph, Node, Survivors, Use
 from nessie.schedule.regions import UNUSED, Region, Step
 from nessie.schedule.sizes import Estimates
-from nessie.schedule.uses import op_name, uses_of
+from nessie.schedule.uses import op_name, serial, uses_of
 
 
 def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, types: Mapping[str, ir.Type],
@@ -51,13 +52,18 @@ def segments_of(node: Node) -> ir.Size:
 
 
 def order_edges(nodes: Sequence[Node]) -> tuple[tuple[str, str], ...]:
-    """The host's statements stay between the failing steps that they stood between; nothing passes a check."""
-    edges = []
-    for k, node in enumerate(nodes):
-        if node.op == HOST:
-            edges += [(other.name, node.name) for other in nodes[:k] if other.fails or other.op == HOST]
-            check = all(name.startswith(UNUSED) for name in node.results)
-            edges += [(node.name, other.name) for other in nodes[k + 1:] if (check or other.fails) and other.op != HOST]
+    """What can fail and the host's statements keep their order; nothing passes a check."""
+    edges: dict[tuple[str, str], None] = {}
+    last = check = None
+    for node in nodes:
+        if node.fails or node.op == HOST:
+            if last is not None:
+                edges[last.name, node.name] = None
+            last = node
+        elif check is not None:
+            edges[check.name, node.name] = None
+        if node.op == HOST and all(name.startswith(UNUSED) for name in node.results):
+            check = node
     return tuple(edges)
 
 
@@ -119,13 +125,13 @@ def node_of(name: str, bind: ir.Bind, spaces: Spaces, types: Mapping[str, ir.Typ
     """The binding's node; `spaces` learns what it makes."""
     soac = bind.soac
     space, needed = spaces.space(scope.space_of(soac))
-    uses = uses_of(soac, types)
+    uses = uses_of(soac, types, spaces.made)
     if isinstance(soac, ir.Permute) and isinstance(soac.size, str) and soac.size in spaces.made:
         needed.append(Use(SIZE, soac.size))
     scalars = {name for name in spaces.made if isinstance(types.get(name), str)}
     found = [use for use in (*needed, *uses.found) if isinstance(types.get(use.name), ir.Array) or use.name in scalars]
     node = Node(name, op_name(soac), space, tuple(dict.fromkeys(found)), bind.names, uses.rank, uses.place,
-                scope.soac_can_fail(soac, failing), bind.origin)
+                scope.soac_can_fail(soac, failing), serial(soac), bind.origin)
     spaces.bind(name, bind)
     return node
 

@@ -4,23 +4,35 @@
     each array made    written once, if a kernel other than its own streams it, if anyone gathers it, if it leaves
                        the region
     each filter        one synchronisation, if its count is needed before a later launch
-    look-back kernels  on a CPU they go through their inputs a second time: `rescan` of what they stream
+    second sweeps      on a CPU, what a carry is computed from is streamed twice: `rescan` of it
 
-Gathers cost the same in every schedule and are left out. Profiles ship as data: only ratios matter.
+A carry is what an element must know of all elements before it, so chunks are summed up in a sweep of their own
+(cudagen.skeletons.phases):
+
+    SCAN                  always
+    SEG_SCAN              only where segments are longer than chunks: of a chunk, the last segment alone is summed up
+    FILTER, PARTITION     only if survivors are numbered: one of their arrays is written, or computes with its index.
+                          What is only counted or reduced is not
+    SEG_REDUCE            never: a chunk leaves what it has of its last segment to the end
+
+Gathers cost the same in every schedule and are left out, and so is a word for each chunk. A filter's second sweep is
+taken to read its values too. Profiles ship as data: only ratios matter.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from nessie.lambda_cu import ir
-from nessie.schedule.pdg import FILTERS, GATHER, HOST, LOOK_BACK, MEMBER, SIZE, Index
+from nessie.schedule.pdg import FILTERS, GATHER, HOST, MEMBER, SIZE, Elements, Index, Survivors
+
+CHUNK = 32768                   # elements of a chunk on a CPU (cudagen.generate)
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A device: launches, waits and a look-back kernel's second sweep, in bytes; `size` is what an unknown size is
-    taken to be, `segment` the elements of an unknown segment; at most `arrays` arrays in one kernel."""
+    """A device: launches, waits and second sweeps, in bytes (a sweep's for each byte); `size` is what an unknown size
+    is taken to be, `segment` the elements of an unknown segment; at most `arrays` arrays in one kernel."""
     name: str
     launch: float
     sync: float
@@ -32,20 +44,21 @@ class Profile:
 
 CPU = Profile("cpu", launch=1.4e6, sync=0.0, rescan=1.0)
 H200 = Profile("h200", launch=12e6, sync=40e6, rescan=0.0, size=1e7)
-PROFILES = {profile.name: profile for profile in (CPU, H200)}
 
 
 @dataclass(frozen=True)
 class Cost:
-    """`bytes` through memory (with second sweeps), launches and synchronisations; `total` in bytes."""
+    """`bytes` through memory, second sweeps among them; `total` with launches and synchronisations, in bytes."""
     total: float
     bytes: float
-    launches: int
-    syncs: int
 
 
 class Traffic:
-    """The arrays of a graph as the cost sees them: who streams them, what must be written in every schedule."""
+    """The arrays of a graph as the cost sees them: who streams them, what must be written in every schedule.
+
+    carries     the nodes that may have a carry: they do if one of these arrays is written; always, if there are none
+    carried     per node, the mask of those whose carries what it streams may go into
+    """
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -70,25 +83,51 @@ class Traffic:
                         and index.nodes[index.maker[name]].op in FILTERS and isinstance(index.types.get(name), str)}
         self.streamed = {k: tuple(name for name in names if self.bytes[name] and index.nodes[k].op != HOST)
                          for k, names in index.streamed.items()}
+        self.carries = {k: arrays for k in range(len(index.nodes)) if (arrays := self._numbered(k)) is not None}
+        carrying = sum(1 << k for k in self.carries)
+        self.carried = [(index.dependents[k] | 1 << k) & carrying for k in range(len(index.nodes))]
+
+    def _numbered(self, k: int) -> tuple[str, ...] | None:
+        """The arrays of which one must be written for the node to have a carry; none: always. None: it has never."""
+        index, node = self.index, self.index.nodes[k]
+        if node.op == "SCAN":
+            return ()
+        if node.op == "SEG_SCAN" and isinstance(node.space, Elements):
+            return () if index.elements(node.space.total) > CHUNK * index.elements(node.space.segments) else None
+        if node.op not in FILTERS:
+            return None
+        among = [other for other in index.nodes
+                 if isinstance(other.space, Survivors) and other.space.filter == node.name]
+        made = [name for other in (node, *among) if other is node or other.op == "MAP" for name in other.results]
+        arrays = tuple(name for name in made if name in index.readers)
+        placed = node.op == "PARTITION" and node.results[-1] in arrays
+        if placed or self.forced.intersection(made) or any(other.rank for other in among):
+            return ()
+        return arrays or None
+
+    def kernel(self, members: Sequence[int], rescan: float, written: Callable[[str], bool]) -> float:
+        """What a kernel of these nodes reads. `written`: is an array?"""
+        made = {name for k in members for name in self.index.nodes[k].results}
+        carrying = sum(1 << k for k in members if k in self.carries and (
+            not self.carries[k] or any(map(written, self.carries[k]))))
+        sweeps: dict[str, float] = {}
+        for k in members:
+            times = 1 + rescan * bool(self.carried[k] & carrying)
+            sweeps.update((name, max(times, sweeps.get(name, 0.0))) for name in self.streamed[k] if name not in made)
+        return sum(times * self.bytes[name] for name, times in sorted(sweeps.items()))
 
 
-def cost(index: Index, profile: Profile, clusters: Iterable[Sequence[int]]) -> Cost:
+def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]]) -> Cost:
     """What the schedule with these kernels costs."""
-    traffic = Traffic(index)
-    written, streamed, launches, waits = set(traffic.forced), 0.0, 0, set(traffic.waited)
-    for members in clusters:
-        nodes = [index.nodes[k] for k in members]
-        made = {name for node in nodes for name in node.results}
-        if nodes[0].op != HOST:
-            launches += 1
-        read = {name for k in members for name in traffic.streamed[k]} - made
-        written |= {name for name in read if name in index.maker}
-        sweeps = 1 + profile.rescan * any(node.op in LOOK_BACK for node in nodes)
-        streamed += sweeps * sum(traffic.bytes[name] for name in sorted(read))
-        waits |= {index.maker[use.name] for k in members for use in index.nodes[k].uses if use.mode == MEMBER
-                  and use.name not in made and isinstance(index.types.get(use.name), str)}
-    moved = streamed + sum(traffic.bytes[name] for name in sorted(written))
-    return Cost(moved + profile.launch * launches + profile.sync * len(waits), moved, launches, len(waits))
+    index, clusters = traffic.index, list(clusters)
+    home = {k: number for number, members in enumerate(clusters) for k in members}
+    written = traffic.forced | {name for k, names in traffic.streamed.items() for name in names
+                                if name in index.maker and home[index.maker[name]] != home[k]}
+    waits = traffic.waited | {f for f, waiting in traffic.waiting.items() if any(home[k] != home[f] for k in waiting)}
+    moved = sum(traffic.bytes[name] for name in sorted(written)) \
+        + sum(traffic.kernel(members, profile.rescan, written.__contains__) for members in clusters)
+    launches = sum(index.nodes[members[0]].op != HOST for members in clusters)
+    return Cost(moved + profile.launch * launches + profile.sync * len(waits), moved)
 
 
 def arrays_of(index: Index, k: int) -> int:

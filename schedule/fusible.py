@@ -2,7 +2,7 @@
 
 A set of nodes is a kernel exactly if every pair in it is allowed and every pair's hosts are in the set (the
 certificate says the same by simulating the walk; tests compare the two on all small sets). Pairs are what the integer
-program needs, reasons are what users need:
+program needs, reasons are what users need. One of them is no law of the walk, but sure to be slow: one-thread.
 
     gather           the value is read at other indices than the walk has reached
     size             a size or descriptor must be known before the launch
@@ -11,6 +11,7 @@ program needs, reasons are what users need:
     segment-end      a segment's reduction is known where the segment ends, its elements have passed
     scatter-order    a PERMUTE writes in another order than the walk's
     two-look-backs   a tile would wait twice for all earlier tiles
+    one-thread       one thread walks a PERMUTE where the last write wins; others are better off with all threads
     position         a survivor's position in its segment is not counted by the walk
     once-reads-array scalar code reads arrays that are complete
     space            the index spaces are not walked together
@@ -43,7 +44,8 @@ from nessie.schedule.pdg import (
 
 
 class Fusible:
-    """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners."""
+    """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners;
+    `alike[u]` is the first node that has the same hosts with any other."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -51,6 +53,8 @@ class Fusible:
         self.reason: dict[tuple[int, int], str] = {}
         self.bad = [0] * len(index.nodes)
         self._hosts: dict[tuple[int, int], tuple[int, ...] | None] = {}
+        alike: dict[tuple[Space, bool], int] = {}
+        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS), u) for u, node in enumerate(index.nodes)]
         late = [self._needs_look_back(u) for u in range(len(index.nodes))]
         for v in range(len(index.nodes)):
             for u in range(v):
@@ -86,10 +90,10 @@ class Fusible:
 
     def hosts(self, u: int, v: int) -> tuple[int, ...] | None:
         """The filters that must be in a kernel of u and v; None if nothing walks both spaces."""
-        u, v = min(u, v), max(u, v)
-        if (u, v) not in self._hosts:
-            self._hosts[u, v] = self._find_hosts(u, v)
-        return self._hosts[u, v]
+        pair = self.alike[u], self.alike[v]
+        if pair not in self._hosts:
+            self._hosts[pair] = self._find_hosts(*pair)
+        return self._hosts[pair]
 
     def _find_hosts(self, u: int, v: int) -> tuple[int, ...] | None:
         if Unit() in (self.index.nodes[u].space, self.index.nodes[v].space):
@@ -115,14 +119,14 @@ class Fusible:
         """The mask of nodes that depend on what u knows only after the look-back."""
         index, node = self.index, self.index.nodes[u]
         if node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE"):
-            return index.descendants[u]
+            return index.dependents[u]
         mask = 0
         if node.op in FILTERS:
             for v, other in enumerate(index.nodes):
                 ranked = other.rank and isinstance(other.space, Survivors) and other.space.filter == node.name
                 placed = node.op == "PARTITION" and any(use.name == node.results[-1] for use in other.uses)
                 if ranked or placed:
-                    mask |= index.descendants[v] | 1 << v
+                    mask |= index.dependents[v] | 1 << v
         return mask
 
     def _pair(self, u: int, v: int, late: int) -> str | None:
@@ -132,6 +136,8 @@ class Fusible:
             return "host"
         if ORDER in (a.op, b.op):
             return "library"
+        if a.serial != b.serial and ONCE not in (a.op, b.op):
+            return "one-thread"
         for use in b.uses:
             if self.index.maker.get(use.name) == u and (reason := use_reason(a, b, use.mode, use.name)):
                 return reason
@@ -140,7 +146,7 @@ class Fusible:
             return "gather"             # as many segments as elements: they are not walked as segments
         if self.hosts(u, v) is None:
             return "space"
-        return self._path_reason(a, b, late >> v & 1) if self.index.reaches(u, v) else None
+        return self._path_reason(a, b, late >> v & 1) if self.index.dependents[u] >> v & 1 else None
 
     def _path_reason(self, a: Node, b: Node, late: int) -> str | None:
         """Why a node that depends on the other, perhaps through others, comes too early."""

@@ -18,9 +18,9 @@ from nessie.schedule.pdg import (
     Use,
 )
 
-KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "rank", "place", "fails",
+FLAGS = ("rank", "place", "fails", "serial")
+KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", *FLAGS,
                       *MODES, "flat", "elements", "survivors", "unit"})
-FLAGS = ("rank", "place", "fails")
 
 
 def name(text: str) -> str:
@@ -157,7 +157,7 @@ def parse_node(tokens: Tokens) -> Node:
     flags = set()
     while tokens.at(*FLAGS):
         flags.add(tokens.take().text)
-    return Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags)
+    return Node(node, op, space, uses, results, *(flag in flags for flag in FLAGS))
 
 
 def parse_use(tokens: Tokens) -> Use:

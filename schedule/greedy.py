@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from nessie.schedule.pdg import LOOK_BACK
 from nessie.schedule.problem import Clusters, Problem
 
 GROUP = 40                      # of an array's readers, only so many neighbours are paired
@@ -26,9 +25,8 @@ def merge_all(problem: Problem, start: Sequence[Sequence[int]], careful: bool) -
     shared = sharing_pairs(problem)
     for u, v in sorted(shared, key=lambda pair: (-shared[pair], pair)):
         merging.try_merge(u, v)
-    for u, v in combinations(range(len(problem.index.nodes)), 2):
-        if problem.fusible.ok(u, v):
-            merging.try_merge(u, v)
+    while any([merging.try_merge(u, v) for u, v in combinations(sorted(merging.members), 2)]):
+        pass
     return sorted(merging.members.values())
 
 
@@ -63,50 +61,51 @@ class Merging:
         for name, cluster in self.members.items():
             for k in cluster:
                 self.bad[name] |= bad[k]
-        self.failed: set[tuple[int, int]] = set()           # pairs of masks that would wait for each other
+        self.alike = {name: {problem.fusible.alike[k] for k in cluster} for name, cluster in self.members.items()}
+        self.arrays = {name: sum(problem.arrays[k] for k in cluster) for name, cluster in self.members.items()}
+        self.failed: set[tuple[int, int]] = set()           # pairs of masks that would wait for each other, or lose
 
     def try_merge(self, u: int, v: int) -> bool:
         """Put the clusters of u and v together if that is legal."""
         c, d = sorted((self.of[u], self.of[v]))
-        if c == d or self.bad[c] & self.mask[d] or (self.mask[c], self.mask[d]) in self.failed:
+        if c == d or self.bad[c] & self.mask[d] or self.arrays[c] + self.arrays[d] > self.problem.profile.arrays \
+                or (self.mask[c], self.mask[d]) in self.failed or not self.hosted(c, d):
             return False
-        both = self.members[c] + self.members[d]
-        here = set(both)
-        hosted = all(here.issuperset(self.problem.fusible.hosts(x, y) or ())
-                     for x in self.members[c] for y in self.members[d])
-        if not hosted or not self.problem.fits(both) or (self.careful and self.loss(c, d) > 0):
-            return False
-        if self.path_around(c, d) or self.path_around(d, c):
+        if (self.careful and self.loss(c, d) > 0) or self.path_around(c, d) or self.path_around(d, c):
             self.failed.add((self.mask[c], self.mask[d]))
             return False
-        self.members[c] = sorted(both)
+        self.members[c] = sorted(self.members[c] + self.members[d])
         self.mask[c] |= self.mask.pop(d)
         self.bad[c] |= self.bad.pop(d)
+        self.alike[c] |= self.alike.pop(d)
+        self.arrays[c] += self.arrays.pop(d)
         for k in self.members.pop(d):
             self.of[k] = c
         return True
 
+    def hosted(self, c: int, d: int) -> bool:
+        """Are the filters here that the two need together?"""
+        here = self.mask[c] | self.mask[d]
+        return all(here >> h & 1 for x in self.alike[c] for y in self.alike[d]
+                   for h in self.problem.fusible.hosts(x, y) or ())
+
     def loss(self, c: int, d: int) -> float:
         """What merging the clusters adds to the cost; synchronisations are left out, they only get fewer."""
-        problem, both = self.problem, self.members[c] + self.members[d]
-        alone = [problem.index.maker[name] for name in self.made(both) if name not in problem.traffic.forced]
-        unwritten = [k for k in alone if all(self.of[r] in (c, d) for r in problem.index.successors[k])]
-        saved = sum(problem.traffic.bytes[name] for k in sorted(set(unwritten))
-                    for name in problem.index.nodes[k].results
-                    if name != "_" and any(self.of[r] != self.of[k] for r in problem.index.readers.get(name, ())))
-        return self.streamed(both) - self.streamed(self.members[c]) - self.streamed(self.members[d]) \
-            - saved - problem.profile.launch
+        apart = self.moved(self.members[c], c, c) + self.moved(self.members[d], d, d)
+        return self.moved(self.members[c] + self.members[d], c, d) - apart - self.problem.profile.launch
 
-    def made(self, members: Sequence[int]) -> list[str]:
-        return [name for k in members for name in self.problem.index.nodes[k].results
-                if name != "_" and self.problem.traffic.bytes.get(name)]
+    def moved(self, members: Sequence[int], c: int, d: int) -> float:
+        """What a kernel of these nodes reads and writes, were c and d one."""
+        index, traffic = self.problem.index, self.problem.traffic
 
-    def streamed(self, members: Sequence[int]) -> float:
-        """What a kernel of these nodes reads, with second sweeps."""
-        problem = self.problem
-        read = {name for k in members for name in problem.traffic.streamed[k]}.difference(self.made(members))
-        sweeps = 1 + problem.profile.rescan * any(problem.index.nodes[k].op in LOOK_BACK for k in members)
-        return sweeps * sum(problem.traffic.bytes[name] for name in sorted(read))
+        def written(name: str) -> bool:
+            home = self.of[index.maker[name]]
+            here = (c, d) if home in (c, d) else (home,)
+            return name in traffic.forced or any(self.of[r] not in here for r in index.readers.get(name, ()))
+
+        return traffic.kernel(members, self.problem.profile.rescan, written) \
+            + sum(traffic.bytes[name] for k in members for name in index.nodes[k].results
+                  if traffic.bytes.get(name) and written(name))
 
     def path_around(self, c: int, d: int) -> bool:
         """Does a path lead from c to d through other clusters? Merged, they would wait for themselves."""

@@ -16,9 +16,9 @@ Blocks v (after contraction), in a fixed order, scalar ones last. A kernel is na
          n[a,r] >= d[a,k,r]                      a launch reads a once
          w[a]   >= sum_r d[a,k,r]                written once, if any k is elsewhere
     (7)  s[f]   >= sum_r (y[v,r] - y[f,r])+      some v on f's survivors is not in f's kernel
-    (8)  l[r]   >= y[v,r]                        v needs a look-back
-         q[a,r] >= n[a,r] + l[r] - 1             its kernel sweeps a twice
-         q[a,r] >= d[a,k,r]                      k itself needs a look-back: implied, but not for fractions
+    (8)  q[a,r] >= d[a,k,r] + (y[c,r] - 1) + (c[f] - 1)      what k streams goes into the carry of c in its kernel,
+                                                 which so sweeps a twice; no (y - 1) if c = k, no (c - 1) if always
+         c[f]   >= w[a]                          f's survivors are numbered if one of its arrays a is written
     (9)  for a cycle of kernels C1 -> .. -> Ck -> C1, entered at e_i and left at x_i, found in a solution:
          sum_i (1 - together[e_i,x_i]) + sum_i joined[x_i,e_i+1] >= 1
          together[u,v] >= y[u,r] + y[v,r] - 1    for all r
@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from nessie.schedule.pdg import HOST, LOOK_BACK, Unit
+from nessie.schedule.pdg import HOST, Unit
 from nessie.schedule.problem import Clusters, Problem
 
 Terms = dict[str, float]
@@ -70,7 +70,6 @@ class Formulation:
         self.block_of = {k: b for b, block in enumerate(self.blocks) for k in block}
         self.bad = [self._bad(b) for b in range(len(self.blocks))]
         self._hosts: dict[tuple[int, int], frozenset[int]] = {}
-        self.looking = [any(nodes[k].op in LOOK_BACK for k in block) for block in self.blocks]
         self.model = Model()
         self.cuts: set[str] = set()                                     # the variables that (9) needed so far
         self.kernels: list[list[int]] = [[] for _ in self.blocks]        # per block, the r it may run in
@@ -163,25 +162,16 @@ class Formulation:
         self.model.objective.update({y(r, r): profile.launch for r in range(len(self.blocks)) if r not in host})
         self.model.constant += sum(traffic.bytes[name] for name in sorted(traffic.forced))
         self.model.constant += profile.sync * len(traffic.waited)
-        sweeps = self._look_backs() if profile.rescan else {}
+        carries = self._carries() if profile.rescan else {}
         for name in self.index.readers:
             if traffic.bytes[name]:
-                self._array(name, sweeps)
+                self._array(name, carries)
 
-    def _look_backs(self) -> dict[int, str]:
-        """Per kernel the variable that says it has a look-back."""
-        looking = self.looking
-        sweeps: dict[int, str] = {}
-        for r, members in enumerate(self.members):
-            if any(looking[v] for v in members):
-                sweeps[r] = y(r, r) if looking[r] else self._variable(f"l_{r}")
-                if not looking[r]:
-                    for v in members:
-                        if looking[v]:
-                            self.model.add(low=0, **{sweeps[r]: 1, y(v, r): -1})
-        return sweeps
+    def _carries(self) -> dict[int, str]:
+        """Per filter the variable that says that its survivors are numbered; none where they are always."""
+        return {f: self._variable(f"c_{f}") for f, arrays in self.problem.traffic.carries.items() if arrays}
 
-    def _array(self, name: str, sweeps: dict[int, str]) -> None:
+    def _array(self, name: str, carries: dict[int, str]) -> None:
         """(6) and (8) for one array. Variables are numbered by the array's place among those that are read."""
         traffic, model = self.problem.traffic, self.model
         a = len(model.real)
@@ -190,10 +180,12 @@ class Formulation:
         written = None
         if maker is not None and name not in traffic.forced and readers:
             written = self._variable(f"w_{a}", traffic.bytes[name])
+            for f, carry in carries.items():
+                if name in traffic.carries[f]:
+                    model.add(low=0, **{carry: 1, written: -1})
         read: dict[int, str] = {}
-        swept: dict[int, list[str]] = {}                # per kernel, the reads by blocks that need a look-back
+        cuts: dict[tuple[int, int], str] = {}
         for k in readers:
-            outside: list[str] = []
             for r in self.kernels[k]:
                 if r not in read:
                     read[r] = self._variable(f"n_{a}_{r}", traffic.bytes[name])
@@ -203,17 +195,30 @@ class Formulation:
                 else:
                     cut = y(k, r)
                 model.add(low=0, **{read[r]: 1, cut: -1})
-                outside.append(cut)
-                if self.looking[k]:
-                    swept.setdefault(r, []).append(cut)
+                cuts[k, r] = cut
             if written is not None:
-                model.add(low=0, **{written: 1}, **dict.fromkeys(outside, -1.0))
-        for r, variable in read.items():
-            if r in sweeps:
-                again = self._variable(f"q_{a}_{r}", self.problem.profile.rescan * traffic.bytes[name])
-                model.add(low=-1, **{again: 1, variable: -1, sweeps[r]: -1})
-                for cut in swept.get(r, ()):
-                    model.add(low=0, **{again: 1, cut: -1})
+                model.add(low=0, **{written: 1}, **{cuts[k, r]: -1.0 for r in self.kernels[k]})
+        if self.problem.profile.rescan:
+            self._second_sweeps(name, a, cuts, carries)
+
+    def _second_sweeps(self, name: str, a: int, cuts: dict[tuple[int, int], str], carries: dict[int, str]) -> None:
+        """(8): the kernels that go through the array again, because of what their members do with it."""
+        again: dict[int, str] = {}
+        for k, r in cuts:
+            for c in self._carried(k, name):
+                if self.may(self.block_of[c], r):
+                    if r not in again:
+                        weight = self.problem.profile.rescan * self.problem.traffic.bytes[name]
+                        again[r] = self._variable(f"q_{a}_{r}", weight)
+                    others = {y(self.block_of[c], r)} - {y(k, r)} | ({carries[c]} if c in carries else set())
+                    self.model.add(low=-len(others), **{again[r]: 1, cuts[k, r]: -1}, **dict.fromkeys(others, -1.0))
+
+    def _carried(self, b: int, name: str) -> list[int]:
+        """The nodes into whose carries may go what the block streams of an array."""
+        traffic, mask = self.problem.traffic, 0
+        for k in self.blocks[b]:
+            mask |= traffic.carried[k] if name in traffic.streamed[k] else 0
+        return [c for c in traffic.carries if mask >> c & 1]
 
     def _synchronisations(self) -> None:
         sync = self.problem.profile.sync

@@ -89,7 +89,7 @@ class Use:
 class Node:
     """`results` has one name for each result, `_` where nobody needs it. `rank`: a thunk computes with the walk's
     index itself, not only with what is read there; `place`: with the position in the segment. `fails`: it may record
-    an error."""
+    an error. `serial`: a later element's write wins, so one thread walks them all, in order."""
     name: str
     op: str
     space: Space
@@ -98,6 +98,7 @@ class Node:
     rank: bool = False
     place: bool = False
     fails: bool = False
+    serial: bool = False
     origin: Origin = field(default=NOWHERE, compare=False)
 
 
@@ -129,7 +130,11 @@ WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8}
 
 
 class Index:
-    """What algorithms ask of a graph: positions, producers, consumers, reachability as bit masks."""
+    """What algorithms ask of a graph: positions, producers, consumers, reachability as bit masks.
+
+    dependents      per node, those that need what it makes, directly or not
+    descendants     those, and those that must come after it
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.nodes = graph, graph.nodes
@@ -143,6 +148,7 @@ class Index:
             for use in node.uses:
                 if use.name in self.maker:
                     self._edge(self.maker[use.name], k)
+        self.dependents = self._closure()
         for before, after in graph.order:
             self._edge(self.position[before], self.position[after])
         self.descendants = self._closure()
@@ -159,7 +165,7 @@ class Index:
         self.predecessors[v].add(u)
 
     def _closure(self) -> list[int]:
-        """Per node the mask of all nodes that depend on it."""
+        """Per node the mask of all nodes that its edges lead to."""
         masks = [0] * len(self.nodes)
         for k in reversed(range(len(self.nodes))):
             for successor in self.successors[k]:

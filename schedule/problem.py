@@ -19,7 +19,7 @@ class Problem:
         self.arrays = [arrays_of(self.index, k) for k in range(len(graph.nodes))]
 
     def cost(self, clusters: Iterable[Sequence[int]]) -> Cost:
-        return cost(self.index, self.profile, clusters)
+        return cost(self.traffic, self.profile, clusters)
 
     def fits(self, members: Iterable[int]) -> bool:
         """Are the arrays of the nodes few enough for one kernel's registers?"""

@@ -9,6 +9,7 @@ with the host's names: region, kernel and graph then speak of the same things.
 """
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +24,8 @@ Transform = Callable[["Region"], Sequence[ir.Statement]]
 
 @dataclass(frozen=True)
 class Region:
-    """`number` counts the function's regions from 0, outer before inner; `types` has every name of the function, with
-    no aliases; `outside`: names made here and used elsewhere."""
+    """`number` counts the function's regions from 0, in the order of the text; `types` has every name of the function,
+    with no aliases; `outside`: names made here and used elsewhere."""
     function: str
     number: int
     statements: tuple[ir.Statement, ...]
@@ -61,7 +62,7 @@ def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
     made = (param for statement in scope.statements(function.body) for param in scope.results(statement))
     types = {param.name: rename.rename_type(param.type, aliases) for param in (*function.params, *made)}
     uses = Counter(block_uses(function.body))
-    numbers = iter(range(10 ** 9))
+    numbers = itertools.count()
 
     def block(of: ir.Block) -> ir.Block:
         done: list[ir.Statement] = []

@@ -3,7 +3,7 @@
   in    flat lambda_cu
   out   a schedule: for every control region, clusters of its launches
   how   The region's dependence graph; verdicts on pairs; the cheapest clusters that keep them (schedule.solve).
-        Modes: `ilp`; `greedy` only; `none`, where every launch stays alone. Equal problems are solved once.
+        Modes: `ilp`; `greedy` only; `none`, where every launch stays alone.
 """
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.regions import Region, rewrite_regions, steps_of
 from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
 from nessie.schedule.sizes import Estimates
-from nessie.schedule.solve import GREEDY, UNFUSED, Solution, solution, solve
+from nessie.schedule.solve import GREEDY, OPTIMAL, UNFUSED, Solution, solution, solve
 
 MODES = ("ilp", "greedy", "none")
-ALL_PAIRS = 40                  # nodes up to which pairs are looked at that share no data
+REMEMBERED = 500                # problems
 
-_solved: dict[tuple[Graph, Profile, str], Solution] = {}
+_solved: dict[tuple[Graph, Profile], Solution] = {}
 
 
 def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
@@ -62,11 +62,16 @@ def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, floa
 
 
 def solve_once(problem: Problem, mode: str) -> Solution:
-    """The solution, remembered while the process lives: loops and recursion meet the same regions again."""
-    key = (replace(problem.index.graph, name="", region=0), problem.profile, mode)
-    if key not in _solved:
-        _solved[key] = solve_by(problem, mode)
-    return _solved[key]
+    """The solution. Optimal ones are remembered: a session compiles a function with each form that calls it."""
+    key = (replace(problem.index.graph, name="", region=0), problem.profile)
+    if mode == "ilp" and key in _solved:
+        return _solved[key]
+    found = solve_by(problem, mode)
+    if found.status == OPTIMAL:
+        _solved[key] = found
+        if len(_solved) > REMEMBERED:
+            del _solved[next(iter(_solved))]
+    return found
 
 
 def solve_by(problem: Problem, mode: str) -> Solution:

@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nessie.base.source import InternalError
+from nessie.schedule import graph_text
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
+from nessie.schedule.cost import cost
 from nessie.schedule.greedy import greedy
 from nessie.schedule.ilp import Formulation
-from nessie.schedule.pdg import LOOK_BACK
 from nessie.schedule.problem import Clusters, Problem
-from nessie.schedule.solver import NODES, SECONDS, solve_model
+from nessie.schedule.solver import NODES, SECONDS, Infeasible, solve_model
 
 VARIABLES = 3000                # binary variables of a program that is solved whole
 SMALL = 1000                    # up to which it comes first
@@ -87,9 +89,9 @@ def windows(problem: Problem, blocks: Clusters, best: Clusters, solver: str, lim
 
     deadline = time.monotonic() + limits.seconds
 
-    def window(parts: Clusters, frozen: frozenset[int]) -> Clusters | None:
+    def window(parts: Clusters, frozen: frozenset[int], start: Clusters) -> Clusters | None:
         left = min(deadline - time.monotonic(), limits.seconds / 4)
-        return exact(problem, parts, best, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
+        return exact(problem, parts, start, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
 
     return improve(problem, blocks, best, window), None
 
@@ -111,8 +113,8 @@ def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
 
 def least_possible(problem: Problem, clusters: Clusters) -> bool:
     """One launch, each input read once, nothing written but what must be: no schedule does with less."""
-    sweeps = problem.profile.rescan and any(node.op in LOOK_BACK for node in problem.index.nodes)
-    return len(clusters) == 1 and not sweeps
+    once = replace(problem.profile, rescan=0.0)
+    return len(clusters) == 1 and problem.cost(clusters) == cost(problem.traffic, once, clusters)
 
 
 def any_pair(problem: Problem) -> bool:
@@ -139,7 +141,11 @@ def exact(problem: Problem, blocks: Clusters, start: Clusters, solver: str, limi
     deadline = time.monotonic() + limits.seconds
     for _ in range(ROUNDS):
         left = deadline - time.monotonic()
-        answer = solve_model(formulation.model, solver, limits.nodes, left, known) if left > 0 else None
+        try:
+            answer = solve_model(formulation.model, solver, limits.nodes, left, known) if left > 0 else None
+        except Infeasible:
+            graph = graph_text.show(problem.index.graph)
+            raise InternalError(f"the integer program of a schedule has no solution; its graph is\n{graph}") from None
         if answer is None:
             return None, bound
         bound = answer.bound

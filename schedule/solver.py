@@ -14,39 +14,46 @@ NODES = 2000                    # of the branch-and-bound tree
 SECONDS = 4.0
 
 
+class Infeasible(Exception):
+    """No values fulfil the rows."""
+
+
 @dataclass(frozen=True)
 class Answer:
-    """`bound`: no solution is better; `proved`: this one is not worse."""
+    """`bound`: no solution is better."""
     values: dict[str, float]
     bound: float
-    proved: bool
 
 
 def solve_model(model: Model, solver: str = "highs", nodes: int = NODES, seconds: float = SECONDS,
                 start: Mapping[str, float] | None = None) -> Answer | None:
-    """The best solution found, or None if there is none within the limits or no solver that works. `start`: the
+    """The best solution found, or None if there is none within the limits or no solver that runs. `start`: the
     binary variables of a solution that is known."""
     try:
         import pulp
-
-        scale = max(map(abs, model.objective.values()), default=1.0) or 1.0
-        program = build(model, scale)
-        engine = make_engine(solver, nodes, seconds, start or {})
-        try:
-            program.solve(engine)
-            proved = program.sol_status == pulp.LpSolutionOptimal
-            if not proved and program.sol_status != pulp.LpSolutionIntegerFeasible:
-                return None
-        except KeyError:          # PuLP knows no name for HiGHS's status when a limit of nodes is reached
-            proved = False
-            take_incumbent(program)
-        values = {variable.name: variable.value() or 0.0 for variable in program.variables()}
-        if not any(value > 0.5 for value in values.values()):
-            return None
-        value = sum(weight * values.get(name, 0.0) for name, weight in model.objective.items())
-        return Answer(values, (value if proved else dual_bound(program) * scale) + model.constant, proved)
-    except Exception:             # a solver that is missing or breaks must not break the compiler: greedy stands in
+    except ImportError:
         return None
+    scale = max(map(abs, model.objective.values()), default=1.0) or 1.0
+    program = build(model, scale)
+    engine = make_engine(solver, nodes, seconds, start or {})
+    proved = False
+    try:
+        program.solve(engine)
+    except pulp.PulpSolverError:
+        return None
+    except KeyError:              # PuLP knows no name for HiGHS's status when a limit of nodes is reached
+        take_incumbent(program)
+    else:
+        proved = program.sol_status == pulp.LpSolutionOptimal
+        if program.status == pulp.LpStatusInfeasible:
+            raise Infeasible
+        if not proved and program.sol_status != pulp.LpSolutionIntegerFeasible:
+            return None
+    values = {variable.name: variable.value() or 0.0 for variable in program.variables()}
+    if not any(value > 0.5 for value in values.values()):
+        return None
+    value = sum(weight * values.get(name, 0.0) for name, weight in model.objective.items())
+    return Answer(values, (value if proved else dual_bound(program) * scale) + model.constant)
 
 
 def build(model: Model, scale: float) -> Any:

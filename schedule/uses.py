@@ -1,7 +1,7 @@
 """How a binding uses names: which array it reads at its own index, which at its segment's number, which elsewhere."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from nessie.lambda_cu import ir, scope
@@ -26,26 +26,32 @@ def op_name(soac: ir.Soac) -> str:
     return f"SEG_{name}" if segmented and name in ("REDUCE", "SCAN", "FILTER") else name
 
 
+def serial(soac: ir.Soac) -> bool:
+    """Must one thread walk it, since the last write wins or since a maximum of this type is no atomic operation?"""
+    return isinstance(soac, ir.Permute) and (
+        soac.mode == "last" or (soac.mode == "max" and soac.default[0].type != "int"))
+
+
 def total(space: ir.Space) -> ir.Size:
     return space.size if isinstance(space, ir.Flat) else space.total
 
 
-def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type]) -> Uses:
-    """What the thunks, operator and identity of the SOAC use."""
+def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type], made: Collection[ir.Size] = ()) -> Uses:
+    """What the thunks, operator and identity of the SOAC use. `made`: the names that are not complete before."""
     uses = Uses()
     elements = None if isinstance(soac, ir.Once) else total(soac.space)
     segments = None if isinstance(soac, ir.Once) or isinstance(soac.space, ir.Flat) else soac.space.segments
     operator = soac.operator if isinstance(soac, ir.Reduce | ir.Scan) else None
     for thunk in scope.thunks(soac):
         if thunk is operator or isinstance(soac, ir.Once):
-            visit(uses, thunk.body, Indices(), types)
+            visit(uses, thunk.body, Indices(), types, made)
         else:
             index = thunk.params[-1]
             segment, place = thunk.params[:2] if len(thunk.params) == 3 else (None, None)
-            visit(uses, thunk.body, Indices(index, place, segment, elements, segments), types)
+            visit(uses, thunk.body, Indices(index, place, segment, elements, segments), types, made)
     if isinstance(soac, ir.Reduce | ir.Scan):
         for exp in soac.identity:
-            visit(uses, exp, Indices(), types)
+            visit(uses, exp, Indices(), types, made)
     return uses
 
 
@@ -59,14 +65,14 @@ class Indices:
     segments: ir.Size | None = None
 
 
-def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type]) -> None:
+def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type], made: Collection[ir.Size]) -> None:
     """Note the uses in an expression."""
     stack = [body]
     while stack:
         exp = stack.pop()
         match exp:
             case ir.Read(array, index):
-                mode = read_mode(index, types.get(array), at)
+                mode = read_mode(index, array, types.get(array), at, made)
                 uses.add(mode, array)
                 if mode == GATHER:
                     stack.append(index)
@@ -80,10 +86,10 @@ def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type]) -
         stack.extend(reversed(scope.children(exp)))
 
 
-def read_mode(index: ir.Exp, type_: ir.Type | None, at: Indices) -> str:
+def read_mode(index: ir.Exp, array: str, type_: ir.Type | None, at: Indices, made: Collection[ir.Size]) -> str:
+    """An array that is complete may be longer than the walk, or checked to be as long by the host."""
     if isinstance(index, ir.Var) and isinstance(type_, ir.Array):
-        if index.name == at.index and type_.size == at.elements:
-            return OWN
-        if index.name == at.segment and type_.size == at.segments:
-            return SEG
+        for own, size, mode in ((at.index, at.elements, OWN), (at.segment, at.segments, SEG)):
+            if index.name == own and (type_.size == size or not (array in made or size in made)):
+                return mode
     return GATHER

@@ -14,11 +14,12 @@ KERNELS = 6                     # of a window
 FREE = 24                       # blocks of a window that may move
 TRIALS = 40
 
-SolveWindow = Callable[[Clusters, frozenset[int]], "Clusters | None"]
+SolveWindow = Callable[[Clusters, frozenset[int], Clusters], "Clusters | None"]
 
 
 def improve(problem: Problem, blocks: Clusters, clusters: Clusters, solve_window: SolveWindow) -> Clusters:
-    """A schedule that is no worse. `solve_window` solves for blocks, of which some are frozen (by their nodes)."""
+    """A schedule that is no worse. `solve_window` solves for blocks, of which some are frozen (by their nodes),
+    from a schedule to start with."""
     best, total = clusters, problem.cost(clusters).total
     trials, position = 0, 0
     seen: set[frozenset[tuple[int, ...]]] = set()
@@ -31,7 +32,7 @@ def improve(problem: Problem, blocks: Clusters, clusters: Clusters, solve_window
         seen.add(key)
         trials += 1
         parts, frozen = window_blocks(problem, blocks, best, window)
-        found = solve_window(parts, frozen)
+        found = solve_window(parts, frozen, best)
         if found is not None and problem.cost(found).total < total * (1 - 1e-9):
             best, total, position = found, problem.cost(found).total, 0
     return best

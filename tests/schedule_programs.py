@@ -132,7 +132,8 @@ class Writer:
                 self.spaces += [ir.Flat(t), ir.Flat(f)]
             case "permute":
                 index = thunk(params, ir.If(self.test(space), ir.Var("i"), ir.Const(-1, "int")))
-                self.launch(ir.Permute(body, index, space, size, (ZERO,), "last"), [(self.fresh("q"), made)])
+                mode = rng.choice(("last", "max", "distinct"))
+                self.launch(ir.Permute(body, index, space, size, (ZERO,), mode), [(self.fresh("q"), made)])
             case "once":
                 scalars = [name for name, type_ in self.types.items() if type_ == "int"]
                 body = op("+", ir.Var(rng.choice(scalars)), ir.Var(rng.choice(scalars)))

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nessie.base.source import IllFormed
+from nessie.base.source import IllFormed, NessieError
 from nessie.base.values import Flat
+from nessie.cudagen.walk import walk_of
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.parser import parse
@@ -178,6 +179,47 @@ def test_other_modes(mode: str) -> None:
     check(fuse(program, found))
 
 
+TWO_ERRORS = """
+kernel Invert (n : int, xs : [int; n], at : site) {
+  let zs = MAP { i => let x = xs[i] in if x /= 0 then 10 / x else fail at : int using xs } (n)
+  return zs
+}
+kernel Greatest (n : int, xs : [int; n]) {
+  let zs = SCAN { i => xs[i] using xs } (0) { (x, y) => max(x, y) } (n)
+  return zs
+}
+kernel Sum (n : int, xs : [int; n]) -> int {
+  let z = REDUCE { i => xs[i] using xs } (0) { (x, y) => x + y } (n)
+  return z
+}
+kernel Divide (x : int, y : int) -> int {
+  let z = ONCE { () => if y /= 0 then x / y else fail s3 : int using x, y }
+  return z
+}
+function f (n : int, v : [int; n], m : int, u : [int; m]) -> (out : int) {
+  let scanned : [int; n] = run Greatest (n, v)
+  let first : [int; n] = run Invert (n, scanned, site s1)
+  let second : [int; m] = run Invert (m, u, site s2)
+  let a : int = run Sum (n, first)
+  let b : int = run Sum (m, second)
+  let c : int = run Divide (a, b)
+  return c
+}
+entry f : [int], [int] -> int
+"""
+
+
+@pytest.mark.parametrize("mode", ["ilp", "greedy", "none"])
+def test_of_two_errors_the_first_is_told_however_fused(mode: str) -> None:
+    sites = "".join(f'site s{number} "failure {number}"\n' for number in (1, 2, 3))
+    program = parse(sites + TWO_ERRORS)
+    check(program)
+    found = schedule(program, mode)
+    check_schedule(program, found)
+    with pytest.raises(NessieError, match="failure 1"):
+        execute(fuse(program, found), [Flat(3, np.array([0, 4, 0])), Flat(2, np.array([5, 0]))])
+
+
 # Costs --------------------------------------------------------------------------------------------
 
 HEAD = """graph g 0 {{ size n = 1e6 size t = 3e6 size r = 1e6 size k = 5e5
@@ -231,11 +273,11 @@ def test_costs(name: str) -> None:
 
 
 def test_small_sizes_are_all_launches_and_large_ones_all_bytes() -> None:
-    """Unrelated work of one size shares a launch; the second sweep of a scan's kernel may not be worth it."""
+    """To read three arrays twice for a scan may be more than to read the one made of them, twice; not for few."""
     text = HEAD.format("""
-        array a : [float; n] array c : [float; n]
-        node a = MAP flat(n) (own x) -> (a)
-        node c = SCAN flat(n) (own y) -> (c)
+        array a : [float; n] array c : [float; n] array v : [float; n]
+        node a = MAP flat(n) (own x, own y, own v) -> (a)
+        node c = SCAN flat(n) (own a) -> (c)
         outputs (a, c)""")
     for size, kernels in ((1e3, 1), (1e7, 2)):
         graph = replace(graph_text.parse(text), sizes=(("n", size), ("t", 1.0), ("r", 1.0), ("k", 1.0)))
@@ -273,6 +315,8 @@ TABLE = {
     "REDUCE-ONCE": "REDUCE flat(n) (own x) -> (s) | ONCE unit() (scalar s) -> (q)",
     "kernel-end": "REDUCE flat(n) (own x) -> (s) | MAP flat(n) (scalar s) -> (a)",
     "scatter-order": "PERMUTE flat(n) (own x) -> (a) | MAP flat(n) (own a) -> (b)",
+    "one-thread": "MAP flat(n) (own x) -> (a) | PERMUTE flat(n) (own a) -> (b) serial",
+    "HORIZONTAL, one thread": "PERMUTE flat(n) (own x) -> (a) serial | PERMUTE flat(n) (own y) -> (b) serial",
     "once-reads-array": "MAP flat(n) (own x) -> (a) | ONCE unit() (gather a) -> (s)",
     "size": "SCAN flat(r) (own z) -> (c) | SEG_REDUCE elements(c, r, t) (size c, own e) -> (w)",
     "library": "MAP flat(n) (own x) -> (a) | ORDER flat(n) (own a) -> (b)",
@@ -303,6 +347,24 @@ def test_the_table_of_verdicts(case: str) -> None:
     if fusible.reason.get((0, 1)):
         assert fusible.reason[0, 1] == case.split(",")[0]
     assert graph_text.parse(graph_text.show(graph)) == graph
+
+
+@pytest.mark.parametrize(("mode", "base", "zero"), [
+    ("distinct", "float", "0.0"), ("last", "int", "0"), ("max", "int", "0"), ("max", "float", "0.0")])
+def test_one_thread_walks_what_the_graph_says(mode: str, base: str, zero: str) -> None:
+    program = parse(f"""
+kernel K (n : int, xs : [{base}; n], at : [int; n]) {{
+  let ys = PERMUTE {{ i => xs[i] using xs }} {{ i => at[i] using at }} (n) into n ({zero}) {mode}
+  return ys
+}}
+function f (n : int, xs : [{base}; n], at : [int; n]) -> (m : int, out : [{base}; m]) {{
+  let ys : [{base}; n] = run K (n, xs, at)
+  return (n, ys)
+}}
+entry f : [{base}], [int] -> [{base}]
+""")
+    [graph] = graphs(program)
+    assert graph.nodes[0].serial == walk_of(program.kernels[0], program).sequential
 
 
 # Invariants ---------------------------------------------------------------------------------------

@@ -7,16 +7,20 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
+from nessie.base.source import InternalError
 from nessie.lambda_cu import ir
-from nessie.schedule import certificate, pdg
+from nessie.schedule import certificate, pdg, schedule, solver
 from nessie.schedule.cost import CPU, H200, Profile, cost
-from nessie.schedule.greedy import greedy
+from nessie.schedule.greedy import Merging, greedy
+from nessie.schedule.ilp import Formulation
 from nessie.schedule.pdg import Elements, Flat, Graph, Node, Survivors, Unit, Use
-from nessie.schedule.problem import Problem
-from nessie.schedule.solve import Limits, solve
+from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.solve import Limits, Solution, any_pair, least_possible, solution, solve
+from nessie.schedule.windows import improve
 
 PROFILES = (CPU, H200, Profile("bytes", 1.0, 0.0, 0.0), Profile("small", 1e5, 1e5, 0.5))
 DESCRIPTORS = (Elements("d", "n", "t"), Elements("e", "n", "t"), Elements("u", "n", "n"))
@@ -113,8 +117,10 @@ class Growing:
         used = {use.name for node in self.nodes for use in node.uses}
         outputs = tuple(name for node in self.nodes for name in node.results
                         if (name not in used and name == node.name) or self.rng.random() < 0.1)
+        ordered = [node.name for node in self.nodes if self.rng.random() < 0.2]
         return Graph("random", 0, tuple(self.sizes.items()),
-                     tuple(ir.Param(name, type_) for name, type_ in self.types.items()), tuple(self.nodes), (), outputs)
+                     tuple(ir.Param(name, type_) for name, type_ in self.types.items()), tuple(self.nodes),
+                     tuple(zip(ordered, ordered[1:], strict=False)), outputs)
 
 
 def random_graph(seed: int, most: int) -> Graph:
@@ -154,17 +160,17 @@ def brute(problem: Problem) -> float:
                 assert walks[members] == problem.legal(members), \
                     (members, walks[members], problem.fusible.reason, index.graph)
         if all(walks[tuple(members)] for members in clusters):
-            best = min(best, cost(index, problem.profile, clusters).total)
+            best = min(best, cost(problem.traffic, problem.profile, clusters).total)
     return best
 
 
-def search(seeds: range, most: int, solver: str = "highs") -> None:
+def search(seeds: range, most: int, engine: str = "highs") -> None:
     for seed in seeds:
         graph, profile = random_graph(seed, most), PROFILES[seed % len(PROFILES)]
         problem = Problem(graph, profile)
         least = brute(problem)
         for contracted in (True, False):
-            found = solve(problem, solver, contracted=contracted)
+            found = solve(problem, engine, contracted=contracted)
             names = [[graph.nodes[k].name for k in members] for members in found.clusters]
             assert certificate.complaints(graph, names) == [], (seed, graph)
             assert found.status == "optimal", (seed, found)
@@ -192,3 +198,83 @@ def test_no_solver_gives_greedy() -> None:
     found = solve(problem, limits=Limits(nodes=0, seconds=0.0))
     assert found.status in ("greedy", "optimal")
     assert found.cost <= problem.cost(greedy(problem)).total
+
+
+def large_problem() -> Problem:
+    """One that is not solved before an integer program is asked."""
+    return next(problem for seed in range(100) for problem in [Problem(random_graph(seed, 6), CPU)]
+                if any_pair(problem) and not least_possible(problem, greedy(problem)))
+
+
+def test_a_program_without_solution_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    legality = Formulation._legality
+
+    def contradictory(self: Formulation) -> None:
+        legality(self)
+        self.model.add(low=1, high=1, **{self.model.binary[0]: 2})
+
+    monkeypatch.setattr(Formulation, "_legality", contradictory)
+    for engine in ("highs", "cbc"):
+        with pytest.raises(InternalError, match=r"(?s)no solution.*graph random"):
+            solve(large_problem(), engine)
+
+
+def test_bugs_are_not_taken_for_a_missing_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(solver, "build", broken)
+    with pytest.raises(ZeroDivisionError):
+        solve(large_problem())
+
+
+def test_a_solver_that_cannot_run_gives_greedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pulp
+
+    def broken(*_: object) -> None:
+        raise pulp.PulpSolverError("no program of this name")
+
+    monkeypatch.setattr(pulp.LpProblem, "solve", broken)
+    problem = large_problem()
+    assert solve(problem).status == "greedy"
+
+
+def test_only_optimal_schedules_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, asked = large_problem(), list[str]()
+
+    def solve_by(problem: Problem, mode: str) -> Solution:
+        asked.append(mode)
+        return replace(solution(problem, greedy(problem), "greedy"), status=statuses.pop())
+
+    statuses = ["optimal", "within 1.0 %"]
+    monkeypatch.setattr(schedule, "solve_by", solve_by)
+    monkeypatch.setattr(schedule, "_solved", {})
+    assert [schedule.solve_once(problem, "ilp").status for _ in range(4)] == ["within 1.0 %", *["optimal"] * 3]
+    assert len(asked) == 2
+
+
+def test_windows_go_on_from_what_they_have_improved() -> None:
+    problem = next(problem for seed in range(100) for problem in [Problem(random_graph(seed, 12), CPU)]
+                   if 3 < len(greedy(problem)) < len(problem.index.nodes))
+    starts = []
+
+    def window(parts: Clusters, frozen: frozenset[int], start: Clusters) -> Clusters:
+        starts.append(problem.cost(start).total)
+        return greedy(problem)
+
+    improve(problem, problem.apart(), problem.apart(), window)
+    assert starts[0] == problem.cost(problem.apart()).total
+    assert len(starts) > 1 and set(starts[1:]) == {problem.cost(greedy(problem)).total}
+
+
+def test_losses_of_merging_are_exact() -> None:
+    """A merge changes the cost of a schedule by what greedy takes it to lose, waits apart."""
+    for seed in range(60):
+        problem = Problem(random_graph(seed, 7), replace(PROFILES[seed % len(PROFILES)], sync=0.0))
+        clusters = problem.apart()
+        before = problem.cost(clusters).total
+        merging = Merging(problem, clusters, careful=False)
+        for c, d in combinations(range(len(clusters)), 2):
+            if problem.legal((c, d)) and problem.index.dependents[c] >> d & 1:
+                merged = problem.cost([[c, d], *(k for k in clusters if k not in ([c], [d]))]).total
+                assert abs(merged - before - merging.loss(c, d)) < 1.0, (seed, c, d)
