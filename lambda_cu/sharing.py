@@ -7,23 +7,22 @@ too.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
-from nessie.base.names import Names
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.dead_code import map_runs
-from nessie.lambda_cu.printer import show_atom, show_kernel
-from nessie.lambda_cu.rename import freshen_thunk, rename, rename_kernel, rename_param
-from nessie.lambda_cu.scope import map_thunks, results, statements, thunk
+from nessie.lambda_cu.rename import rename, rename_kernel, rename_param
+from nessie.lambda_cu.scope import results, statements
+from nessie.lambda_cu.shape import Shape, shape
 
 # Kernels ----------------------------------------------------------------------------------------
 
 
 def share_kernels(program: ir.Program) -> ir.Program:
     """Equal kernels are one; those that run are named K1, K2, ... in order of their first run."""
-    same: dict[str, ir.Kernel] = {}             # by text
-    representative = {kernel.name: same.setdefault(canonical_text(kernel), kernel) for kernel in program.kernels}
+    same: dict[Shape, ir.Kernel] = {}
+    representative = {kernel.name: same.setdefault(shape(kernel), kernel) for kernel in program.kernels}
     used: dict[str, ir.Kernel] = {}
     for function in program.functions:
         for statement in statements(function.body):
@@ -38,24 +37,6 @@ def share_kernels(program: ir.Program) -> ir.Program:
 
     return replace(program, kernels=kernels, functions=tuple(
         replace(f, body=map_runs(f.body, renamed)) for f in program.functions))
-
-
-class Numbered(Names):
-    """Names by order alone."""
-
-    def fresh(self, wish: str) -> str:
-        return super().fresh("%0")
-
-
-def canonical_text(kernel: ir.Kernel) -> str:
-    """The same for kernels that differ in names only."""
-    own = [param.name for param in kernel.params] + [name for bind in kernel.binds for name in bind.names]
-    mapping = {name: f"${number}" for number, name in enumerate(own) if name != "_"}
-    renamed = rename_kernel(kernel, mapping)
-    names = Numbered()
-    binds = tuple(replace(bind, soac=map_thunks(
-        bind.soac, lambda f: freshen_thunk(thunk(f.params, f.body), names))) for bind in renamed.binds)
-    return show_kernel(replace(renamed, name="K", binds=binds))
 
 
 # Parameters -------------------------------------------------------------------------------------
@@ -83,8 +64,8 @@ def same_parameters(kernel: ir.Kernel, runs: list[ir.Run]) -> list[int]:
     that is never run."""
     if not runs:
         return list(range(len(kernel.params)))
-    first: dict[tuple[str, ...], int] = {}
-    return [first.setdefault(tuple(show_atom(run.arguments[number]) for run in runs), number)
+    first: dict[tuple[Hashable, ...], int] = {}
+    return [first.setdefault(tuple(atom_key(run.arguments[number]) for run in runs), number)
             for number in range(len(kernel.params))]
 
 
@@ -101,7 +82,7 @@ def merge_parameters(kernel: ir.Kernel, same: list[int]) -> ir.Kernel:
 
 # Runs -------------------------------------------------------------------------------------------
 
-Available = Mapping[tuple[str, ...], tuple[ir.Param, ...]]
+Available = Mapping[tuple[Hashable, ...], tuple[ir.Param, ...]]
 
 
 def share_runs(program: ir.Program) -> ir.Program:
@@ -132,9 +113,14 @@ def shared_block(block: ir.Block, mapping: dict[str, str], available: Available)
     return ir.Block(tuple(kept), rename_atoms(block.results, mapping))
 
 
-def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[str, ...]:
-    """What two runs must have in common. Texts tell 0.0 from -0.0."""
-    return (kernel, *map(show_atom, arguments))
+def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[Hashable, ...]:
+    """What two runs must have in common."""
+    return (kernel, *map(atom_key, arguments))
+
+
+def atom_key(atom: ir.Atom) -> Hashable:
+    """Equal for the same value. Texts tell 0.0 from -0.0."""
+    return atom.name if isinstance(atom, ir.Var) else (atom.type, repr(atom.value))
 
 
 def repeats(earlier: tuple[ir.Param, ...], bound: tuple[ir.Param, ...]) -> bool:
