@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from nessie.lambda_cu import ir
@@ -18,25 +18,25 @@ from nessie.lambda_cu.scope import (
     can_fail,
     failing_functions,
     free_names,
-    reachable,
+    may_fail,
     results,
     soac_can_fail,
     soac_names,
     statements,
     type_names,
+    updated,
 )
 
 T = TypeVar("T")
 
 
 def drop_dead_code(program: ir.Program) -> ir.Program:
-    """One round; dropping something may leave more to drop."""
+    """One round; dropping something may leave more to drop. The same object where there is nothing to drop."""
     scalars = failing_functions(program.scalar_functions)
-    kernels = {kernel.name: kernel_without_dead_code(kernel, scalars) for kernel in program.kernels}
-    failing = Failing(scalars, frozenset(name for name, kernel in kernels.items() if kernel_can_fail(kernel, scalars)),
-                      failing_hosts(program, scalars, kernels))
-    functions = tuple(replace(f, body=live_block(f.body, set(), failing)[0]) for f in program.functions)
-    return without_unread(replace(program, kernels=tuple(kernels.values()), functions=functions))
+    kernels = tuple(kernel_without_dead_code(kernel, scalars) for kernel in program.kernels)
+    failing = failing_names(program, scalars, kernels)
+    functions = tuple(updated(f, body=live_block(f.body, set(), failing)[0]) for f in program.functions)
+    return without_unread(updated(program, kernels=kernels, functions=functions))
 
 
 @dataclass(frozen=True)
@@ -47,28 +47,14 @@ class Failing:
     functions: Collection[str]
 
 
-def kernel_can_fail(kernel: ir.Kernel, scalars: Collection[str]) -> bool:
-    return any(soac_can_fail(bind.soac, scalars) for bind in kernel.binds)
-
-
-def failing_hosts(program: ir.Program, scalars: Collection[str], kernels: dict[str, ir.Kernel]) -> frozenset[str]:
-    """The functions that may fail, in their own statements or in what they call; recursion may go too deep."""
-    calls: dict[str, set[str]] = {}
-    failing: set[str] = set()
-    for function in program.functions:
-        calls[function.name] = set()
-        for statement in statements(function.body):
-            match statement:
-                case ir.Call(_, callee, _):
-                    calls[function.name].add(callee)
-                case ir.Run(_, kernel, _) if kernel_can_fail(kernels[kernel], scalars):
-                    failing.add(function.name)
-                case ir.HostLet(_, value) if can_fail(value, scalars):
-                    failing.add(function.name)
-    reached = {name: reachable(calls, callees) for name, callees in calls.items()}
-    return frozenset(name for name in calls
-                     if name in failing or name in reached[name] or any(f in failing or f in reached[f]
-                                                                        for f in reached[name]))
+def failing_names(program: ir.Program, scalars: Collection[str], kernels: Iterable[ir.Kernel]) -> Failing:
+    """Host functions may fail in their own statements or in what they call; recursion may go too deep."""
+    failing = {kernel.name for kernel in kernels if any(soac_can_fail(bind.soac, scalars) for bind in kernel.binds)}
+    own = Failing(scalars, failing, ())
+    found = {f.name: list(statements(f.body)) for f in program.functions}
+    calls = {name: {s.function for s in inside if isinstance(s, ir.Call)} for name, inside in found.items()}
+    themselves = {name for name, inside in found.items() if any(can_fail_at(s, own) for s in inside)}
+    return Failing(scalars, failing, may_fail(calls, themselves))
 
 
 # Host level -------------------------------------------------------------------------------------
@@ -84,13 +70,13 @@ def live_block(block: ir.Block, live: set[str], failing: Failing) -> tuple[ir.Bl
             dead = not (statement.results or statement.then.statements or statement.orelse.statements)
         else:
             wanted = needed(results(statement), live)
-            dead = not wanted and not may_fail(statement, failing)
+            dead = not wanted and not can_fail_at(statement, failing)
             if not dead:
-                live |= wanted.union(used_names(statement))
+                live.update(wanted, used_names(statement))
                 statement = ignoring(statement, wanted)
         if not dead:
             kept.append(statement)
-    return ir.Block(tuple(reversed(kept)), block.results), live
+    return updated(block, statements=tuple(reversed(kept))), live
 
 
 def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir.Branch, set[str]]:
@@ -99,10 +85,10 @@ def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir
     keep = [result.name in wanted for result in branch.results]
 
     def pruned(block: ir.Block) -> tuple[ir.Block, set[str]]:
-        return live_block(ir.Block(block.statements, chosen(block.results, keep)), live | wanted, failing)
+        return live_block(updated(block, results=chosen(block.results, keep)), live | wanted, failing)
 
     (then, in_then), (orelse, in_else) = pruned(branch.then), pruned(branch.orelse)
-    changed = replace(branch, results=chosen(branch.results, keep), then=then, orelse=orelse)
+    changed = updated(branch, results=chosen(branch.results, keep), then=then, orelse=orelse)
     return changed, live | wanted | in_then | in_else | set(atom_names((branch.condition,)))
 
 
@@ -116,7 +102,7 @@ def needed(params: Sequence[ir.Param], live: set[str]) -> set[str]:
     return wanted
 
 
-def may_fail(statement: ir.Statement, failing: Failing) -> bool:
+def can_fail_at(statement: ir.Statement, failing: Failing) -> bool:
     match statement:
         case ir.Run(_, kernel, _):
             return kernel in failing.kernels
@@ -140,10 +126,10 @@ def ignoring(statement: ir.Statement, wanted: set[str]) -> ir.Statement:
     """The statement, binding only what is wanted."""
     match statement:
         case ir.Run(params, _, _) | ir.Call(params, _, _):
-            return replace(statement, results=tuple(
-                param if param.name in wanted else ir.Param("_", param.type) for param in params))
+            return updated(statement, results=tuple(
+                param if param.name in wanted else updated(param, name="_") for param in params))
         case ir.HostLet(param, _) if param.name not in wanted:
-            return replace(statement, result=ir.Param("_", param.type))
+            return updated(statement, result=updated(param, name="_"))
     return statement
 
 
@@ -161,9 +147,9 @@ def kernel_without_dead_code(kernel: ir.Kernel, failing: Collection[str]) -> ir.
     for bind in reversed(kernel.binds):
         wanted = wanted_names(bind, live)
         if wanted or soac_can_fail(bind.soac, failing):
-            kept.append(replace(bind, names=tuple(n if n in wanted else "_" for n in bind.names)))
+            kept.append(updated(bind, names=tuple(n if n in wanted else "_" for n in bind.names)))
             live.update(soac_names(bind.soac))
-    return replace(kernel, binds=tuple(reversed(kept)))
+    return updated(kernel, binds=tuple(reversed(kept)))
 
 
 def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
@@ -198,14 +184,13 @@ def without_unread(program: ir.Program) -> ir.Program:
     taken = {kernel.name: read_parameters(kernel, returned[kernel.name]) for kernel in program.kernels}
 
     def narrowed(run: ir.Run) -> ir.Run:
-        arguments = tuple(a for a, kept in zip(run.arguments, taken[run.kernel], strict=True) if kept)
-        return replace(run, results=chosen(run.results, returned[run.kernel]), arguments=arguments)
+        return updated(run, results=chosen(run.results, returned[run.kernel]),
+                       arguments=chosen(run.arguments, taken[run.kernel]))
 
-    kernels = tuple(replace(kernel, params=chosen(kernel.params, taken[kernel.name]),
-                            returns=tuple(name for name, kept in zip(kernel.returns, returned[kernel.name], strict=True)
-                                          if kept)) for kernel in program.kernels)
-    return replace(program, kernels=kernels, functions=tuple(
-        replace(f, body=map_runs(f.body, narrowed)) for f in program.functions))
+    kernels = tuple(updated(kernel, params=chosen(kernel.params, taken[kernel.name]),
+                            returns=chosen(kernel.returns, returned[kernel.name])) for kernel in program.kernels)
+    return updated(program, kernels=kernels, functions=tuple(
+        updated(f, body=map_runs(f.body, narrowed)) for f in program.functions))
 
 
 def read_parameters(kernel: ir.Kernel, returned: list[bool]) -> list[bool]:
@@ -221,13 +206,13 @@ def read_parameters(kernel: ir.Kernel, returned: list[bool]) -> list[bool]:
 
 
 def map_runs(block: ir.Block, change: Callable[[ir.Run], ir.Run]) -> ir.Block:
-    """The block with every run in it changed."""
+    """The block with every run in it changed; the same object where nothing changes."""
     changed: list[ir.Statement] = []
     for statement in block.statements:
         match statement:
             case ir.Run():
                 statement = change(statement)
             case ir.Branch(_, _, then, orelse):
-                statement = replace(statement, then=map_runs(then, change), orelse=map_runs(orelse, change))
+                statement = updated(statement, then=map_runs(then, change), orelse=map_runs(orelse, change))
         changed.append(statement)
-    return ir.Block(tuple(changed), block.results)
+    return updated(block, statements=tuple(changed))

@@ -12,10 +12,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import replace
 
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.scope import can_fail, failing_functions, map_children, map_thunks, subexpressions, thunk
+from nessie.lambda_cu.scope import (
+    can_fail,
+    failing_functions,
+    map_children,
+    map_thunks,
+    subexpressions,
+    thunk,
+    updated,
+)
 
 
 def tidy_lets(program: ir.Program) -> ir.Program:
@@ -24,14 +31,18 @@ def tidy_lets(program: ir.Program) -> ir.Program:
     def tidy(exp: ir.Exp) -> ir.Exp:
         return without_dead_lets(without_copies(exp, {}), failing)
 
-    def tidy_bind(bind: ir.Bind) -> ir.Bind:
-        return replace(bind, soac=map_thunks(bind.soac, lambda f: thunk(f.params, tidy(f.body))))
+    def tidy_thunk(f: ir.Thunk) -> ir.Thunk:
+        body = tidy(f.body)
+        return f if body is f.body else thunk(f.params, body)
 
-    return replace(
+    def tidy_bind(bind: ir.Bind) -> ir.Bind:
+        return updated(bind, soac=map_thunks(bind.soac, tidy_thunk))
+
+    return updated(
         program,
-        scalar_functions=tuple(replace(f, body=tidy(f.body)) for f in program.scalar_functions),
-        kernels=tuple(replace(k, binds=tuple(map(tidy_bind, k.binds))) for k in program.kernels),
-        functions=tuple(replace(f, body=tidy_block(f.body, tidy)) for f in program.functions))
+        scalar_functions=tuple(updated(f, body=tidy(f.body)) for f in program.scalar_functions),
+        kernels=tuple(updated(k, binds=tuple(map(tidy_bind, k.binds))) for k in program.kernels),
+        functions=tuple(updated(f, body=tidy_block(f.body, tidy)) for f in program.functions))
 
 
 def tidy_block(block: ir.Block, tidy: Callable[[ir.Exp], ir.Exp]) -> ir.Block:
@@ -39,11 +50,11 @@ def tidy_block(block: ir.Block, tidy: Callable[[ir.Exp], ir.Exp]) -> ir.Block:
     for statement in block.statements:
         match statement:
             case ir.HostLet(_, value):
-                statement = replace(statement, value=tidy(value))
+                statement = updated(statement, value=tidy(value))
             case ir.Branch(_, _, then, orelse):
-                statement = replace(statement, then=tidy_block(then, tidy), orelse=tidy_block(orelse, tidy))
+                statement = updated(statement, then=tidy_block(then, tidy), orelse=tidy_block(orelse, tidy))
         changed.append(statement)
-    return ir.Block(tuple(changed), block.results)
+    return updated(block, statements=tuple(changed))
 
 
 def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:

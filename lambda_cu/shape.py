@@ -50,7 +50,7 @@ class Writer:
         self.words += (type_.base, self.name(type_.size), type_.plus) if isinstance(type_, ir.Array) else (type_,)
 
     def soac(self, soac: ir.Soac) -> None:
-        self.words.append(type(soac))
+        self.words.append(type(soac).__name__)
         for thunk in thunks(soac):
             self.thunk(thunk)
         self.space(space_of(soac))
@@ -67,7 +67,7 @@ class Writer:
                 self.words.append(soac.descending)
 
     def space(self, space: ir.Space | None) -> None:
-        self.words.append(type(space))
+        self.words.append(type(space).__name__)
         match space:
             case ir.Flat(size):
                 self.words.append(self.name(size))
