@@ -4,30 +4,34 @@
   out   a well-formed program of the same meaning, failures included
   how   backwards over each function and each kernel, with the names that are still needed. What may fail (a FAIL, a
         call of something that may, a recursion, which may be too deep) stays, even if nobody reads its results, which
-        then are `_`. Kernels lose results that every run ignores, and parameters that nothing in them reads.
+        then are `_`. Components of a thunk go like that too, those of REDUCE and SCAN excepted. lambda_cu.unread does
+        what concerns callers and callees together.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.lets import kept_components, with_components, without_copies, without_dead_lets
 from nessie.lambda_cu.scope import (
     atom_names,
     can_fail,
     failing_functions,
     free_names,
+    kept_items,
     may_fail,
     results,
     soac_can_fail,
     soac_names,
     statements,
+    thunk,
     type_names,
     updated,
 )
+from nessie.lambda_cu.unread import drop_unread
 
-T = TypeVar("T")
+ZERO = ir.Const(0, "int")
 
 
 def drop_dead_code(program: ir.Program) -> ir.Program:
@@ -36,7 +40,7 @@ def drop_dead_code(program: ir.Program) -> ir.Program:
     kernels = tuple(kernel_without_dead_code(kernel, scalars) for kernel in program.kernels)
     failing = failing_names(program, scalars, kernels)
     functions = tuple(updated(f, body=live_block(f.body, set(), failing)[0]) for f in program.functions)
-    return without_unread(updated(program, kernels=kernels, functions=functions))
+    return drop_unread(updated(program, kernels=kernels, functions=functions))
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,10 @@ def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir
     keep = [result.name in wanted for result in branch.results]
 
     def pruned(block: ir.Block) -> tuple[ir.Block, set[str]]:
-        return live_block(updated(block, results=chosen(block.results, keep)), live | wanted, failing)
+        return live_block(updated(block, results=kept_items(block.results, keep)), live | wanted, failing)
 
     (then, in_then), (orelse, in_else) = pruned(branch.then), pruned(branch.orelse)
-    changed = updated(branch, results=chosen(branch.results, keep), then=then, orelse=orelse)
+    changed = updated(branch, results=kept_items(branch.results, keep), then=then, orelse=orelse)
     return changed, live | wanted | in_then | in_else | set(atom_names((branch.condition,)))
 
 
@@ -133,10 +137,6 @@ def ignoring(statement: ir.Statement, wanted: set[str]) -> ir.Statement:
     return statement
 
 
-def chosen(items: Sequence[T], keep: Iterable[bool]) -> tuple[T, ...]:
-    return tuple(item for item, kept in zip(items, keep, strict=True) if kept)
-
-
 # Kernels ----------------------------------------------------------------------------------------
 
 
@@ -147,8 +147,9 @@ def kernel_without_dead_code(kernel: ir.Kernel, failing: Collection[str]) -> ir.
     for bind in reversed(kernel.binds):
         wanted = wanted_names(bind, live)
         if wanted or soac_can_fail(bind.soac, failing):
-            kept.append(updated(bind, names=tuple(n if n in wanted else "_" for n in bind.names)))
-            live.update(soac_names(bind.soac))
+            bind = updated(bind, names=tuple(n if n in wanted else "_" for n in bind.names))
+            kept.append(without_unread_components(bind, failing))
+            live.update(soac_names(kept[-1].soac))
     return updated(kernel, binds=tuple(reversed(kept)))
 
 
@@ -168,51 +169,39 @@ def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
     return wanted - {"_"}
 
 
-# Results that every run ignores, parameters that nothing reads ----------------------------------------
+def without_unread_components(bind: ir.Bind, failing: Collection[str]) -> ir.Bind:
+    """The binding without components of its values that are `_` and cannot fail. REDUCE and SCAN keep theirs: their
+    operator may need one for another."""
+    names, soac = bind.names, bind.soac
+    match soac:
+        case ir.Map(f, _) | ir.Once(f):
+            f, keep = with_wanted(f, [name != "_" for name in names], failing)
+            return updated(bind, names=kept_items(names, keep), soac=updated(soac, thunk=f))
+        case ir.Permute(f, _, _, _, default, _):
+            f, keep = with_wanted(f, [name != "_" for name in names], failing)
+            default = (ZERO,) if f.body is ZERO else kept_items(default, keep)
+            return updated(bind, names=kept_items(names, keep), soac=updated(soac, value=f, default=default))
+        case ir.Filter(f, _, space):
+            end = len(names) if isinstance(space, ir.Flat) else len(names) - 1
+            f, keep = with_wanted(f, [name != "_" for name in names[1:end]], failing)
+            return updated(bind, names=(names[0], *kept_items(names[1:end], keep), *names[end:]),
+                           soac=updated(soac, value=f))
+        case ir.Partition(f, _, _):
+            middle = (len(names) + 1) // 2
+            holds, fails = names[2:middle], names[middle:-1]
+            f, keep = with_wanted(f, [a != "_" or b != "_" for a, b in zip(holds, fails, strict=True)], failing)
+            return updated(bind, names=(*names[:2], *kept_items(holds, keep), *kept_items(fails, keep), names[-1]),
+                           soac=updated(soac, value=f))
+    return bind
 
 
-def without_unread(program: ir.Program) -> ir.Program:
-    ignored = {kernel.name: [True] * len(kernel.returns) for kernel in program.kernels}
-    for function in program.functions:
-        for statement in statements(function.body):
-            if isinstance(statement, ir.Run):
-                ignored[statement.kernel] = [before and result.name == "_" for before, result in
-                                             zip(ignored[statement.kernel], statement.results, strict=True)]
-    # A kernel that runs for its errors alone keeps a result: dependence graphs name it by that.
-    returned = {name: [not unread or (i == 0 and all(flags)) for i, unread in enumerate(flags)]
-                for name, flags in ignored.items()}
-    taken = {kernel.name: read_parameters(kernel, returned[kernel.name]) for kernel in program.kernels}
-
-    def narrowed(run: ir.Run) -> ir.Run:
-        return updated(run, results=chosen(run.results, returned[run.kernel]),
-                       arguments=chosen(run.arguments, taken[run.kernel]))
-
-    kernels = tuple(updated(kernel, params=chosen(kernel.params, taken[kernel.name]),
-                            returns=chosen(kernel.returns, returned[kernel.name])) for kernel in program.kernels)
-    return updated(program, kernels=kernels, functions=tuple(
-        updated(f, body=map_runs(f.body, narrowed)) for f in program.functions))
-
-
-def read_parameters(kernel: ir.Kernel, returned: list[bool]) -> list[bool]:
-    """Which parameters something in the kernel, what it returns, or the type of another such parameter names."""
-    used = {name for bind in kernel.binds for name in soac_names(bind.soac)}
-    used.update(name for name, kept in zip(kernel.returns, returned, strict=True) if kept)
-    flags: list[bool] = []
-    for param in reversed(kernel.params):
-        flags.append(param.name in used)
-        if param.name in used:
-            used.update(type_names(param.type))
-    return flags[::-1]
-
-
-def map_runs(block: ir.Block, change: Callable[[ir.Run], ir.Run]) -> ir.Block:
-    """The block with every run in it changed; the same object where nothing changes."""
-    changed: list[ir.Statement] = []
-    for statement in block.statements:
-        match statement:
-            case ir.Run():
-                statement = change(statement)
-            case ir.Branch(_, _, then, orelse):
-                statement = updated(statement, then=map_runs(then, change), orelse=map_runs(orelse, change))
-        changed.append(statement)
-    return updated(block, statements=tuple(changed))
+def with_wanted(f: ir.Thunk, wanted: list[bool], failing: Collection[str]) -> tuple[ir.Thunk, list[bool]]:
+    """The thunk without unwanted components that cannot fail, and which it keeps. Where none is wanted it gives 0."""
+    if all(wanted) or (len(wanted) == 1 and isinstance(f.body, ir.Const)):
+        return f, wanted if all(wanted) else [True]
+    if not any(wanted) and not can_fail(f.body, failing):
+        return ir.Thunk(f.params, ZERO), [True] + [False] * (len(wanted) - 1)
+    keep = kept_components(f.body, wanted, failing)
+    if all(keep):
+        return f, keep
+    return thunk(f.params, without_copies(without_dead_lets(with_components(f.body, keep), failing), {})), keep

@@ -4,6 +4,7 @@
     let (a, b) = (e1, e2) in e    ==>  let a = e1 in let b = e2 in e
     let x = e in x                ==>  e                                 (also for a tuple)
     let x = e1 in e               ==>  e                                 x is not read and e1 cannot fail
+    let (x, y) = e1 in e          ==>  let y = e1's second in e          x is not read and e1's first cannot fail
 
 What is evaluated stays evaluated wherever it can fail. No let binds a name that another around it binds, so names can
 be carried inwards as they are.
@@ -11,13 +12,15 @@ be carried inwards as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import (
     can_fail,
     failing_functions,
+    kept_items,
     map_children,
+    map_statements,
     map_thunks,
     subexpressions,
     thunk,
@@ -46,15 +49,7 @@ def tidy_lets(program: ir.Program) -> ir.Program:
 
 
 def tidy_block(block: ir.Block, tidy: Callable[[ir.Exp], ir.Exp]) -> ir.Block:
-    changed: list[ir.Statement] = []
-    for statement in block.statements:
-        match statement:
-            case ir.HostLet(_, value):
-                statement = updated(statement, value=tidy(value))
-            case ir.Branch(_, _, then, orelse):
-                statement = updated(statement, then=tidy_block(then, tidy), orelse=tidy_block(orelse, tidy))
-        changed.append(statement)
-    return updated(block, statements=tuple(changed))
+    return map_statements(block, lambda s: updated(s, value=tidy(s.value)) if isinstance(s, ir.HostLet) else s)
 
 
 def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
@@ -97,7 +92,7 @@ def repeats(names: tuple[str, ...], body: ir.Exp) -> bool:
 
 
 def without_dead_lets(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
-    """The last rule; inner lets go first, so that what only they read goes too."""
+    """The last rules; inner lets go first, so that what only they read goes too."""
     count: Counter[str] = Counter()
 
     def tally(part: ir.Exp, by: int) -> None:
@@ -112,8 +107,48 @@ def without_dead_lets(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
         if not any(count[name] for name in part.names) and not can_fail(part.value, failing):
             tally(part.value, -1)
             return body
-        value = visit(part.value)
-        return part if value is part.value and body is part.body else ir.Let(part.names, value, body)
+        keep = kept_components(part.value, [count[name] > 0 for name in part.names], failing)
+        if all(keep):
+            value = visit(part.value)
+            return part if value is part.value and body is part.body else ir.Let(part.names, value, body)
+        tally(part.value, -1)
+        value = with_components(part.value, keep)
+        tally(value, 1)
+        return ir.Let(kept_items(part.names, keep), visit(value), body)
 
     tally(exp, 1)
     return visit(exp)
+
+
+# Components of tuples -----------------------------------------------------------------------------
+
+
+def kept_components(exp: ir.Exp, wanted: Sequence[bool], failing: Collection[str]) -> list[bool]:
+    """Which components are wanted or may fail; at least one is kept."""
+    keep = [need or not is_total(exp, at, failing) for at, need in enumerate(wanted)]
+    return keep if any(keep) else [True, *keep[1:]]
+
+
+def is_total(exp: ir.Exp, at: int, failing: Collection[str]) -> bool:
+    """Is this a component of a tuple that can be left out of it? What comes before the tuple still runs."""
+    match exp:
+        case ir.Tuple(items):
+            return not can_fail(items[at], failing)
+        case ir.Let(_, _, body):
+            return is_total(body, at, failing)
+        case ir.If(_, then, orelse):
+            return is_total(then, at, failing) and is_total(orelse, at, failing)
+    return False
+
+
+def with_components(exp: ir.Exp, keep: Sequence[bool]) -> ir.Exp:
+    """The expression giving these components only."""
+    match exp:
+        case ir.Tuple(items):
+            kept = kept_items(items, keep)
+            return kept[0] if len(kept) == 1 else ir.Tuple(kept)
+        case ir.Let(names, value, body):
+            return ir.Let(names, value, with_components(body, keep))
+        case ir.If(condition, then, orelse):
+            return ir.If(condition, with_components(then, keep), with_components(orelse, keep))
+    raise TypeError(exp)

@@ -159,6 +159,10 @@ def reachable(edges: dict[str, set[str]], start: Iterable[str]) -> set[str]:
     return seen
 
 
+def kept_items(items: Iterable[T], keep: Iterable[bool]) -> tuple[T, ...]:
+    return tuple(item for item, kept in zip(items, keep, strict=True) if kept)
+
+
 # Thunks, spaces, SOACs --------------------------------------------------------------------------
 
 
@@ -269,3 +273,20 @@ def statements(block: ir.Block) -> Iterator[ir.Statement]:
         yield statement
         if isinstance(statement, ir.Branch):
             pending.extend(reversed(statement.then.statements + statement.orelse.statements))
+
+
+def map_statements(block: ir.Block, change: Callable[[ir.Statement], ir.Statement]) -> ir.Block:
+    """The block with every statement changed but branches, whose blocks are; the same object where nothing changes."""
+    changed: list[ir.Statement] = []
+    for statement in block.statements:
+        if isinstance(statement, ir.Branch):
+            changed.append(updated(statement, then=map_statements(statement.then, change),
+                                   orelse=map_statements(statement.orelse, change)))
+        else:
+            changed.append(change(statement))
+    return updated(block, statements=tuple(changed))
+
+
+def map_runs(block: ir.Block, change: Callable[[ir.Run], ir.Run]) -> ir.Block:
+    """The block with every run in it changed; the same object where nothing changes."""
+    return map_statements(block, lambda s: change(s) if isinstance(s, ir.Run) else s)

@@ -11,9 +11,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.dead_code import map_runs
 from nessie.lambda_cu.rename import rename, rename_kernel, rename_param
-from nessie.lambda_cu.scope import results, statements, updated
+from nessie.lambda_cu.scope import map_runs, results, statements, updated
 from nessie.lambda_cu.shape import Shape, shape
 
 # Kernels ----------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Pass: make a program of lambda_cu smaller without changing what it computes, which failures it has or what fuses.
 
   in    lambda_cu, flat or fused
-  out   lambda_cu in which no binding, result, parameter, function, kernel or site is unused (what may fail is never
-        unused), no two kernels are equal up to names, and no run repeats an earlier one
+  out   lambda_cu in which no binding, result, parameter, function, kernel or site is unused, no two kernels are equal
+        up to names, and no run repeats an earlier one. Never unused are what may fail, what the entry takes and gives,
+        a component of a REDUCE or SCAN that another is wanted of, and what a recursion only hands round
   how   lets are tidied once; then dead code and sharing, in turns until nothing changes. Each turn makes the program
         smaller, so this ends
 """

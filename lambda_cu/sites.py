@@ -16,8 +16,7 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.dead_code import map_runs
-from nessie.lambda_cu.scope import map_children, map_thunks, soac_expressions, subexpressions, thunks
+from nessie.lambda_cu.scope import map_children, map_runs, map_thunks, soac_expressions, subexpressions, thunks
 from nessie.lambda_cu.sharing import number_kernels, runs_of, share_kernels
 
 SITE = "site"

@@ -72,7 +72,7 @@ scalar forever (x : int) -> int { forever(x) }
 kernel K1 (n : int, k : int, xs : [int; n]) -> ([int; n], int) {
   let ys = MAP { i => xs[i] + 1 using xs } (n)
   let _ = MAP { i => if xs[i] < 0 then fail s2 : int else half(xs[i]) using xs } (n)
-  let (c, _, _) = FILTER { i => (i, xs[i]) using xs } { i => xs[i] > k using xs, k } (n)
+  let (c, _) = FILTER { i => 0 } { i => xs[i] > k using xs, k } (n)
   return (ys, c)
 }
 
@@ -184,6 +184,113 @@ entry main : int -> int
     assert simplified(text) == text
 
 
+@pytest.mark.parametrize("soac, kept", [
+    ("let (a, _) = MAP { i => (xs[i], ys[i]) using xs, ys } (n)", "let a = MAP { i => xs[i] using xs } (n)"),
+    ("let (_, a) = MAP { i => let (p, q) = if xs[i] > 0 then (1, ys[i]) else (2, 3) in (q, p) using xs, ys } (n)",
+     "let a = MAP { i => if xs[i] > 0 then 1 else 2 using xs } (n)"),
+    ("let (a, _) = MAP { i => (xs[i], if ys[i] > 0 then ys[i] else fail s1 : int) using xs, ys } (n)", None),
+    ("let (_, a) = MAP { i => if xs[i] > 0 then (ys[i], 1) else (2, 3) using xs, ys } (n)",
+     "let a = MAP { i => if xs[i] > 0 then 1 else 3 using xs } (n)"),
+    ("let (a, _) = PERMUTE { i => (xs[i], ys[i]) using xs, ys } { i => i } (n) into n (1, 2) last",
+     "let a = PERMUTE { i => xs[i] using xs } { i => i } (n) into n (1) last"),
+    ("let _ = PERMUTE { i => ys[i] using ys } { i => if i > 0 then i else fail s1 : int } (n) into n (7) last\n"
+     "  let a = MAP { i => xs[i] using xs } (n)",
+     "let _ = PERMUTE { i => 0 } { i => if i > 0 then i else fail s1 : int } (n) into n (0) last\n"
+     "  let a = MAP { i => xs[i] using xs } (n)"),
+    ("let (k1, k2, _, _, _, _, a) = PARTITION { i => (xs[i], ys[i]) using xs, ys } { i => xs[i] > 0 using xs } (n)",
+     "let (_, _, _, _, a) = PARTITION { i => 0 } { i => xs[i] > 0 using xs } (n)"),
+    ("let (k1, k2, _, p1, _, _, a) = PARTITION { i => (ys[i], xs[i]) using xs, ys } { i => xs[i] > 0 using xs } (n)\n"
+     "  let b = MAP { i => if p1[i] > 0 then 0 else fail s1 : int using p1 } (k1)",
+     "let (k1, _, p1, _, a) = PARTITION { i => xs[i] using xs } { i => xs[i] > 0 using xs } (n)\n"
+     "  let _ = MAP { i => if p1[i] > 0 then 0 else fail s1 : int using p1 } (k1)"),
+    ("let (a, _) = SCAN { i => (xs[i], ys[i]) using xs, ys } (0, 0) { (a1, b1, a2, b2) => (a1 + a2, b1 + b2) } (n)",
+     None),
+])
+def test_components_that_nobody_reads_go(soac: str, kept: str | None) -> None:
+    def text(soac: str) -> str:
+        return f"""\
+site s1 "negative"
+
+kernel K1 (n : int, xs : [int; n], ys : [int; n]) -> [int; n] {{
+  {soac}
+  return a
+}}
+
+kernel K2 (n : int) -> [int; n] {{
+  let a = MAP {{ i => i * 2 }} (n)
+  return a
+}}
+
+function main (n : int, xs : [int; n]) -> (m : int, rs : [int; n]) {{
+  let ys : [int; n] = run K2 (n)
+  let r : [int; n] = run K1 (n, xs, ys)
+  return (n, r)
+}}
+
+entry main : [int] -> [int]
+""".replace("rs : [int; n]", "rs : [int; m]")
+    result = simplified(text(soac))
+    assert ("K2" in result) == ("ys" in (kept or soac))
+    assert f"  {kept or soac}\n" in result.replace("\n    ", " ")
+
+
+def test_parameters_that_no_function_reads_and_results_that_no_caller_names_go() -> None:
+    assert simplified("""\
+kernel K1 (n : int, xs : [int; n]) -> int {
+  let z = REDUCE { i => xs[i] using xs } (0) { (x, y) => x + y } (n)
+  return z
+}
+kernel K2 (n : int) -> [int; n] {
+  let z = MAP { i => i } (n)
+  return z
+}
+function count (k : int, unread : int, n : int, xs : [int; n], m : int, ys : [int; m])
+    -> (size : int, again : [int; size], sum : int, other : int) {
+  let z : int = run K1 (n, xs)
+  let more : bool = k > z
+  let (r1 : int, r2 : [int; r1], r3 : int, r4 : int) = if more {
+    let next : int = k - 1
+    let (q1 : int, q2 : [int; q1], q3 : int, q4 : int) = call count (next, next, n, xs, m, ys)
+    return (n, xs, next, 5)
+  } else {
+    return (m, ys, k, 6)
+  }
+  return (r1, r2, r3, r4)
+}
+function main (n : int, xs : [int; n], unread : int) -> (r : int) {
+  let is : [int; n] = run K2 (n)
+  let (s1 : int, s2 : [int; s1], s3 : int, s4 : int) = call count (3, 4, n, xs, n, is)
+  return s4
+}
+entry main : [int], int -> int
+""") == """\
+kernel K1 (n : int, xs : [int; n]) -> int {
+  let z = REDUCE { i => xs[i] using xs } (0) { (x, y) => x + y } (n)
+  return z
+}
+
+function count (k : int, n : int, xs : [int; n]) -> (other : int) {
+  let z : int = run K1 (n, xs)
+  let more : bool = k > z
+  let r4 : int = if more {
+    let next : int = k - 1
+    let _ : int = call count (next, n, xs)
+    return 5
+  } else {
+    return 6
+  }
+  return r4
+}
+
+function main (n : int, xs : [int; n], unread : int) -> (r : int) {
+  let s4 : int = call count (3, n, xs)
+  return s4
+}
+
+entry main : [int], int -> int
+"""
+
+
 @pytest.mark.parametrize("before, after", [
     ("let y = x in y + y", "x + x"),
     ("let y = 3 in let z = y in xs[z]", "xs[3]"),
@@ -196,6 +303,9 @@ entry main : int -> int
     ("let a = g(x) in let b = f(x) in x", "let a = g(x) in x"),
     ("if x > 0 then let y = x in y * y else let y = x + 1 in y * y", "if x > 0 then x * x else let y = x + 1 in y * y"),
     ("let (_, b) = (g(x), x) in b", "let _ = g(x) in x"),
+    ("let (a, b) = if x > 0 then (x, 1) else (2, x) in b + 1", "let b = if x > 0 then 1 else x in b + 1"),
+    ("let (a, b) = if x > 0 then (g(x), 1) else (2, x) in b + 1",
+     "let (a, b) = if x > 0 then (g(x), 1) else (2, x) in b + 1"),
 ])
 def test_lets(before: str, after: str) -> None:
     assert show_exp(without_dead_lets(without_copies(parse_exp(before), {}), {"g"})) == after
