@@ -1,5 +1,6 @@
 """Tidy lets: of thunks, scalar functions and host expressions.
 
+    x + 0, 1 * x, x / 1, ...      ==>  x                                 on ints (lambda_cu.ops: units)
     let y = x in e                ==>  e with x for y                    (also for a constant)
     let (a, b) = (e1, e2) in e    ==>  let a = e1 in let b = e2 in e
     let x = e in x                ==>  e                                 (also for a tuple)
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.ops import LEFT_UNITS, RIGHT_UNITS
 from nessie.lambda_cu.scope import (
     can_fail,
     failing_functions,
@@ -53,11 +55,11 @@ def tidy_block(block: ir.Block, tidy: Callable[[ir.Exp], ir.Exp]) -> ir.Block:
 
 
 def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
-    """The first three rules; `known` are the names bound so far that only repeat a name or a constant."""
+    """The first four rules; `known` are the names bound so far that only repeat a name or a constant."""
     if isinstance(exp, ir.Var):
         return known.get(exp.name, exp)
     if not isinstance(exp, ir.Let):
-        return map_children(exp, lambda part: without_copies(part, known))
+        return without_unit(map_children(exp, lambda part: without_copies(part, known)))
     value = without_copies(exp.value, known)
     match value:
         case ir.Tuple(items) if len(items) == len(exp.names):
@@ -68,6 +70,16 @@ def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
         known.pop(name, None)               # perhaps a copy in another branch
     body = without_copies(exp.body, known)
     return value if repeats(exp.names, body) else ir.Let(exp.names, value, body)
+
+
+def without_unit(exp: ir.Exp) -> ir.Exp:
+    """The first rule. Constants have a type, and both operands the same."""
+    match exp:
+        case ir.Op(op, (x, ir.Const(value, "int"))) if RIGHT_UNITS.get(op) == value:
+            return x
+        case ir.Op(op, (ir.Const(value, "int"), x)) if LEFT_UNITS.get(op) == value:
+            return x
+    return exp
 
 
 def without_copies_among(bound: tuple[tuple[str, ir.Exp], ...], body: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:

@@ -1,14 +1,17 @@
 """Simplifying: what is dropped, what is shared, what must stay."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from nessie.base.deep import run_deep
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.lets import without_copies, without_dead_lets
+from nessie.lambda_cu.ops import LEFT_UNITS, RIGHT_UNITS
 from nessie.lambda_cu.parser import parse, parse_exp
 from nessie.lambda_cu.printer import show, show_exp
+from nessie.lambda_cu.reference_ops import MEANINGS
 from nessie.lambda_cu.simplify import simplify
 
 
@@ -294,6 +297,11 @@ entry main : [int], int -> int
 @pytest.mark.parametrize("before, after", [
     ("let y = x in y + y", "x + x"),
     ("let y = 3 in let z = y in xs[z]", "xs[3]"),
+    ("x / 1 / 1 + (0 + x * 1 - x / 1 / 1)", "x + (x - x)"),
+    ("let y = 1 in let z = x / y in z * z", "x * x"),
+    ("1 / x + (0 - x)", "1 / x + (0 - x)"),
+    ("x * 1.0 + 0.0", "x * 1.0 + 0.0"),
+    ("1 * g(x) or 0", "g(x)"),
     ("let y = x + 1 in y", "x + 1"),
     ("let (a, b) = (x + 1, x) in a * b * a", "let a = x + 1 in a * x * a"),
     ("let (a, b) = if x > 0 then (1, x) else (x, 2) in (a, b)", "if x > 0 then (1, x) else (x, 2)"),
@@ -309,6 +317,14 @@ entry main : [int], int -> int
 ])
 def test_lets(before: str, after: str) -> None:
     assert show_exp(without_dead_lets(without_copies(parse_exp(before), {}), {"g"})) == after
+
+
+def test_units_change_nothing() -> None:
+    ints = np.array([-2 ** 63, -5, -1, 0, 1, 2, 7, 2 ** 63 - 1])
+    for op, unit in LEFT_UNITS.items():
+        assert (MEANINGS[op](np.int64(unit), ints) == ints).all(), op
+    for op, unit in RIGHT_UNITS.items():
+        assert (MEANINGS[op](ints, np.int64(unit)) == ints).all(), op
 
 
 def test_deep_lets() -> None:
