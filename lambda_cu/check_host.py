@@ -9,6 +9,7 @@ from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check_expressions import Place, check_expression, distinct
 from nessie.lambda_cu.layout import parameters
+from nessie.lambda_cu.printer_expressions import show_type
 from nessie.lambda_cu.scope import results as results_of
 from nessie.lambda_cu.scope import statements
 from nessie.lambda_cu.typing import (
@@ -17,7 +18,6 @@ from nessie.lambda_cu.typing import (
     check_type,
     require,
     scalar_type,
-    show_type,
 )
 
 
@@ -76,7 +76,8 @@ def check_statement(statement: ir.Statement, host: Host) -> None:
         case ir.HostLet(result, value):
             check_expression(value, host)
             type_ = scalar_type(value, host.scope)
-            require(type_ == result.type, f"{result.name} : {show_type(result.type)} is bound to a value of {type_}")
+            if type_ != result.type:
+                raise IllFormed(f"{result.name} : {show_type(result.type)} is bound to a value of {type_}")
             bind_all((result,), host)
             if isinstance(value, ir.Const) and isinstance(value.value, int):
                 host.constants[result.name] = value.value
@@ -139,9 +140,9 @@ def check_given(what: str, results: tuple[ir.Param, ...], given: tuple[ir.Param,
     """The names that are bound have the types of what is given, whose sizes are arguments or earlier results."""
     require(len(results) == len(given), f"{what} gives {len(given)} results, but {len(results)} names are bound")
     for result, value in zip(results, given, strict=True):
-        if isinstance(value.type, ir.Array) and result.name != "_":
-            require(isinstance(value.type.size, int) or value.type.size in sizes,
-                    f"{what} gives {show_type(value.type)}, but not its size {value.type.size} before it")
+        size = value.type.size if isinstance(value.type, ir.Array) and result.name != "_" else 0
+        if isinstance(size, str) and size not in sizes:
+            raise IllFormed(f"{what} gives {show_type(value.type)}, but not its size {size} before it")
         type_ = with_size(value.type, sizes)
         if result.name != "_" and result.type != type_:
             raise IllFormed(f"{what} gives {show_type(type_)}, but {result.name} is {show_type(result.type)}")
@@ -200,7 +201,7 @@ def compare(what: str, wanted: tuple[ir.Param, ...], found: tuple[ir.Param, ...]
     require(len(wanted) == len(found), f"the layouts have {len(wanted)} {what}, the function {len(found)}")
     sizes: dict[str, ir.Size] = {}
     for one, other in zip(wanted, found, strict=True):
-        require(with_size(one.type, sizes) == other.type,
-                f"the layouts have {what} like {show_type(with_size(one.type, sizes))} where the function has "
-                f"{other.name} : {show_type(other.type)}")
+        type_ = with_size(one.type, sizes)
+        require(type_ == other.type, f"the layouts have {what} like {show_type(type_)} where the function has "
+                                     f"{other.name} : {show_type(other.type)}")
         sizes[one.name] = other.name

@@ -18,7 +18,6 @@ from nessie.lambda_cu.scope import (
     atom_names,
     can_fail,
     failing_functions,
-    free_names,
     kept_items,
     may_fail,
     results,
@@ -28,6 +27,7 @@ from nessie.lambda_cu.scope import (
     thunk,
     type_names,
     updated,
+    used_names,
 )
 from nessie.lambda_cu.unread import drop_unread
 
@@ -93,7 +93,7 @@ def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir
 
     (then, in_then), (orelse, in_else) = pruned(branch.then), pruned(branch.orelse)
     changed = updated(branch, results=kept_items(branch.results, keep), then=then, orelse=orelse)
-    return changed, live | wanted | in_then | in_else | set(atom_names((branch.condition,)))
+    return changed, live | wanted | in_then | in_else | set(used_names(branch))
 
 
 def needed(params: Sequence[ir.Param], live: set[str]) -> set[str]:
@@ -115,15 +115,6 @@ def can_fail_at(statement: ir.Statement, failing: Failing) -> bool:
         case ir.HostLet(_, value):
             return can_fail(value, failing.scalars)
     return False
-
-
-def used_names(statement: ir.Statement) -> tuple[str, ...]:
-    match statement:
-        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
-            return atom_names(arguments)
-        case ir.HostLet(_, value):
-            return free_names(value)
-    return ()
 
 
 def ignoring(statement: ir.Statement, wanted: set[str]) -> ir.Statement:

@@ -10,7 +10,7 @@ As text (written by lambda_cu.printer, read back by lambda_cu.parser):
       let z = REDUCE { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n)
       return z
     }
-    function total (n : int, xs : [float; n]) {
+    function total (n : int, xs : [float; n]) -> (sum : float) {
       let sum1 : float = run K1 (n, xs)
       return sum1
     }

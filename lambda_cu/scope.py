@@ -74,7 +74,7 @@ def subexpressions(exp: ir.Exp) -> Iterator[ir.Exp]:
 
 
 def free_names(exp: ir.Exp) -> tuple[str, ...]:
-    """The scalars and arrays that the expression mentions and does not bind."""
+    """The scalars and arrays that the expression mentions where none of its lets binds them."""
     found: dict[str, None] = {}
     bound: dict[str, int] = {}              # how many lets around bind the name
 
@@ -105,10 +105,6 @@ def bound_names(exp: ir.Exp) -> tuple[str, ...]:
 def reads(exp: ir.Exp) -> tuple[ir.Read, ...]:
     """All reads of arrays, outer before inner."""
     return tuple(e for e in subexpressions(exp) if isinstance(e, ir.Read))
-
-
-def arrays_read(exp: ir.Exp) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(read.array for read in reads(exp)))
 
 
 def can_fail(exp: ir.Exp, failing: Collection[str] | None = None) -> bool:
@@ -253,6 +249,18 @@ def type_names(type_: ir.Type) -> tuple[str, ...]:
 
 def atom_names(atoms: Iterable[ir.Atom]) -> tuple[str, ...]:
     return tuple(atom.name for atom in atoms if isinstance(atom, ir.Var))
+
+
+def used_names(statement: ir.Statement) -> tuple[str, ...]:
+    """The names that the statement uses, blocks in it left out."""
+    match statement:
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
+            return atom_names(arguments)
+        case ir.HostLet(_, value):
+            return free_names(value)
+        case ir.Branch(_, condition, _, _):
+            return atom_names((condition,))
+    return ()
 
 
 def results(statement: ir.Statement) -> tuple[ir.Param, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.ops import OPS, result_type
+from nessie.lambda_cu.printer_expressions import show_type
 
 Types = tuple[str, ...]
 
@@ -294,10 +295,3 @@ def require(condition: bool, message: str) -> None:
 def shown(types: tuple[ir.Type, ...]) -> str:
     inside = ", ".join([show_type(t) for t in types])
     return inside if len(types) == 1 else f"({inside})"
-
-
-def show_type(type_: ir.Type) -> str:
-    """int, [float; n], [int; n+1]."""
-    if isinstance(type_, ir.Array):
-        return f"[{type_.base}; {type_.size}{'+1' if type_.plus else ''}]"
-    return type_

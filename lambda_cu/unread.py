@@ -15,7 +15,6 @@ from itertools import compress
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import (
     atom_names,
-    free_names,
     kept_items,
     map_statements,
     results,
@@ -23,6 +22,7 @@ from nessie.lambda_cu.scope import (
     statements,
     type_names,
     updated,
+    used_names,
 )
 
 Flags = Sequence[bool]
@@ -89,17 +89,13 @@ def read_names(statement: ir.Statement, function: ir.Function) -> set[str]:
     """What the statement of the function reads; blocks in it are left out, but for their results."""
     names = {name for result in results(statement) for name in type_names(result.type)}
     match statement:
-        case ir.Run(_, _, arguments):
-            names.update(atom_names(arguments))
         case ir.Call(_, callee, arguments) if callee == function.name:
             names.update(argument.name for param, argument in zip(function.params, arguments, strict=True)
                          if isinstance(argument, ir.Var) and argument.name != param.name)
-        case ir.Call(_, _, arguments):
-            names.update(atom_names(arguments))
-        case ir.HostLet(_, value):
-            names.update(free_names(value))
-        case ir.Branch(_, condition, then, orelse):
-            names.update(atom_names((condition, *then.results, *orelse.results)))
+        case ir.Branch(_, _, then, orelse):
+            names.update(used_names(statement), atom_names((*then.results, *orelse.results)))
+        case _:
+            names.update(used_names(statement))
     return names
 
 
