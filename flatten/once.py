@@ -16,10 +16,11 @@ from nessie.lambda_cu import ir, scope
 
 def once(program: ir.Program) -> ir.Program:
     names = Names([*(k.name for k in program.kernels), *(f.name for f in program.functions)])
-    pass_ = Once({k.name: k for k in program.kernels}, names, [])
-    functions = tuple(replace(f, body=pass_.block(f.body, frozenset(), types_of(f), results_needed(f, program)))
-                      for f in program.functions)
-    return replace(program, kernels=(*program.kernels, *pass_.made), functions=functions)
+    kernels = {k.name: k for k in program.kernels}
+    passes = [Once(f, results_needed(f, program), kernels, names) for f in program.functions]
+    functions = tuple(replace(f, body=pass_.block(f.body)) for f, pass_ in zip(program.functions, passes, strict=True))
+    made = [kernel for pass_ in passes for kernel in pass_.made]
+    return replace(program, kernels=(*program.kernels, *made), functions=functions)
 
 
 def types_of(function: ir.Function) -> dict[str, ir.Type]:
@@ -37,42 +38,45 @@ def results_needed(function: ir.Function, program: ir.Program) -> set[str]:
 
 
 class Once:
-    """The pass over one program; `made` collects the kernels."""
+    """The pass over one function; `made` collects the kernels, `device` the scalars that kernels compute. A name is
+    bound once in the function, so that what is said of it holds in every block."""
 
-    def __init__(self, kernels: dict[str, ir.Kernel], names: Names, made: list[ir.Kernel]) -> None:
-        self.kernels, self.names, self.made = kernels, names, made
+    def __init__(self, function: ir.Function, results: set[str], kernels: dict[str, ir.Kernel], names: Names) -> None:
+        self.kernels, self.names = kernels, names
+        self.needed = self.needed_names(function.body, results)
+        self.types = types_of(function)
+        self.device: set[str] = set()
+        self.made: list[ir.Kernel] = []
 
-    def block(self, block: ir.Block, device: frozenset[str], types: dict[str, ir.Type], results: set[str]) -> ir.Block:
-        """`device` holds the scalars that kernels compute, of the blocks around; `results` the needed results."""
-        needed = self.needed(block, results)
+    def block(self, block: ir.Block) -> ir.Block:
         statements: list[ir.Statement] = []
         for statement in block.statements:
             match statement:
                 case ir.Run(bound):
-                    device |= {r.name for r in bound if not isinstance(r.type, ir.Array)}
-                case ir.HostLet(result, value) if result.name != "_" and self.moves(value, result.name, needed, device):
-                    statement = self.kernel(statement, types)
-                    device |= {result.name}
+                    self.device.update(r.name for r in bound if not isinstance(r.type, ir.Array))
+                case ir.HostLet(result, value) if result.name != "_" and self.moves(value, result.name):
+                    statement = self.kernel(statement)
+                    self.device.add(result.name)
                 case ir.Branch(_, _, then, orelse):
-                    blocks = [self.block(b, device, types, set(scope.atom_names(b.results))) for b in (then, orelse)]
-                    statement = replace(statement, then=blocks[0], orelse=blocks[1])
+                    statement = replace(statement, then=self.block(then), orelse=self.block(orelse))
             statements.append(statement)
         return replace(block, statements=tuple(statements))
 
-    def moves(self, value: ir.Exp, name: str, needed: set[str], device: frozenset[str]) -> bool:
-        return name not in needed and not scope.reads(value) and bool(device & set(scope.free_names(value)))
+    def moves(self, value: ir.Exp, name: str) -> bool:
+        return (name not in self.needed and not scope.reads(value)
+                and not self.device.isdisjoint(scope.free_names(value)))
 
-    def kernel(self, statement: ir.HostLet, types: dict[str, ir.Type]) -> ir.Run:
+    def kernel(self, statement: ir.HostLet) -> ir.Run:
         """The ONCE kernel for the let, and its run."""
         thunk = scope.thunk((), statement.value)
-        params = tuple(ir.Param(name, types[name]) for name in thunk.using)
+        params = tuple(ir.Param(name, self.types[name]) for name in thunk.using)
         result = statement.result
         name = self.names.fresh("K_once")
         bind = ir.Bind((result.name,), ir.Once(thunk), statement.origin)
         self.made.append(ir.Kernel(name, params, (bind,), (result.name,), statement.origin))
         return ir.Run((result,), name, tuple(ir.Var(param.name) for param in params), statement.origin)
 
-    def needed(self, block: ir.Block, results: set[str]) -> set[str]:
+    def needed_names(self, block: ir.Block, results: set[str]) -> set[str]:
         """The scalars that the host needs, in this block or in those inside it; a let needs what its value does."""
         statements = list(scope.statements(block))
         names = set(results)

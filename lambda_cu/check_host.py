@@ -1,52 +1,55 @@
 """The host level's part of lambda_cu.check: blocks, runs, calls, and the entry."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nessie.base.names import Names
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.check_expressions import Place, check_expression, distinct
 from nessie.lambda_cu.layout import parameters
-from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.printer_expressions import show_type
+from nessie.lambda_cu.scope import results as results_of
+from nessie.lambda_cu.scope import statements
 from nessie.lambda_cu.typing import (
     Scope,
     check_constant,
     check_type,
-    functions_of,
     require,
     scalar_type,
-    show_type,
-    shown,
 )
 
-KernelTypes = Mapping[str, tuple[ir.Type, ...]]
+
+@dataclass(frozen=True)
+class Tables:
+    """What a program's functions are checked against."""
+    kernels: Mapping[str, ir.Kernel]
+    kernel_types: Mapping[str, tuple[ir.Type, ...]]
+    functions: Mapping[str, ir.Function]
+    scalars: Mapping[str, ir.ScalarFunction]
+    sites: Collection[str]
 
 
 @dataclass
-class Host:
-    """What a function's statements are checked against. `bound` are all names bound so far, in scope or not;
-    `constants` the ints among them that a let binds to a constant."""
-    scope: Scope
-    bound: set[str]
-    kernels: Mapping[str, ir.Kernel]
-    kernel_types: KernelTypes
-    functions: Mapping[str, ir.Function]
-    sites: set[str]
+class Host(Place):
+    """A place in a function. `constants` are the ints in scope that a let binds to a constant."""
+    tables: Tables
     constants: dict[str, int] = field(default_factory=dict)
 
 
-def check_function(function: ir.Function, program: ir.Program, kernel_types: KernelTypes) -> None:
-    host = Host(Scope({}, functions_of(program)), set(), {kernel.name: kernel for kernel in program.kernels},
-                kernel_types, {f.name: f for f in program.functions}, {site.name for site in program.sites})
-    for param in function.params:
-        bind(param, host)
+def check_function(function: ir.Function, tables: Tables) -> None:
+    bound = [param.name for s in statements(function.body) for param in results_of(s)]
+    taken = distinct([param.name for param in function.params] + bound)
+    host = Host(Scope({}, tables.scalars), taken, tables.sites, tables)
+    bind_all(function.params, host)
     check_results(function.results, host)
     check_block(function.body, function.results, host)
 
 
 def check_results(results: tuple[ir.Param, ...], host: Host) -> None:
-    """The results' types name parameters or earlier results."""
+    """The results have different names; their types name parameters or earlier results."""
+    distinct(result.name for result in results)
     scope = host.scope.with_names({})
     for result in results:
         check_type(result.type, scope)
@@ -56,12 +59,12 @@ def check_results(results: tuple[ir.Param, ...], host: Host) -> None:
 
 def check_block(block: ir.Block, results: tuple[ir.Param, ...], host: Host) -> None:
     """The statements, in order; then the block's results, which have the types of `results`."""
-    outer = dict(host.scope.names)
     for statement in block.statements:
         check_statement(statement, host)
     agree("the block gives", results, block.results, host)
-    host.scope.names.clear()
-    host.scope.names.update(outer)
+    for statement in block.statements:
+        for result in results_of(statement):
+            host.scope.names.pop(result.name, None)
 
 
 def check_statement(statement: ir.Statement, host: Host) -> None:
@@ -71,15 +74,16 @@ def check_statement(statement: ir.Statement, host: Host) -> None:
         case ir.Call(results, function, arguments):
             check_call(results, function, arguments, host)
         case ir.HostLet(result, value):
-            check_host_expression(value, host)
+            check_expression(value, host)
             type_ = scalar_type(value, host.scope)
-            require(type_ == result.type, f"{result.name} : {show_type(result.type)} is bound to a value of {type_}")
-            bind(result, host)
+            if type_ != result.type:
+                raise IllFormed(f"{result.name} : {show_type(result.type)} is bound to a value of {type_}")
+            bind_all((result,), host)
             if isinstance(value, ir.Const) and isinstance(value.value, int):
                 host.constants[result.name] = value.value
         case ir.Data(result, values):
             check_data(result, values, host.constants)
-            bind(result, host)
+            bind_all((result,), host)
         case ir.Branch(results, condition, then, orelse):
             require(atom_type(condition, host) == "bool", "the condition of a branch is not a bool")
             check_block(then, results, host)
@@ -87,18 +91,6 @@ def check_statement(statement: ir.Statement, host: Host) -> None:
             bind_all(results, host)
         case _:
             raise IllFormed(f"{type(statement).__name__} is no statement")
-
-
-def check_host_expression(exp: ir.Exp, host: Host) -> None:
-    for part in subexpressions(exp):
-        match part:
-            case ir.Fail(site, _):
-                require(site in host.sites, f"the program has no site {site}")
-            case ir.Let(names, _, _):
-                for name in names:
-                    require(name not in host.bound, f"let binds {name}, which is bound already")
-            case ir.Tuple((_,)):
-                raise IllFormed("a tuple has one item")
 
 
 def check_data(result: ir.Param, values: Sequence[int | float | bool | str], constants: Mapping[str, int]) -> None:
@@ -113,17 +105,17 @@ def check_data(result: ir.Param, values: Sequence[int | float | bool | str], con
 
 
 def check_run(results: tuple[ir.Param, ...], name: str, arguments: tuple[ir.Atom, ...], host: Host) -> None:
-    kernel = host.kernels.get(name)
+    kernel = host.tables.kernels.get(name)
     if kernel is None:
         raise IllFormed(f"the program has no kernel {name}")
     sizes = agree(f"run {name} gets", kernel.params, arguments, host)
-    given = tuple(map(ir.Param, kernel.returns, host.kernel_types[name]))
+    given = tuple(map(ir.Param, kernel.returns, host.tables.kernel_types[name]))
     check_given(f"run {name}", results, given, sizes)
     bind_all(results, host)
 
 
 def check_call(results: tuple[ir.Param, ...], name: str, arguments: tuple[ir.Atom, ...], host: Host) -> None:
-    function = host.functions.get(name)
+    function = host.tables.functions.get(name)
     if function is None:
         raise IllFormed(f"the program has no function {name}")
     sizes = agree(f"call {name} gets", function.params, arguments, host)
@@ -138,7 +130,8 @@ def agree(what: str, params: tuple[ir.Param, ...], arguments: tuple[ir.Atom, ...
              if param.type == atom_type(argument, host) == "int"}
     for param, argument in zip(params, arguments, strict=True):
         wanted, found = with_size(param.type, sizes), atom_type(argument, host)
-        require(wanted == found, f"{what} {show_type(found)} for {param.name}, but {show_type(wanted)} is needed")
+        if wanted != found:
+            raise IllFormed(f"{what} {show_type(found)} for {param.name}, but {show_type(wanted)} is needed")
     return sizes
 
 
@@ -147,12 +140,12 @@ def check_given(what: str, results: tuple[ir.Param, ...], given: tuple[ir.Param,
     """The names that are bound have the types of what is given, whose sizes are arguments or earlier results."""
     require(len(results) == len(given), f"{what} gives {len(given)} results, but {len(results)} names are bound")
     for result, value in zip(results, given, strict=True):
-        if isinstance(value.type, ir.Array) and result.name != "_":
-            require(isinstance(value.type.size, int) or value.type.size in sizes,
-                    f"{what} gives {show_type(value.type)}, but not its size {value.type.size} before it")
+        size = value.type.size if isinstance(value.type, ir.Array) and result.name != "_" else 0
+        if isinstance(size, str) and size not in sizes:
+            raise IllFormed(f"{what} gives {show_type(value.type)}, but not its size {size} before it")
         type_ = with_size(value.type, sizes)
-        require(result.name == "_" or result.type == type_,
-                f"{what} gives {shown((type_,))}, but {result.name} is {show_type(result.type)}")
+        if result.name != "_" and result.type != type_:
+            raise IllFormed(f"{what} gives {show_type(type_)}, but {result.name} is {show_type(result.type)}")
         if value.type == "int":
             sizes[value.name] = result.name
 
@@ -175,29 +168,26 @@ def atom_type(atom: ir.Atom, host: Host) -> ir.Type:
         check_constant(atom)
         return atom.type
     require(atom.name != "_", "_ is read")
-    require(atom.name in host.scope.names, f"{atom.name} is not in scope")
-    return host.scope.names[atom.name]
+    type_ = host.scope.names.get(atom.name)
+    if type_ is None:
+        raise IllFormed(f"{atom.name} is not in scope")
+    return type_
 
 
-def bind_all(results: tuple[ir.Param, ...], host: Host) -> None:
-    for result in results:
-        bind(result, host)
+def bind_all(params: tuple[ir.Param, ...], host: Host) -> None:
+    """Bring the names into scope, one by one; `_` binds nothing."""
+    for param in params:
+        if param.name != "_":
+            check_type(param.type, host.scope)
+            host.scope.names[param.name] = param.type
 
 
-def bind(param: ir.Param, host: Host) -> None:
-    """Bring the name into scope; `_` binds nothing."""
-    if param.name == "_":
-        return
-    check_type(param.type, host.scope)
-    require(param.name not in host.bound, f"{param.name} is bound twice")
-    host.bound.add(param.name)
-    host.scope.names[param.name] = param.type
+# The entry --------------------------------------------------------------------------------------
 
 
-def check_entry(program: ir.Program) -> None:
+def check_entry(entry: ir.Entry, tables: Tables) -> None:
     """The entry's parameters and results are, in number and type, those of its layouts."""
-    entry = program.entry
-    function = next((f for f in program.functions if f.name == entry.function), None)
+    function = tables.functions.get(entry.function)
     if function is None:
         raise IllFormed(f"the program has no function {entry.function}")
     names = Names()
@@ -207,11 +197,11 @@ def check_entry(program: ir.Program) -> None:
 
 
 def compare(what: str, wanted: tuple[ir.Param, ...], found: tuple[ir.Param, ...]) -> None:
-    """Equal types, up to the names of sizes. A size of the function may also be a constant or another's name."""
+    """Equal types, up to the names of sizes."""
     require(len(wanted) == len(found), f"the layouts have {len(wanted)} {what}, the function {len(found)}")
+    sizes: dict[str, ir.Size] = {}
     for one, other in zip(wanted, found, strict=True):
-        good = one.type == other.type or (
-            isinstance(one.type, ir.Array) and isinstance(other.type, ir.Array)
-            and (one.type.base, one.type.plus) == (other.type.base, other.type.plus))
-        require(good, f"the layouts have {what} like {show_type(one.type)} where the function has "
-                      f"{other.name} : {show_type(other.type)}")
+        type_ = with_size(one.type, sizes)
+        require(type_ == other.type, f"the layouts have {what} like {show_type(type_)} where the function has "
+                                     f"{other.name} : {show_type(other.type)}")
+        sizes[one.name] = other.name

@@ -4,39 +4,43 @@
   out   a well-formed program of the same meaning, failures included
   how   backwards over each function and each kernel, with the names that are still needed. What may fail (a FAIL, a
         call of something that may, a recursion, which may be too deep) stays, even if nobody reads its results, which
-        then are `_`. Kernels lose results that every run ignores, and parameters that nothing in them reads.
+        then are `_`. Components of a thunk go like that too, those of REDUCE and SCAN excepted. lambda_cu.unread does
+        what concerns callers and callees together.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.lets import kept_components, with_components, without_copies, without_dead_lets
 from nessie.lambda_cu.scope import (
     atom_names,
     can_fail,
     failing_functions,
-    free_names,
-    reachable,
+    kept_items,
+    may_fail,
     results,
     soac_can_fail,
     soac_names,
     statements,
+    thunk,
     type_names,
+    updated,
+    used_names,
 )
+from nessie.lambda_cu.unread import drop_unread
 
-T = TypeVar("T")
+ZERO = ir.Const(0, "int")
 
 
 def drop_dead_code(program: ir.Program) -> ir.Program:
-    """One round; dropping something may leave more to drop."""
+    """One round; dropping something may leave more to drop. The same object where there is nothing to drop."""
     scalars = failing_functions(program.scalar_functions)
-    kernels = {kernel.name: kernel_without_dead_code(kernel, scalars) for kernel in program.kernels}
-    failing = Failing(scalars, frozenset(name for name, kernel in kernels.items() if kernel_can_fail(kernel, scalars)),
-                      failing_hosts(program, scalars, kernels))
-    functions = tuple(replace(f, body=live_block(f.body, set(), failing)[0]) for f in program.functions)
-    return without_unread(replace(program, kernels=tuple(kernels.values()), functions=functions))
+    kernels = tuple(kernel_without_dead_code(kernel, scalars) for kernel in program.kernels)
+    failing = failing_names(program, scalars, kernels)
+    functions = tuple(updated(f, body=live_block(f.body, set(), failing)[0]) for f in program.functions)
+    return drop_unread(updated(program, kernels=kernels, functions=functions))
 
 
 @dataclass(frozen=True)
@@ -47,28 +51,14 @@ class Failing:
     functions: Collection[str]
 
 
-def kernel_can_fail(kernel: ir.Kernel, scalars: Collection[str]) -> bool:
-    return any(soac_can_fail(bind.soac, scalars) for bind in kernel.binds)
-
-
-def failing_hosts(program: ir.Program, scalars: Collection[str], kernels: dict[str, ir.Kernel]) -> frozenset[str]:
-    """The functions that may fail, in their own statements or in what they call; recursion may go too deep."""
-    calls: dict[str, set[str]] = {}
-    failing: set[str] = set()
-    for function in program.functions:
-        calls[function.name] = set()
-        for statement in statements(function.body):
-            match statement:
-                case ir.Call(_, callee, _):
-                    calls[function.name].add(callee)
-                case ir.Run(_, kernel, _) if kernel_can_fail(kernels[kernel], scalars):
-                    failing.add(function.name)
-                case ir.HostLet(_, value) if can_fail(value, scalars):
-                    failing.add(function.name)
-    reached = {name: reachable(calls, callees) for name, callees in calls.items()}
-    return frozenset(name for name in calls
-                     if name in failing or name in reached[name] or any(f in failing or f in reached[f]
-                                                                        for f in reached[name]))
+def failing_names(program: ir.Program, scalars: Collection[str], kernels: Iterable[ir.Kernel]) -> Failing:
+    """Host functions may fail in their own statements or in what they call; recursion may go too deep."""
+    failing = {kernel.name for kernel in kernels if any(soac_can_fail(bind.soac, scalars) for bind in kernel.binds)}
+    own = Failing(scalars, failing, ())
+    found = {f.name: list(statements(f.body)) for f in program.functions}
+    calls = {name: {s.function for s in inside if isinstance(s, ir.Call)} for name, inside in found.items()}
+    themselves = {name for name, inside in found.items() if any(can_fail_at(s, own) for s in inside)}
+    return Failing(scalars, failing, may_fail(calls, themselves))
 
 
 # Host level -------------------------------------------------------------------------------------
@@ -84,13 +74,13 @@ def live_block(block: ir.Block, live: set[str], failing: Failing) -> tuple[ir.Bl
             dead = not (statement.results or statement.then.statements or statement.orelse.statements)
         else:
             wanted = needed(results(statement), live)
-            dead = not wanted and not may_fail(statement, failing)
+            dead = not wanted and not can_fail_at(statement, failing)
             if not dead:
-                live |= wanted.union(used_names(statement))
+                live.update(wanted, used_names(statement))
                 statement = ignoring(statement, wanted)
         if not dead:
             kept.append(statement)
-    return ir.Block(tuple(reversed(kept)), block.results), live
+    return updated(block, statements=tuple(reversed(kept))), live
 
 
 def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir.Branch, set[str]]:
@@ -99,11 +89,11 @@ def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir
     keep = [result.name in wanted for result in branch.results]
 
     def pruned(block: ir.Block) -> tuple[ir.Block, set[str]]:
-        return live_block(ir.Block(block.statements, chosen(block.results, keep)), live | wanted, failing)
+        return live_block(updated(block, results=kept_items(block.results, keep)), live | wanted, failing)
 
     (then, in_then), (orelse, in_else) = pruned(branch.then), pruned(branch.orelse)
-    changed = replace(branch, results=chosen(branch.results, keep), then=then, orelse=orelse)
-    return changed, live | wanted | in_then | in_else | set(atom_names((branch.condition,)))
+    changed = updated(branch, results=kept_items(branch.results, keep), then=then, orelse=orelse)
+    return changed, live | wanted | in_then | in_else | set(used_names(branch))
 
 
 def needed(params: Sequence[ir.Param], live: set[str]) -> set[str]:
@@ -116,7 +106,7 @@ def needed(params: Sequence[ir.Param], live: set[str]) -> set[str]:
     return wanted
 
 
-def may_fail(statement: ir.Statement, failing: Failing) -> bool:
+def can_fail_at(statement: ir.Statement, failing: Failing) -> bool:
     match statement:
         case ir.Run(_, kernel, _):
             return kernel in failing.kernels
@@ -127,28 +117,15 @@ def may_fail(statement: ir.Statement, failing: Failing) -> bool:
     return False
 
 
-def used_names(statement: ir.Statement) -> tuple[str, ...]:
-    match statement:
-        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
-            return atom_names(arguments)
-        case ir.HostLet(_, value):
-            return free_names(value)
-    return ()
-
-
 def ignoring(statement: ir.Statement, wanted: set[str]) -> ir.Statement:
     """The statement, binding only what is wanted."""
     match statement:
         case ir.Run(params, _, _) | ir.Call(params, _, _):
-            return replace(statement, results=tuple(
-                param if param.name in wanted else ir.Param("_", param.type) for param in params))
+            return updated(statement, results=tuple(
+                param if param.name in wanted else updated(param, name="_") for param in params))
         case ir.HostLet(param, _) if param.name not in wanted:
-            return replace(statement, result=ir.Param("_", param.type))
+            return updated(statement, result=updated(param, name="_"))
     return statement
-
-
-def chosen(items: Sequence[T], keep: Iterable[bool]) -> tuple[T, ...]:
-    return tuple(item for item, kept in zip(items, keep, strict=True) if kept)
 
 
 # Kernels ----------------------------------------------------------------------------------------
@@ -161,9 +138,10 @@ def kernel_without_dead_code(kernel: ir.Kernel, failing: Collection[str]) -> ir.
     for bind in reversed(kernel.binds):
         wanted = wanted_names(bind, live)
         if wanted or soac_can_fail(bind.soac, failing):
-            kept.append(replace(bind, names=tuple(n if n in wanted else "_" for n in bind.names)))
-            live.update(soac_names(bind.soac))
-    return replace(kernel, binds=tuple(reversed(kept)))
+            bind = updated(bind, names=tuple(n if n in wanted else "_" for n in bind.names))
+            kept.append(without_unread_components(bind, failing))
+            live.update(soac_names(kept[-1].soac))
+    return updated(kernel, binds=tuple(reversed(kept)))
 
 
 def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
@@ -182,52 +160,39 @@ def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
     return wanted - {"_"}
 
 
-# Results that every run ignores, parameters that nothing reads ----------------------------------------
+def without_unread_components(bind: ir.Bind, failing: Collection[str]) -> ir.Bind:
+    """The binding without components of its values that are `_` and cannot fail. REDUCE and SCAN keep theirs: their
+    operator may need one for another."""
+    names, soac = bind.names, bind.soac
+    match soac:
+        case ir.Map(f, _) | ir.Once(f):
+            f, keep = with_wanted(f, [name != "_" for name in names], failing)
+            return updated(bind, names=kept_items(names, keep), soac=updated(soac, thunk=f))
+        case ir.Permute(f, _, _, _, default, _):
+            f, keep = with_wanted(f, [name != "_" for name in names], failing)
+            default = (ZERO,) if f.body is ZERO else kept_items(default, keep)
+            return updated(bind, names=kept_items(names, keep), soac=updated(soac, value=f, default=default))
+        case ir.Filter(f, _, space):
+            end = len(names) if isinstance(space, ir.Flat) else len(names) - 1
+            f, keep = with_wanted(f, [name != "_" for name in names[1:end]], failing)
+            return updated(bind, names=(names[0], *kept_items(names[1:end], keep), *names[end:]),
+                           soac=updated(soac, value=f))
+        case ir.Partition(f, _, _):
+            middle = (len(names) + 1) // 2
+            holds, fails = names[2:middle], names[middle:-1]
+            f, keep = with_wanted(f, [a != "_" or b != "_" for a, b in zip(holds, fails, strict=True)], failing)
+            return updated(bind, names=(*names[:2], *kept_items(holds, keep), *kept_items(fails, keep), names[-1]),
+                           soac=updated(soac, value=f))
+    return bind
 
 
-def without_unread(program: ir.Program) -> ir.Program:
-    ignored = {kernel.name: [True] * len(kernel.returns) for kernel in program.kernels}
-    for function in program.functions:
-        for statement in statements(function.body):
-            if isinstance(statement, ir.Run):
-                ignored[statement.kernel] = [before and result.name == "_" for before, result in
-                                             zip(ignored[statement.kernel], statement.results, strict=True)]
-    # A kernel that runs for its errors alone keeps a result: dependence graphs name it by that.
-    returned = {name: [not unread or (i == 0 and all(flags)) for i, unread in enumerate(flags)]
-                for name, flags in ignored.items()}
-    taken = {kernel.name: read_parameters(kernel, returned[kernel.name]) for kernel in program.kernels}
-
-    def narrowed(run: ir.Run) -> ir.Run:
-        arguments = tuple(a for a, kept in zip(run.arguments, taken[run.kernel], strict=True) if kept)
-        return replace(run, results=chosen(run.results, returned[run.kernel]), arguments=arguments)
-
-    kernels = tuple(replace(kernel, params=chosen(kernel.params, taken[kernel.name]),
-                            returns=tuple(name for name, kept in zip(kernel.returns, returned[kernel.name], strict=True)
-                                          if kept)) for kernel in program.kernels)
-    return replace(program, kernels=kernels, functions=tuple(
-        replace(f, body=map_runs(f.body, narrowed)) for f in program.functions))
-
-
-def read_parameters(kernel: ir.Kernel, returned: list[bool]) -> list[bool]:
-    """Which parameters something in the kernel, what it returns, or the type of another such parameter names."""
-    used = {name for bind in kernel.binds for name in soac_names(bind.soac)}
-    used.update(name for name, kept in zip(kernel.returns, returned, strict=True) if kept)
-    flags: list[bool] = []
-    for param in reversed(kernel.params):
-        flags.append(param.name in used)
-        if param.name in used:
-            used.update(type_names(param.type))
-    return flags[::-1]
-
-
-def map_runs(block: ir.Block, change: Callable[[ir.Run], ir.Run]) -> ir.Block:
-    """The block with every run in it changed."""
-    changed: list[ir.Statement] = []
-    for statement in block.statements:
-        match statement:
-            case ir.Run():
-                statement = change(statement)
-            case ir.Branch(_, _, then, orelse):
-                statement = replace(statement, then=map_runs(then, change), orelse=map_runs(orelse, change))
-        changed.append(statement)
-    return ir.Block(tuple(changed), block.results)
+def with_wanted(f: ir.Thunk, wanted: list[bool], failing: Collection[str]) -> tuple[ir.Thunk, list[bool]]:
+    """The thunk without unwanted components that cannot fail, and which it keeps. Where none is wanted it gives 0."""
+    if all(wanted) or (len(wanted) == 1 and isinstance(f.body, ir.Const)):
+        return f, wanted if all(wanted) else [True]
+    if not any(wanted) and not can_fail(f.body, failing):
+        return ir.Thunk(f.params, ZERO), [True] + [False] * (len(wanted) - 1)
+    keep = kept_components(f.body, wanted, failing)
+    if all(keep):
+        return f, keep
+    return thunk(f.params, without_copies(without_dead_lets(with_components(f.body, keep), failing), {})), keep

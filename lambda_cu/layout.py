@@ -18,8 +18,6 @@ from nessie.lambda_cu import ir
 
 Array = NDArray[Any]
 
-ZEROS: dict[str, Any] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
-
 
 def layout_of(type_: Type) -> ir.Layout:
     """The dense layout of a type's values."""
@@ -53,16 +51,6 @@ def bound_parameters(form: str, names: Names, wish: str, count: ir.Size | None) 
         word: ir.Type = "int" if count is None else ir.Array("int", count)
         return ir.Param(names.fresh(f"{wish}_start"), word), ir.Param(names.fresh(f"{wish}_length"), word)
     return () if count is None else (ir.Param(names.fresh(f"{wish}_offsets"), ir.Array("int", count, 1)),)
-
-
-def width(layout: ir.Layout, many: bool = False) -> int:
-    """How many names one value, or many, have."""
-    match layout:
-        case ir.PairLayout(first, second):
-            return width(first, many) + width(second, many)
-        case ir.SeqLayout(element, form):
-            return (2 if form == "view" else int(many)) + 1 + width(element, True)
-    return 1
 
 
 # Values to names --------------------------------------------------------------------------------
@@ -187,27 +175,3 @@ def positions(starts: Array, lengths: Array) -> Array:
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
-
-
-def zeros(layout: ir.Layout) -> list[Any]:
-    """What the names of a value hold that has no elements and is zero elsewhere."""
-    match layout:
-        case ir.ScalarLayout(base):
-            return [ZEROS[base]]
-        case ir.PairLayout(first, second):
-            return zeros(first) + zeros(second)
-        case ir.SeqLayout(element, form):
-            return [*([0, 0] if form == "view" else []), 0, *zero_columns(element)]
-    raise TypeError(layout)
-
-
-def zero_columns(layout: ir.Layout) -> list[Any]:
-    match layout:
-        case ir.ScalarLayout(base):
-            return [np.zeros(0, DTYPES[base])]
-        case ir.PairLayout(first, second):
-            return zero_columns(first) + zero_columns(second)
-        case ir.SeqLayout(element, form):
-            empty = np.zeros(0, np.int64)
-            return [*([empty, empty] if form == "view" else [np.zeros(1, np.int64)]), 0, *zero_columns(element)]
-    raise TypeError(layout)

@@ -15,8 +15,7 @@ SCALAR = ("int", "float", "bool", "char")
 
 @dataclass(frozen=True)
 class Row:
-    """`arity` arguments, all of one type among `types` unless `arguments` lists them; the result has that
-    type too unless `result` says which."""
+    """`arity` arguments, all of one type among `types`; the result has that type too unless `result` says which."""
     name: str
     types: tuple[str, ...]
     arity: int
@@ -71,6 +70,10 @@ ROWS = (
 )
 
 OPS: dict[str, Row] = {row.name: row for row in ROWS}
+
+# What an operator on ints leaves the other operand as it is with: to the left of it, to its right.
+LEFT_UNITS = {"+": 0, "*": 1, "or": 0, "xor": 0, "and": -1}
+RIGHT_UNITS = {**LEFT_UNITS, "-": 0, "/": 1, "lshift": 0, "rshift": 0}
 
 
 def result_type(op: str, arguments: tuple[str, ...]) -> str | None:

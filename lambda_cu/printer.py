@@ -171,9 +171,7 @@ def statement_lines(statement: ir.Statement, indent: str) -> list[str]:
         case ir.HostLet(result, value):
             return [f"{bound((result,), indent)} = {show_exp(value, len(indent) + 2)}"]
         case ir.Data(result, values):
-            base = result.type.base if isinstance(result.type, ir.Array) else result.type
-            items = [show_value(value, base) for value in values]
-            return wrapped(f"{bound((result,), indent)} = data ", items, indent, "[]")
+            return wrapped(f"{bound((result,), indent)} = data ", map(show_value, values), indent, "[]")
         case ir.Branch(results, condition, then, orelse):
             return [f"{bound(results, indent)} = if {show_atom(condition)} {{", *block_lines(then, indent + "  "),
                     f"{indent}}} else {{", *block_lines(orelse, indent + "  "), f"{indent}}}"]

@@ -160,10 +160,10 @@ def function_name(function: str) -> str:
 
 
 def show_const(const: ir.Const) -> str:
-    return show_value(const.value, const.type)
+    return show_value(const.value)
 
 
-def show_value(value: int | float | bool | str, type_: str) -> str:
+def show_value(value: int | float | bool | str) -> str:
     """A constant as the parser reads it back: 1, 1.0, true, 'c', -inf."""
     match value:
         case bool():

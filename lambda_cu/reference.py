@@ -22,7 +22,7 @@ from nessie.lambda_cu.layout import from_names, to_names
 from nessie.lambda_cu.reference_context import Context, Limits, Stats
 from nessie.lambda_cu.reference_kernels import run_kernel
 from nessie.lambda_cu.reference_thunks import Evaluator, Lanes, constant
-from nessie.lambda_cu.scope import atom_names, free_names
+from nessie.lambda_cu.scope import atom_names, used_names
 from nessie.lambda_cu.sites import specialise_sites
 
 __all__ = ["Limits", "Stats", "execute"]
@@ -65,7 +65,7 @@ def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
     steps: list[Step] = []
     for statement in reversed(block.statements):
         then = orelse = None
-        names = uses(statement)
+        names = set(used_names(statement))
         if isinstance(statement, ir.Branch):
             then, in_then = compiled(statement.then, frozenset(live))
             orelse, in_else = compiled(statement.orelse, frozenset(live))
@@ -74,18 +74,6 @@ def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
         live |= names
         used |= names
     return Code(tuple(reversed(steps)), block.results), used
-
-
-def uses(statement: ir.Statement) -> set[str]:
-    """The names that the statement uses, blocks in it left out."""
-    match statement:
-        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
-            return set(atom_names(arguments))
-        case ir.HostLet(_, value):
-            return set(free_names(value))
-        case ir.Branch(_, condition, _, _):
-            return set(atom_names((condition,)))
-    return set()
 
 
 # The machine --------------------------------------------------------------------------------------

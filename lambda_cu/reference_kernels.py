@@ -149,9 +149,9 @@ class Launch:
             case ir.Flat(size):
                 offsets = np.array([0, self.size(size)], np.int64)
             case ir.Uniform(segments, length, _):
-                offsets = np.arange(self.size(segments) + 1, dtype=np.int64) * self.size(length)
+                offsets = self.numbers(segments) * self.size(length)
             case ir.Affine(segments, slope, offset, _):
-                s = np.arange(self.size(segments) + 1, dtype=np.int64)
+                s = self.numbers(segments)
                 offsets = self.size(slope) * (s * (s - 1) // 2) + self.size(offset) * s
             case ir.Irregular(_, name, _):
                 offsets = self.values[name]
@@ -159,6 +159,12 @@ class Launch:
         if offsets[0] != 0 or offsets[-1] != total or np.any(np.diff(offsets) < 0):
             self.context.inconsistent(f"the segments of a space of {total} elements are not consistent")
         return Segments(offsets)
+
+    def numbers(self, segments: ir.Size) -> Indices:
+        """0 .. segments. Offsets are made of them, and lengths: there may be more segments than elements."""
+        count = self.size(segments) + 1
+        self.context.reserve(8 * 3 * count)
+        return np.arange(count, dtype=np.int64)
 
     def reserve(self, types: tuple[ir.Type, ...], walked: int) -> None:
         """The results' bytes, as many as they can be, and those of the indices and of a thunk's two operands."""

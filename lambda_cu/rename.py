@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.scope import bound_names, free_names, map_children, subexpressions
+from nessie.lambda_cu.scope import bound_names, free_names, map_children, subexpressions, updated
 
 # Expressions ------------------------------------------------------------------------------------
 
@@ -55,8 +55,9 @@ def all_names(exp: ir.Exp) -> set[str]:
 
 
 def rename(exp: ir.Exp, mapping: Mapping[str, str]) -> ir.Exp:
-    """The expression with free names, of scalars or arrays, renamed."""
-    return substitute(exp, {old: ir.Var(new) for old, new in mapping.items() if old != new})
+    """The expression with free names, of scalars or arrays, renamed; the same object where it has none of them."""
+    found = {old: ir.Var(mapping[old]) for old in free_names(exp) if mapping.get(old, old) != old}
+    return substitute(exp, found) if found else exp
 
 
 def freshen(exp: ir.Exp, names: Names, mapping: Mapping[str, str] | None = None) -> ir.Exp:
@@ -147,12 +148,12 @@ def rename_size(size: ir.Size, mapping: Mapping[str, str]) -> ir.Size:
 
 
 def rename_type(type_: ir.Type, mapping: Mapping[str, str]) -> ir.Type:
-    return replace(type_, size=rename_size(type_.size, mapping)) if isinstance(type_, ir.Array) else type_
+    return updated(type_, size=rename_size(type_.size, mapping)) if isinstance(type_, ir.Array) else type_
 
 
 def rename_param(param: ir.Param, mapping: Mapping[str, str]) -> ir.Param:
     """The binding and the size in its type, renamed."""
-    return ir.Param(mapping.get(param.name, param.name), rename_type(param.type, mapping))
+    return updated(param, name=mapping.get(param.name, param.name), type=rename_type(param.type, mapping))
 
 
 def rename_space(space: ir.Space, mapping: Mapping[str, str]) -> ir.Space:

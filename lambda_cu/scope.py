@@ -1,35 +1,49 @@
 """Which names, arrays and failures a piece of lambda_cu has. Names come in the order of their first use."""
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import is_
+from typing import Any, TypeVar
 
 from nessie.lambda_cu import ir
+
+T = TypeVar("T")
+
+
+def updated(node: T, **parts: Any) -> T:
+    """The node with these parts, the same object where it has them already: so passes see cheaply what they left."""
+    if all([same(getattr(node, name), part) for name, part in parts.items()]):
+        return node
+    changed: T = replace(node, **parts)     # type: ignore[type-var]
+    return changed
+
+
+def same(a: object, b: object) -> bool:
+    """One object, or the same objects in a tuple."""
+    return a is b or (isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(is_, a, b)))
+
 
 # Expressions ------------------------------------------------------------------------------------
 
 
+PARTS: dict[type, Callable[[Any], tuple[ir.Exp, ...]]] = {
+    ir.Const: lambda exp: (), ir.Var: lambda exp: (), ir.Fail: lambda exp: (),
+    ir.Op: lambda exp: exp.arguments, ir.CallScalar: lambda exp: exp.arguments, ir.Tuple: lambda exp: exp.items,
+    ir.Read: lambda exp: (exp.index,), ir.If: lambda exp: (exp.condition, exp.then, exp.orelse),
+    ir.Let: lambda exp: (exp.value, exp.body)}
+
+
 def children(exp: ir.Exp) -> tuple[ir.Exp, ...]:
     """The direct parts, in order of evaluation."""
-    match exp:
-        case ir.Op(_, arguments) | ir.CallScalar(_, arguments):
-            return arguments
-        case ir.Read(_, index):
-            return (index,)
-        case ir.If(condition, then, orelse):
-            return (condition, then, orelse)
-        case ir.Let(_, value, body):
-            return (value, body)
-        case ir.Tuple(items):
-            return items
-    return ()
+    return PARTS[type(exp)](exp)
 
 
 def map_children(exp: ir.Exp, change: Callable[[ir.Exp], ir.Exp]) -> ir.Exp:
     """The expression with each direct part changed; the same object where nothing changes."""
     parts = children(exp)
-    changed = tuple([change(p) for p in parts])
-    return exp if all(a is b for a, b in zip(parts, changed, strict=True)) else with_children(exp, changed)
+    changed = tuple([change(part) for part in parts])
+    return exp if all(map(is_, parts, changed)) else with_children(exp, changed)
 
 
 def with_children(exp: ir.Exp, parts: tuple[ir.Exp, ...]) -> ir.Exp:
@@ -60,7 +74,7 @@ def subexpressions(exp: ir.Exp) -> Iterator[ir.Exp]:
 
 
 def free_names(exp: ir.Exp) -> tuple[str, ...]:
-    """The scalars and arrays that the expression mentions and does not bind."""
+    """The scalars and arrays that the expression mentions where none of its lets binds them."""
     found: dict[str, None] = {}
     bound: dict[str, int] = {}              # how many lets around bind the name
 
@@ -93,15 +107,15 @@ def reads(exp: ir.Exp) -> tuple[ir.Read, ...]:
     return tuple(e for e in subexpressions(exp) if isinstance(e, ir.Read))
 
 
-def arrays_read(exp: ir.Exp) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(read.array for read in reads(exp)))
-
-
 def can_fail(exp: ir.Exp, failing: Collection[str] | None = None) -> bool:
     """May evaluation record an error? `failing` are the scalar functions that may (failing_functions);
     without it, every call is taken to be one."""
-    return any(isinstance(e, ir.Fail) or (isinstance(e, ir.CallScalar) and (failing is None or e.function in failing))
-               for e in subexpressions(exp))
+    for part in subexpressions(exp):
+        if isinstance(part, ir.Fail):
+            return True
+        if isinstance(part, ir.CallScalar) and (failing is None or part.function in failing):
+            return True
+    return False
 
 
 def failing_functions(functions: Iterable[ir.ScalarFunction]) -> frozenset[str]:
@@ -109,10 +123,24 @@ def failing_functions(functions: Iterable[ir.ScalarFunction]) -> frozenset[str]:
     bodies = {function.name: function.body for function in functions}
     calls = {name: {e.function for e in subexpressions(body) if isinstance(e, ir.CallScalar)}
              for name, body in bodies.items()}
-    failing = {name for name, body in bodies.items() if can_fail(body, ()) or name in reachable(calls, calls[name])}
-    while more := {name for name in bodies if name not in failing and calls[name] & failing}:
-        failing |= more
-    return frozenset(failing)
+    return may_fail(calls, {name for name, body in bodies.items() if can_fail(body, ())})
+
+
+def may_fail(calls: Mapping[str, Collection[str]], failing: Collection[str]) -> frozenset[str]:
+    """These functions, those that are recursive, and those that call any of them. A function is none of them once it
+    is known of all that it calls."""
+    callers: dict[str, list[str]] = {name: [] for name in calls}
+    waiting = {name: len(callees) for name, callees in calls.items()}
+    for name, callees in calls.items():
+        for callee in callees:
+            callers[callee].append(name)
+    safe = [name for name in calls if not waiting[name] and name not in failing]
+    for name in safe:                       # grows
+        for caller in callers[name]:
+            waiting[caller] -= 1
+            if not waiting[caller] and caller not in failing:
+                safe.append(caller)
+    return frozenset(calls).difference(safe)
 
 
 def reachable(edges: dict[str, set[str]], start: Iterable[str]) -> set[str]:
@@ -125,6 +153,10 @@ def reachable(edges: dict[str, set[str]], start: Iterable[str]) -> set[str]:
             seen.add(node)
             stack.extend(edges.get(node, ()))
     return seen
+
+
+def kept_items(items: Iterable[T], keep: Iterable[bool]) -> tuple[T, ...]:
+    return tuple(item for item, kept in zip(items, keep, strict=True) if kept)
 
 
 # Thunks, spaces, SOACs --------------------------------------------------------------------------
@@ -149,17 +181,26 @@ def thunks(soac: ir.Soac) -> tuple[ir.Thunk, ...]:
     raise TypeError(soac)
 
 
+def identity_of(soac: ir.Soac) -> tuple[ir.Exp, ...]:
+    return soac.identity if isinstance(soac, ir.Reduce | ir.Scan) else ()
+
+
+def soac_expressions(soac: ir.Soac) -> tuple[ir.Exp, ...]:
+    """The bodies of its thunks, and its identity."""
+    return (*[f.body for f in thunks(soac)], *identity_of(soac))
+
+
 def map_thunks(soac: ir.Soac, change: Callable[[ir.Thunk], ir.Thunk]) -> ir.Soac:
-    """The SOAC with every thunk changed."""
+    """The SOAC with every thunk changed; the same object where nothing changes."""
     match soac:
         case ir.Map(f, _) | ir.Once(f) | ir.Order(f, _, _):
-            return replace(soac, thunk=change(f))
+            return updated(soac, thunk=change(f))
         case ir.Reduce(f, _, operator, _) | ir.Scan(f, _, operator, _, _):
-            return replace(soac, thunk=change(f), operator=change(operator))
+            return updated(soac, thunk=change(f), operator=change(operator))
         case ir.Filter(value, predicate, _) | ir.Partition(value, predicate, _):
-            return replace(soac, value=change(value), predicate=change(predicate))
+            return updated(soac, value=change(value), predicate=change(predicate))
         case ir.Permute(value, index, _, _, _, _):
-            return replace(soac, value=change(value), index=change(index))
+            return updated(soac, value=change(value), index=change(index))
     raise TypeError(soac)
 
 
@@ -187,8 +228,7 @@ def space_names(space: ir.Space | None) -> tuple[str, ...]:
 def soac_names(soac: ir.Soac) -> tuple[str, ...]:
     """All names of the kernel that the SOAC mentions."""
     names = [name for f in thunks(soac) for name in f.using]
-    if isinstance(soac, ir.Reduce | ir.Scan):
-        names += [name for exp in soac.identity for name in free_names(exp)]
+    names += [name for exp in identity_of(soac) for name in free_names(exp)]
     names += space_names(space_of(soac))
     if isinstance(soac, ir.Permute) and isinstance(soac.size, str):
         names.append(soac.size)
@@ -196,8 +236,7 @@ def soac_names(soac: ir.Soac) -> tuple[str, ...]:
 
 
 def soac_can_fail(soac: ir.Soac, failing: Collection[str] | None = None) -> bool:
-    identity = soac.identity if isinstance(soac, ir.Reduce | ir.Scan) else ()
-    return any(can_fail(exp, failing) for exp in (*(f.body for f in thunks(soac)), *identity))
+    return any([can_fail(exp, failing) for exp in soac_expressions(soac)])
 
 
 def type_names(type_: ir.Type) -> tuple[str, ...]:
@@ -210,6 +249,18 @@ def type_names(type_: ir.Type) -> tuple[str, ...]:
 
 def atom_names(atoms: Iterable[ir.Atom]) -> tuple[str, ...]:
     return tuple(atom.name for atom in atoms if isinstance(atom, ir.Var))
+
+
+def used_names(statement: ir.Statement) -> tuple[str, ...]:
+    """The names that the statement uses, blocks in it left out."""
+    match statement:
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
+            return atom_names(arguments)
+        case ir.HostLet(_, value):
+            return free_names(value)
+        case ir.Branch(_, condition, _, _):
+            return atom_names((condition,))
+    return ()
 
 
 def results(statement: ir.Statement) -> tuple[ir.Param, ...]:
@@ -230,3 +281,20 @@ def statements(block: ir.Block) -> Iterator[ir.Statement]:
         yield statement
         if isinstance(statement, ir.Branch):
             pending.extend(reversed(statement.then.statements + statement.orelse.statements))
+
+
+def map_statements(block: ir.Block, change: Callable[[ir.Statement], ir.Statement]) -> ir.Block:
+    """The block with every statement changed but branches, whose blocks are; the same object where nothing changes."""
+    changed: list[ir.Statement] = []
+    for statement in block.statements:
+        if isinstance(statement, ir.Branch):
+            changed.append(updated(statement, then=map_statements(statement.then, change),
+                                   orelse=map_statements(statement.orelse, change)))
+        else:
+            changed.append(change(statement))
+    return updated(block, statements=tuple(changed))
+
+
+def map_runs(block: ir.Block, change: Callable[[ir.Run], ir.Run]) -> ir.Block:
+    """The block with every run in it changed; the same object where nothing changes."""
+    return map_statements(block, lambda s: change(s) if isinstance(s, ir.Run) else s)

@@ -7,55 +7,51 @@ too.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 
-from nessie.base.names import Names
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.dead_code import map_runs
-from nessie.lambda_cu.printer import show_atom, show_kernel
-from nessie.lambda_cu.rename import freshen_thunk, rename, rename_kernel, rename_param
-from nessie.lambda_cu.scope import map_thunks, results, statements, thunk
+from nessie.lambda_cu.rename import rename, rename_kernel, rename_param
+from nessie.lambda_cu.scope import map_runs, results, statements, updated
+from nessie.lambda_cu.shape import Shape, shape
 
 # Kernels ----------------------------------------------------------------------------------------
 
 
-def share_kernels(program: ir.Program) -> ir.Program:
-    """Equal kernels are one; those that run are named K1, K2, ... in order of their first run."""
-    same: dict[str, ir.Kernel] = {}             # by text
-    representative = {kernel.name: same.setdefault(canonical_text(kernel), kernel) for kernel in program.kernels}
-    used: dict[str, ir.Kernel] = {}
+def share_kernels(program: ir.Program, shape_of: Callable[[ir.Kernel], Shape] = shape) -> ir.Program:
+    """Equal kernels are one; those that never run go."""
+    same: dict[Shape, ir.Kernel] = {}
+    shared = {kernel.name: same.setdefault(shape_of(kernel), kernel).name for kernel in program.kernels}
+    used = {shared[name] for name in runs_of(program)}
+
+    def renamed(run: ir.Run) -> ir.Run:
+        return updated(run, kernel=shared[run.kernel])
+
+    return updated(program, kernels=tuple(kernel for kernel in program.kernels if kernel.name in used), functions=tuple(
+        updated(f, body=map_runs(f.body, renamed)) for f in program.functions))
+
+
+def number_kernels(program: ir.Program) -> ir.Program:
+    """The kernels named K1, K2, ... and standing in order of their first run; those that never run go."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    names = {name: f"K{number}" for number, name in enumerate(runs_of(program), 1)}
+
+    def renamed(run: ir.Run) -> ir.Run:
+        return updated(run, kernel=names[run.kernel])
+
+    return updated(
+        program, kernels=tuple(updated(kernels[old], name=new) for old, new in names.items()),
+        functions=tuple(updated(f, body=map_runs(f.body, renamed)) for f in program.functions))
+
+
+def runs_of(program: ir.Program) -> dict[str, list[ir.Run]]:
+    """The runs of each kernel that is run, in the program's order."""
+    runs: dict[str, list[ir.Run]] = {}
     for function in program.functions:
         for statement in statements(function.body):
             if isinstance(statement, ir.Run):
-                kernel = representative[statement.kernel]
-                used[kernel.name] = kernel
-    names = {name: f"K{number}" for number, name in enumerate(used, 1)}
-    kernels = tuple(replace(kernel, name=names[name]) for name, kernel in used.items())
-
-    def renamed(run: ir.Run) -> ir.Run:
-        return replace(run, kernel=names[representative[run.kernel].name])
-
-    return replace(program, kernels=kernels, functions=tuple(
-        replace(f, body=map_runs(f.body, renamed)) for f in program.functions))
-
-
-class Numbered(Names):
-    """Names by order alone."""
-
-    def fresh(self, wish: str) -> str:
-        return super().fresh("%0")
-
-
-def canonical_text(kernel: ir.Kernel) -> str:
-    """The same for kernels that differ in names only."""
-    own = [param.name for param in kernel.params] + [name for bind in kernel.binds for name in bind.names]
-    mapping = {name: f"${number}" for number, name in enumerate(own) if name != "_"}
-    renamed = rename_kernel(kernel, mapping)
-    names = Numbered()
-    binds = tuple(replace(bind, soac=map_thunks(
-        bind.soac, lambda f: freshen_thunk(thunk(f.params, f.body), names))) for bind in renamed.binds)
-    return show_kernel(replace(renamed, name="K", binds=binds))
+                runs.setdefault(statement.kernel, []).append(statement)
+    return runs
 
 
 # Parameters -------------------------------------------------------------------------------------
@@ -63,19 +59,15 @@ def canonical_text(kernel: ir.Kernel) -> str:
 
 def share_parameters(program: ir.Program) -> ir.Program:
     """Parameters that get the same argument in every run of their kernel are one."""
-    runs: dict[str, list[ir.Run]] = {kernel.name: [] for kernel in program.kernels}
-    for function in program.functions:
-        for statement in statements(function.body):
-            if isinstance(statement, ir.Run):
-                runs[statement.kernel].append(statement)
-    same = {kernel.name: same_parameters(kernel, runs[kernel.name]) for kernel in program.kernels}
+    runs = runs_of(program)
+    same = {kernel.name: same_parameters(kernel, runs.get(kernel.name, [])) for kernel in program.kernels}
 
     def narrowed(run: ir.Run) -> ir.Run:
         kept = [number for number, first in enumerate(same[run.kernel]) if first == number]
-        return replace(run, arguments=tuple(run.arguments[number] for number in kept))
+        return updated(run, arguments=tuple(run.arguments[number] for number in kept))
 
-    return replace(program, kernels=tuple(merge_parameters(kernel, same[kernel.name]) for kernel in program.kernels),
-                   functions=tuple(replace(f, body=map_runs(f.body, narrowed)) for f in program.functions))
+    return updated(program, kernels=tuple(merge_parameters(kernel, same[kernel.name]) for kernel in program.kernels),
+                   functions=tuple(updated(f, body=map_runs(f.body, narrowed)) for f in program.functions))
 
 
 def same_parameters(kernel: ir.Kernel, runs: list[ir.Run]) -> list[int]:
@@ -83,8 +75,8 @@ def same_parameters(kernel: ir.Kernel, runs: list[ir.Run]) -> list[int]:
     that is never run."""
     if not runs:
         return list(range(len(kernel.params)))
-    first: dict[tuple[str, ...], int] = {}
-    return [first.setdefault(tuple(show_atom(run.arguments[number]) for run in runs), number)
+    first: dict[tuple[Hashable, ...], int] = {}
+    return [first.setdefault(tuple(atom_key(run.arguments[number]) for run in runs), number)
             for number in range(len(kernel.params))]
 
 
@@ -101,19 +93,20 @@ def merge_parameters(kernel: ir.Kernel, same: list[int]) -> ir.Kernel:
 
 # Runs -------------------------------------------------------------------------------------------
 
-Available = Mapping[tuple[str, ...], tuple[ir.Param, ...]]
+Available = dict[tuple[Hashable, ...], tuple[ir.Param, ...]]
 
 
 def share_runs(program: ir.Program) -> ir.Program:
     """Each run is run once, each value has one name."""
-    return replace(program, functions=tuple(
-        replace(f, body=shared_block(f.body, {}, {})) for f in program.functions))
+    return updated(program, functions=tuple(
+        updated(f, body=shared_block(f.body, {}, {})) for f in program.functions))
 
 
-def shared_block(block: ir.Block, mapping: dict[str, str], available: Available) -> ir.Block:
-    """`mapping` gives the one name of a value, `available` the results of earlier runs."""
-    known = dict(available)
+def shared_block(block: ir.Block, mapping: dict[str, str], known: Available) -> ir.Block:
+    """`mapping` gives the one name of a value, `known` the results of earlier runs, which those here join until the
+    block ends."""
     kept: list[ir.Statement] = []
+    here: list[tuple[Hashable, ...]] = []
     for statement in block.statements:
         statement = rename_statement(statement, mapping)
         match statement:
@@ -121,20 +114,31 @@ def shared_block(block: ir.Block, mapping: dict[str, str], available: Available)
                 mapping.update({result.name: name} if result.name != "_" else {})
                 continue
             case ir.Run(bound, kernel, arguments):
-                earlier = known.setdefault(key(kernel, arguments), bound)
-                if earlier is not bound and repeats(earlier, bound):
+                same = key(kernel, arguments)
+                earlier = known.get(same)
+                if earlier is None:
+                    known[same] = bound
+                    here.append(same)
+                elif repeats(earlier, bound):
                     mapping.update((b.name, a.name) for a, b in zip(earlier, bound, strict=True) if b.name != "_")
                     continue
             case ir.Branch(_, _, then, orelse):
-                statement = replace(statement, then=shared_block(then, mapping, known),
+                statement = updated(statement, then=shared_block(then, mapping, known),
                                     orelse=shared_block(orelse, mapping, known))
         kept.append(statement)
-    return ir.Block(tuple(kept), rename_atoms(block.results, mapping))
+    for same in here:
+        del known[same]
+    return updated(block, statements=tuple(kept), results=rename_atoms(block.results, mapping))
 
 
-def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[str, ...]:
-    """What two runs must have in common. Texts tell 0.0 from -0.0."""
-    return (kernel, *map(show_atom, arguments))
+def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[Hashable, ...]:
+    """What two runs must have in common."""
+    return (kernel, *map(atom_key, arguments))
+
+
+def atom_key(atom: ir.Atom) -> Hashable:
+    """Equal for the same value. Texts tell 0.0 from -0.0."""
+    return atom.name if isinstance(atom, ir.Var) else (atom.type, repr(atom.value))
 
 
 def repeats(earlier: tuple[ir.Param, ...], bound: tuple[ir.Param, ...]) -> bool:
@@ -149,15 +153,16 @@ def rename_statement(statement: ir.Statement, mapping: Mapping[str, str]) -> ir.
     params = tuple(rename_param(param, mapping) for param in results(statement))
     match statement:
         case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
-            return replace(statement, results=params, arguments=rename_atoms(arguments, mapping))
+            return updated(statement, results=params, arguments=rename_atoms(arguments, mapping))
         case ir.HostLet(_, value):
-            return replace(statement, result=params[0], value=rename(value, mapping))
+            return updated(statement, result=params[0], value=rename(value, mapping))
         case ir.Data():
-            return replace(statement, result=params[0])
+            return updated(statement, result=params[0])
         case ir.Branch(_, condition, _, _):
-            return replace(statement, results=params, condition=rename_atoms((condition,), mapping)[0])
+            return updated(statement, results=params, condition=rename_atoms((condition,), mapping)[0])
     raise TypeError(statement)
 
 
 def rename_atoms(atoms: tuple[ir.Atom, ...], mapping: Mapping[str, str]) -> tuple[ir.Atom, ...]:
-    return tuple(ir.Var(mapping.get(atom.name, atom.name)) if isinstance(atom, ir.Var) else atom for atom in atoms)
+    return tuple(ir.Var(mapping[atom.name]) if isinstance(atom, ir.Var) and atom.name in mapping else atom
+                 for atom in atoms)

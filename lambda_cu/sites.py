@@ -16,9 +16,8 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.dead_code import map_runs
-from nessie.lambda_cu.scope import map_children, map_thunks, statements, subexpressions, thunks
-from nessie.lambda_cu.sharing import share_kernels
+from nessie.lambda_cu.scope import map_children, map_runs, map_thunks, soac_expressions, subexpressions, thunks
+from nessie.lambda_cu.sharing import number_kernels, runs_of, share_kernels
 
 SITE = "site"
 
@@ -37,7 +36,7 @@ def share_sites(program: ir.Program) -> ir.Program:
 
     shared = share_kernels(replace(program, kernels=tuple(general.values()), functions=tuple(
         replace(f, body=map_runs(f.body, with_sites)) for f in program.functions)))
-    return concretise(shared)
+    return concretise(number_kernels(shared))
 
 
 def generalise(kernel: ir.Kernel) -> ir.Kernel:
@@ -109,16 +108,8 @@ def without_sites(kernel: ir.Kernel, given: Mapping[str, str]) -> ir.Kernel:
 
 def sites_of(kernel: ir.Kernel) -> tuple[str, ...]:
     """The sites at which the kernel can fail, in the order of its text."""
-    return tuple(dict.fromkeys(part.site for exp in expressions(kernel) for part in subexpressions(exp)
-                               if isinstance(part, ir.Fail)))
-
-
-def expressions(kernel: ir.Kernel) -> list[ir.Exp]:
-    found = []
-    for bind in kernel.binds:
-        found += [f.body for f in thunks(bind.soac)]
-        found += bind.soac.identity if isinstance(bind.soac, ir.Reduce | ir.Scan) else ()
-    return found
+    return tuple(dict.fromkeys(part.site for bind in kernel.binds for exp in soac_expressions(bind.soac)
+                               for part in subexpressions(exp) if isinstance(part, ir.Fail)))
 
 
 def renamed_sites(kernel: ir.Kernel, mapping: Mapping[str, str]) -> ir.Kernel:
@@ -143,12 +134,3 @@ def names_of(kernel: ir.Kernel) -> set[str]:
             names.update(f.params)
             names.update(name for part in subexpressions(f.body) if isinstance(part, ir.Let) for name in part.names)
     return names
-
-
-def runs_of(program: ir.Program) -> dict[str, list[ir.Run]]:
-    runs: dict[str, list[ir.Run]] = {kernel.name: [] for kernel in program.kernels}
-    for function in program.functions:
-        for statement in statements(function.body):
-            if isinstance(statement, ir.Run):
-                runs[statement.kernel].append(statement)
-    return runs

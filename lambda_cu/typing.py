@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.ops import OPS, result_type
+from nessie.lambda_cu.printer_expressions import show_type
 
 Types = tuple[str, ...]
 
@@ -71,7 +72,8 @@ def scalar_type(exp: ir.Exp, scope: Scope) -> str:
 def if_types(exp: ir.If, scope: Scope) -> Types:
     require(scalar_type(exp.condition, scope) == "bool", "the condition of an if is not a bool")
     then, orelse = type_of(exp.then, scope), type_of(exp.orelse, scope)
-    require(then == orelse, f"the branches of an if have the types {shown(then)} and {shown(orelse)}")
+    if then != orelse:
+        raise IllFormed(f"the branches of an if have the types {shown(then)} and {shown(orelse)}")
     return then
 
 
@@ -193,8 +195,8 @@ def check_type(type_: ir.Type, scope: Scope) -> None:
 
 def thunk_types(thunk: ir.Thunk, params: Types, scope: Scope) -> Types:
     """The types of the thunk's results, its parameters having these types."""
-    require(len(thunk.params) == len(params),
-            f"a thunk has the parameters ({', '.join(thunk.params)}), but {len(params)} are needed")
+    if len(thunk.params) != len(params):
+        raise IllFormed(f"a thunk has the parameters ({', '.join(thunk.params)}), but {len(params)} are needed")
     inner = {name: scope.names[name] for name in thunk.using if name in scope.names}
     inner.update(zip(thunk.params, params, strict=True))
     return type_of(thunk.body, Scope(inner, scope.functions))
@@ -293,10 +295,3 @@ def require(condition: bool, message: str) -> None:
 def shown(types: tuple[ir.Type, ...]) -> str:
     inside = ", ".join([show_type(t) for t in types])
     return inside if len(types) == 1 else f"({inside})"
-
-
-def show_type(type_: ir.Type) -> str:
-    """int, [float; n], [int; n+1]."""
-    if isinstance(type_, ir.Array):
-        return f"[{type_.base}; {type_.size}{'+1' if type_.plus else ''}]"
-    return type_

@@ -64,16 +64,21 @@ def test_a_well_formed_program_passes() -> None:
 
 @pytest.mark.parametrize("old, new, message", [
     # Names
-    ("kernel K2", "kernel K1", "kernel K1 is defined twice"),
-    ("site s2", "site s1", "site s1 is defined twice"),
+    ("kernel K2", "kernel K1", "kernel: K1 is bound twice"),
+    ("site s2", "site s1", "site: s1 is bound twice"),
     ("let (k, zs) = FILTER", "let (k, ys) = FILTER", "ys is bound twice"),
     ("let sum : float", "let limit : float", "limit is bound twice"),
     ("(n : int, xs : [float; n], limit : float) {", "(n : int, xs : [float; n], n : float) {", "n is bound twice"),
     ("let v = xs[i] in half(v)", "let ys = xs[i] in half(ys)", "let binds ys, which is bound already"),
     ("let v = xs[i] in half(v)", "let i = xs[i] in half(i)", "let binds i, which is bound already"),
     ("let y = x / 2.0 in y", "let x = x / 2.0 in x", "let binds x, which is bound already"),
+    ("xs[0] else", "let a = xs[0] in let a = a + 1.0 in a else", "let binds a, which is bound already"),
+    ("xs[0] else", "let (a, a) = (xs[0], 1.0) in a else", "a is bound twice"),
+    ("xs[0] else", "let m1 = xs[0] in m1 else", "let binds m1, which is bound already"),
+    ("let two : int = 2", "let two : int = let _ = 1 in _", "_ is read"),
+    ("-> (m : int, rs : [float; m])", "-> (m : int, m : int)", "m is bound twice"),
     ("{ i => i }", "{ k => k }", "the parameter k is a name of the kernel too"),
-    ("{ (x, y) => x + y }", "{ (x, x) => x + x }", "parameter x is defined twice"),
+    ("{ (x, y) => x + y }", "{ (x, x) => x + x }", "x is bound twice"),
     ("return (k, zs, side)", "return (k, zs, sides)", "sides is returned, but not bound"),
     ("return (k, zs, side)", "return (k, zs, _)", "_ is returned"),
     ("run K2 (k, zs)", "run K9 (k, zs)", "no kernel K9"),
@@ -83,7 +88,7 @@ def test_a_well_formed_program_passes() -> None:
     ("entry main", "entry other", "no function other"),
     ("run K2 (k, zs)", "run K2 (k, again)", "again is not in scope"),
     ("return (k2, again)", "return (k2, _)", "_ is read"),
-    ("k > 2", "_ > 2", "_ is not in scope"),
+    ("k > 2", "_ > 2", "_ is read"),
     # Sizes
     ("kernel K2 (n : int, xs : [float; n])", "kernel K2 (n : int, xs : [float; m])", "m is not in scope"),
     ("kernel K2 (n : int, xs : [float; n])", "kernel K2 (n : float, xs : [float; n])", "size n is not an int"),
@@ -93,7 +98,7 @@ def test_a_well_formed_program_passes() -> None:
     ("half(v) using xs", "half(v)", "a thunk reads xs, which its using does not list"),
     ("half(v) using xs", "half(v) using xs, limit", "using lists limit, which the thunk does not read"),
     ("half(v) using xs", "half(v) using xs, zs", "using lists zs, which is not in scope"),
-    ("half(v) using xs", "half(v) using xs, xs", "name in using xs is defined twice"),
+    ("half(v) using xs", "half(v) using xs, xs", "using lists a name twice"),
     # Types
     ("ys[i] > limit", "ys[i]", "predicate does not give a bool|using lists limit"),
     ("xs[i] using xs } (0.0)", "(xs[i],) using xs } (0.0)", "a tuple has one item"),
@@ -122,6 +127,26 @@ def test_a_well_formed_program_passes() -> None:
 def test_a_broken_invariant_is_named(old: str, new: str, message: str) -> None:
     with pytest.raises(IllFormed, match=message):
         check(broken(old, new))
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("vs : [int; m])", "vs : [int; n])", r"parameters like \[int; m\] where the function has vs : \[int; n\]"),
+    ("vs : [int; m])", "vs : [int; 3])", r"parameters like \[int; m\] where the function has vs : \[int; 3\]"),
+    ("bs : [int; b]) {\n  return (n, xs, k, ys)", "bs : [int; a]) {\n  return (n, xs, k, xs)",
+     r"results like \[int; b\] where the function has bs : \[int; a\]"),
+])
+def test_an_array_of_the_entry_has_its_own_size(old: str, new: str, message: str) -> None:
+    text = """\
+function main (n : int, xs : [int; n], k : int, ys : [int; k], zs : [int; k], m : int, vs : [int; m])
+    -> (a : int, as : [int; a], b : int, bs : [int; b]) {
+  return (n, xs, k, ys)
+}
+entry main : [int], [(int, int)], [int] -> ([int], [int])
+"""
+    check(parse(text))
+    assert old in text
+    with pytest.raises(IllFormed, match=message):
+        check(parse(text.replace(old, new)))
 
 
 def test_what_text_cannot_say() -> None:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +9,7 @@ from nessie.base.names import Names
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type
 from nessie.base.values import flatten_value, plain_value
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.layout import from_names, layout_of, parameters, to_names, width, zeros
+from nessie.lambda_cu.layout import from_names, layout_of, parameters, to_names
 
 base_types = st.sampled_from([INT, FLOAT, BOOL, CHAR])
 some_types = st.recursive(base_types, lambda t: st.one_of(st.builds(Pair, t, t), st.builds(Seq, t)), max_leaves=5)
@@ -42,7 +41,7 @@ def test_values_come_back(typed: tuple[Type, object], view: bool) -> None:
     layout = viewed(layout_of(type_)) if view else layout_of(type_)
     held = to_names(flatten_value(value, type_), layout)
     params = parameters(layout, Names())
-    assert len(held) == len(params) == width(layout) == len(zeros(layout))
+    assert len(held) == len(params)
     by_name = {param.name: one for param, one in zip(params, held, strict=True)}
     for param in params:
         if isinstance(param.type, ir.Array):
@@ -71,17 +70,7 @@ def viewed_outer() -> ir.Layout:
     return ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int")), "view")
 
 
-def test_zeros_are_empty() -> None:
-    type_ = Pair(Seq(Seq(CHAR)), BOOL)
-    assert plain_value(from_names(zeros(layout_of(type_)), layout_of(type_)), type_) == ([], False)
-
-
 def test_the_names_of_a_nested_sequence() -> None:
     shown = [f"{p.name} : {p.type}" for p in parameters(layout_of(Seq(Seq(FLOAT))), Names(), "m")]
     assert shown == ["m_size : int", "m_offsets : Array(base='int', size='m_size', plus=1)", "m_size_1 : int",
                      "m : Array(base='float', size='m_size_1', plus=0)"]
-
-
-@pytest.mark.parametrize("layout, count", [(layout_of(INT), 1), (viewed(layout_of(Seq(Seq(INT)))), 7)])
-def test_width(layout: ir.Layout, count: int) -> None:
-    assert width(layout) == count

@@ -401,6 +401,26 @@ def test_memory_is_refused_before_it_is_taken() -> None:
         host("make : int -> int", 10 ** 12, limits=Limits(memory=10 ** 9))
 
 
+@pytest.mark.parametrize("space", ["uniform(s, zero, zero)", "affine(s, 1, zero, zero)"])
+@pytest.mark.parametrize("segments", [10 ** 12, 2 ** 62])
+def test_segments_count_even_where_they_have_no_elements(space: str, segments: int) -> None:
+    program = parse(f"""\
+kernel K1 (s : int, zero : int) -> [int; zero] {{
+  let xs = SEG_MAP {{ (a, b, i) => i }} {space}
+  return xs
+}}
+function main (s : int, zero : int) -> (n : int, r : [int; n]) {{
+  let xs : [int; zero] = run K1 (s, zero)
+  return (zero, xs)
+}}
+entry main : int, int -> [int]
+""")
+    check(program)
+    with pytest.raises(NessieError, match="out of memory"):
+        execute(program, [segments, 0], Limits(memory=10 ** 9))
+
+
+
 def test_the_host_polls() -> None:
     class Stop(Exception):
         pass

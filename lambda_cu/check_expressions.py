@@ -1,0 +1,80 @@
+"""The thread level's part of lambda_cu.check: expressions, of the host too, thunks and scalar functions."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from nessie.base.source import IllFormed
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.scope import children, free_names
+from nessie.lambda_cu.typing import SCALARS, Scope, require, shown, type_of
+
+
+@dataclass
+class Place:
+    """What is around an expression: the names in scope, the names that none inside it may bind, the program's sites."""
+    scope: Scope
+    taken: set[str]
+    sites: Collection[str]
+
+
+def distinct(names: Iterable[str]) -> set[str]:
+    """The names, each bound once; `_` binds nothing."""
+    found: set[str] = set()
+    for name in names:
+        require(name not in found, f"{name} is bound twice")
+        if name != "_":
+            found.add(name)
+    return found
+
+
+def check_expression(exp: ir.Exp, place: Place) -> None:
+    """Sites exist, tuples have not one item, `_` is not read; no let binds a name that is taken or that a let
+    around it binds."""
+    names: tuple[str, ...] = ()
+    match exp:
+        case ir.Fail(site, _):
+            require(site in place.sites or place.scope.names.get(site) == "site", f"the program has no site {site}")
+        case ir.Tuple((_,)):
+            raise IllFormed("a tuple has one item")
+        case ir.Var("_") | ir.Read("_", _):
+            raise IllFormed("_ is read")
+        case ir.Let(names, value, body):
+            check_expression(value, place)
+            for name in sorted(distinct(names)):
+                require(name not in place.taken, f"let binds {name}, which is bound already")
+            place.taken.update(names)
+            check_expression(body, place)
+            place.taken.difference_update(names)
+            return
+    for part in children(exp):
+        check_expression(part, place)
+
+
+def check_thunk(thunk: ir.Thunk, place: Place) -> None:
+    params = distinct(thunk.params)
+    for name in sorted(params):
+        require(name not in place.taken, f"the parameter {name} is a name of the kernel too")
+    using = set(thunk.using)
+    require(len(using) == len(thunk.using), "using lists a name twice")
+    for name in thunk.using:
+        require(name in place.scope.names, f"using lists {name}, which is not in scope")
+    free = set(free_names(thunk.body)) - params - {"_"}
+    for name in sorted(free - using):
+        raise IllFormed(f"a thunk reads {name}, which its using does not list")
+    for name in sorted(using - free):
+        raise IllFormed(f"using lists {name}, which the thunk does not read")
+    place.taken.update(params)
+    check_expression(thunk.body, place)
+    place.taken.difference_update(params)
+
+
+def check_scalar_function(function: ir.ScalarFunction, functions: Mapping[str, ir.ScalarFunction],
+                          sites: Collection[str]) -> None:
+    for param in function.params:
+        require(param.type in SCALARS, f"the parameter {param.name} is not a scalar")
+    taken = distinct(param.name for param in function.params)
+    scope = Scope({param.name: param.type for param in function.params if param.name != "_"}, functions)
+    check_expression(function.body, Place(scope, taken, sites))
+    types = type_of(function.body, scope)
+    require(types == function.results, f"the body gives {shown(types)}, but the results are {shown(function.results)}")

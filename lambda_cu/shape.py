@@ -1,0 +1,118 @@
+"""Kernels up to names: shape(kernel) is equal, and hashes alike, for kernels that differ in names only.
+
+    { i => let y = xs[i] in y * y using xs }  and  { j => let x = v[j] in x * x using v }
+
+A kernel is written as a flat sequence of words, each node before its parts. Instead of a bound name stands how many are
+bound around it, instead of a constant its text, which tells 0.0 from -0.0. No let binds a name that another around it
+binds, so a name's number need never be restored.
+"""
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.scope import children, space_of, thunks
+
+Shape = tuple[Hashable, ...]
+
+
+def shape(kernel: ir.Kernel) -> Shape:
+    writer = Writer()
+    writer.bind(param.name for param in kernel.params)
+    writer.sites = {param.name for param in kernel.params if param.type == "site"}
+    for param in kernel.params:
+        writer.type(param.type)
+    for bind in kernel.binds:
+        writer.soac(bind.soac)
+        writer.bind(bind.names)
+    writer.words += ["return", *map(writer.name, kernel.returns)]
+    return tuple(writer.words)
+
+
+class Writer:
+    """Writes one kernel. `numbers` are those of the names bound so far, `sites` the parameters that are sites."""
+
+    def __init__(self) -> None:
+        self.words: list[Hashable] = []
+        self.numbers: dict[str, int] = {}
+        self.sites: set[str] = set()
+        self.depth = 0
+
+    def bind(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.numbers[name] = self.depth
+            self.depth += 1
+
+    def name(self, name: Hashable) -> Hashable:
+        return self.numbers.get(name, name) if isinstance(name, str) else ("size", name)
+
+    def type(self, type_: ir.Type) -> None:
+        self.words += (type_.base, self.name(type_.size), type_.plus) if isinstance(type_, ir.Array) else (type_,)
+
+    def soac(self, soac: ir.Soac) -> None:
+        self.words.append(type(soac).__name__)
+        for thunk in thunks(soac):
+            self.thunk(thunk)
+        self.space(space_of(soac))
+        match soac:
+            case ir.Reduce() | ir.Scan():
+                for exp in soac.identity:
+                    self.expression(exp)
+        match soac:
+            case ir.Scan():
+                self.words.append(soac.total)
+            case ir.Permute(_, _, _, size, default, mode):
+                self.words += (self.name(size), mode, *((constant.type, repr(constant.value)) for constant in default))
+            case ir.Order():
+                self.words.append(soac.descending)
+
+    def space(self, space: ir.Space | None) -> None:
+        self.words.append(type(space).__name__)
+        match space:
+            case ir.Flat(size):
+                self.words.append(self.name(size))
+            case ir.Uniform(segments, length, total):
+                self.words += map(self.name, (segments, length, total))
+            case ir.Affine(segments, slope, offset, total):
+                self.words += map(self.name, (segments, slope, offset, total))
+            case ir.Irregular(segments, offsets, total):
+                self.words += map(self.name, (segments, offsets, total))
+
+    def thunk(self, thunk: ir.Thunk) -> None:
+        depth = self.depth
+        self.words.append(len(thunk.params))
+        self.bind(thunk.params)
+        self.expression(thunk.body)
+        self.depth = depth
+
+    def expression(self, exp: ir.Exp) -> None:
+        words = self.words
+        match exp:
+            case ir.Var(name):
+                words.append(self.numbers.get(name, name))
+                return
+            case ir.Const(value, type_):
+                words += (type_, repr(value))
+                return
+            case ir.Let(names, value, body):
+                words += ("let", len(names))
+                self.expression(value)
+                depth = self.depth
+                self.bind(names)
+                self.expression(body)
+                self.depth = depth
+                return
+            case ir.Fail(site, type_):
+                words += ("fail", self.numbers[site] if site in self.sites else site, type_)
+            case ir.Op(op, _):
+                words += ("op", op)
+            case ir.Read(array, _):
+                words += ("read", self.numbers.get(array, array))
+            case ir.If():
+                words.append("if")
+            case ir.Tuple(items):
+                words += ("tuple", len(items))
+            case ir.CallScalar(function, arguments):
+                words += ("call", function, len(arguments))
+        for part in children(exp):
+            self.expression(part)
