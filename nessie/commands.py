@@ -1,4 +1,4 @@
-"""Commands of the top level (nesl language, section 9): set, load, describe, apropos, help."""
+"""Commands of the top level: set, load, describe, apropos, help."""
 from __future__ import annotations
 
 from pathlib import Path
