@@ -1,4 +1,4 @@
-"""setup.cfg installs what there is; `import nessie` works in a bare checkout, beside a wheel, and installed editable."""
+"""setup.cfg installs what there is; `import nessie` works in a bare checkout, beside a wheel, and editable."""
 from __future__ import annotations
 
 import configparser
