@@ -38,7 +38,7 @@ def outcome(program: ir.Program, arguments: list[Any]) -> Any:
 
 def arguments(seed: int) -> list[list[Any]]:
     rng = random.Random(seed)
-    lengths = [(0, 0), (1, 1), (5, 3), (9, 0), (12, 7)]
+    lengths = [(0, 0), (1, 1), (5, 3), (9, 0), (12, 7), (6, 6)]
     return [[Flat(n, np.array([rng.randint(-5, 9) for _ in range(n)], np.int64)) for n in pair] for pair in lengths]
 
 
