@@ -1,6 +1,6 @@
 """How one walk of one root space computes all bindings of a kernel: where each binding runs, and what must be kept.
 
-A binding runs at one of these places (fusion notes, section 1):
+A binding runs at one of these places:
 
     ROOT           at each element of the root space
     Residual       at each survivor of a FILTER (or on a side of a PARTITION) of the kernel, under its guard

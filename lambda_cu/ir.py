@@ -355,7 +355,7 @@ class Site:
     element: bool = False
 
 
-# How a NESL value lies in names (design: values and shapes) ------------------------------------
+# How a NESL value lies in names -------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class ScalarLayout:

@@ -1,4 +1,4 @@
-"""Commands of the top level (nesl language, section 9): set, describe, apropos, help. `load` is nessie.loading's."""
+"""Commands of the top level: set, describe, apropos, help. `load` is nessie.loading's."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Values as NESL prints them at top level (nesl language, section 6).
+"""Values as NESL prints them at top level.
 
     1   -2.5   1.0e7   T   `a   "a string"   [1, 2, 3]   (1, (2, 3), 4)   point(1.0, 2.0)   fn
 

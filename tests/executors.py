@@ -5,7 +5,7 @@
 
 An executor is named by where it runs and how the program was fused. The loops interpreter and the CPU get chunks of
 three items, so that short sequences cross their borders. Random programs that ask for too much are Failed with
-`limit`, which agrees with nothing.
+`limit`, which agrees with nothing. Of several failures all executors tell the same one, in the same words.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from nessie import pipeline
 from nessie.base.deep import run_deep
-from nessie.base.source import NessieError, Source
+from nessie.base.source import NessieError, Source, Span
 from nessie.base.types import Type
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen import host
@@ -39,9 +39,15 @@ LIMITS = ("out of memory", "Recursion is too deep", "recursion is deeper")
 
 @dataclass(frozen=True)
 class Failed:
-    """The program fails; `limit`: it asks for more than there is."""
+    """The program fails: the message, the places of the source, and what is written beside them (None: not known, as
+    the interpreter numbers no elements). `limit`: it asks for more than there is."""
     message: str
+    places: tuple[Span, ...] = ()
+    label: str | None = None
     limit: bool = False
+
+
+ANY = Failed("")                # agrees with every failure
 
 
 class Compiled:
@@ -106,7 +112,9 @@ def result(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
     try:
         return run(program, executor, arguments)
     except NessieError as error:
-        return Failed(error.message, error.message.startswith(LIMITS))
+        label = None if executor == "interpreter" else " ".join(label for _, label in error.places)
+        places = tuple(span for span, _ in error.places)
+        return Failed(error.message, places, label, error.message.startswith(LIMITS))
 
 
 def run(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
@@ -126,10 +134,11 @@ def run(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
 
 
 def agree(a: Any, b: Any) -> bool:
-    """Equal values, bit for bit and of equal types (one NaN is like another), or two failures."""
+    """Equal values, bit for bit and of equal types (one NaN is like another), or equal failures."""
     match a, b:
         case Failed(), Failed():
-            return not a.limit and not b.limit
+            return not a.limit and not b.limit and (ANY in (a, b) or (
+                (a.message, a.places) == (b.message, b.places) and (a.label == b.label or None in (a.label, b.label))))
         case (list(), list()) | (tuple(), tuple()):
             return len(a) == len(b) and all(map(agree, a, b))
         case float(), float():
@@ -137,4 +146,4 @@ def agree(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
-__all__ = ["EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "outcome"]
+__all__ = ["ANY", "EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "outcome"]

@@ -230,12 +230,16 @@ class Generator:
             lambda: self.each(element, env, depth), lambda: self.filtered(type_, env, depth),
             lambda: f"({sub(type_)} ++ {sub(type_)})",
             lambda: f"dist({sub(element)}, mod({sub(INT)}, 4))",
+            lambda: f"(if {sub(BOOL)} then dist({sub(element)}, min({sub(INT)}, 5)) else {sub(type_)})",
+            lambda: self.zipped(element, env, depth),
             lambda: self.gather(type_, env, depth),
             lambda: self.scatter(type_, env, depth),
             lambda: self.part(type_, env, depth),
             lambda: f"reverse({sub(type_)})",
             lambda: f"[{sub(element)}, {sub(element)}]",
         ]
+        if element[0] == "[":
+            options.append(lambda: f"[dist({sub(element[1:-1])}, min({sub(INT)}, 5)), {sub(element)}]")
         if type_ in (INTS, ROWS, STRING):
             options.append(lambda: f"flatten({sub(f'[{type_}]')})")
         return self.one(*options, *self.only(type_, env, depth))()
@@ -300,6 +304,16 @@ class Generator:
         body = self.expression(element, inner, depth - 1)
         keep = f" | {self.expression(BOOL, inner, depth - 2)}" if self.one(0, 1) else ""
         return wrap.replace("{}", f"{{{body} : {generators}{keep}}}")
+
+    def zipped(self, element: str, env: dict[str, str], depth: int) -> str:
+        """Two sequences side by side, whose lengths may differ: guarded, or an error then."""
+        first, second = self.one(*SOURCES), self.one(*SOURCES)
+        a, b, x, y = self.name(), self.name(), self.name(), self.name()
+        xs, ys = self.expression(first, env, depth - 1), self.expression(second, env, depth - 1)
+        body = self.expression(element, {**env, x: first[1:-1], y: second[1:-1]}, depth - 1)
+        each = f"{{{body} : {x} in {a}; {y} in {b}}}"
+        guarded = f"if #{a} == #{b} then {each} else {self.leaf(f'[{element}]', [])}"
+        return f"(let {a} = {xs}; {b} = {ys} in {self.one(each, guarded, guarded)})"
 
     def filtered(self, type_: str, env: dict[str, str], depth: int) -> str:
         """A filter of a filter."""

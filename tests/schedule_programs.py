@@ -88,15 +88,19 @@ class Writer:
             index = self.exp(space, 0, False)
             bound: ir.Exp = ir.Var(type_.size) if isinstance(type_.size, str) else ir.Const(type_.size, "int")
             safe = op("and", op("<=", ZERO, ir.Var("at")), op("<", ir.Var("at"), bound))
-            return ir.Let(("at",), index, ir.If(safe, ir.Read(array, ir.Var("at")), ONE))
+            other = self.failure() if fail and rng.random() < 0.5 else ONE
+            return ir.Let(("at",), index, ir.If(safe, ir.Read(array, ir.Var("at")), other))
         if choice < 0.68 and fail:
-            site = f"e{len(self.sites)}"
-            self.sites.append(ir.Site(site, f"failure {site}"))
             return ir.If(op("<", self.exp(space, depth - 1, False), ir.Const(25, "int")), self.exp(space, 0, False),
-                         ir.Fail(site, "int"))
+                         self.failure())
         if choice < 0.78:
             return ir.If(self.test(space), self.exp(space, depth - 1, False), self.exp(space, depth - 1, fail))
         return op(rng.choice("+-*"), self.exp(space, depth - 1, fail), self.exp(space, depth - 1, fail))
+
+    def failure(self) -> ir.Exp:
+        site = f"e{len(self.sites)}"
+        self.sites.append(ir.Site(site, f"failure {site}"))
+        return ir.Fail(site, "int")
 
     def test(self, space: ir.Space) -> ir.Exp:
         return op(self.rng.choice(["<", ">", "==", "/="]), self.exp(space, 1, False), self.exp(space, 0, False))
@@ -109,7 +113,7 @@ class Writer:
         body = thunk(params, self.exp(space))
         operator, identity = rng.choice(OPERATORS)
         kind = rng.choice(["map"] * 5 + ["reduce"] * 3 + ["scan", "filter", "filter", "partition", "permute", "once",
-                                                          "host", "segments", "order"])
+                                                          "host", "segments", "order", "zip"])
         made = ir.Array("int", size)
         match kind:
             case "map" if rng.random() < 0.3:
@@ -145,13 +149,13 @@ class Writer:
                 if rng.random() < 0.5:
                     value = op("+", value, ONE)
                 if rng.random() < 0.3:
-                    site = f"e{len(self.sites)}"
-                    self.sites.append(ir.Site(site, f"failure {site}"))
-                    value = ir.If(op("<", value, ir.Const(40, "int")), value, ir.Fail(site, "int"))
+                    value = ir.If(op("<", value, ir.Const(40, "int")), value, self.failure())
                 self.statements.append(ir.HostLet(ir.Param(name, "int"), value))
                 self.types[name] = "int"
             case "segments":
                 self.segments()
+            case "zip":
+                self.zip()
             case "order":
                 self.launch(ir.Order(body, space), [(self.fresh("d"), made)])
 
@@ -164,6 +168,17 @@ class Writer:
             self.spaces.append(ir.Irregular(space.segments, offsets, k))
         self.launch(ir.Filter(value, predicate, space), results)
         self.spaces.append(ir.Flat(k))
+
+    def zip(self) -> None:
+        """The host sees that two lengths are equal, so nothing asks again at an element."""
+        flat = [space for space in self.spaces if isinstance(space, ir.Flat)]
+        own, other = self.rng.sample(flat[:2] if self.rng.random() < 0.7 else flat, 2)
+        equal = op("==", *(ir.Var(str(space.size)) for space in (own, other)))
+        self.statements.append(ir.HostLet(ir.Param("_", "int"), ir.If(equal, ZERO, self.failure())))
+        reads = [ir.Read(self.rng.choice(self.arrays(space.size)), ir.Var("i")) for space in (own, other)
+                 if self.arrays(space.size)]
+        self.launch(ir.Map(thunk(("i",), op("+", *reads) if len(reads) == 2 else ir.Var("i")), own),
+                    [(self.fresh("a"), ir.Array("int", own.size))])
 
     def segments(self) -> None:
         """Segments over some flat space: lengths, their offsets, the total."""

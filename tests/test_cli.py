@@ -64,10 +64,9 @@ def test_files_as_arguments_and_results(program: str, tmp_path: Path, capsys: py
 
 def test_eval(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words, printed in [(["1 + 2"], "it = 3 : int"), (["-5"], "it = -5 : int"), (["-#[1, 2] + 1"], "it = -1 : int"),
-                           (["--", "-x", "-f", "none"], ""), (["twice([3])", "-f", program], "it = [6] : [int]")]:
-        if printed:
-            nessie("eval", *words)
-            assert capsys.readouterr().out == printed + "\n"
+                           (["--", "-(1 + 2)"], "it = -3 : int"), (["twice([3])", "-f", program], "it = [6] : [int]")]:
+        nessie("eval", *words)
+        assert capsys.readouterr().out == printed + "\n"
 
 
 def test_eval_jsonl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,12 +111,22 @@ def test_random_fused_walks(seed: int, segmented: bool, lengths: list[int]) -> N
         assert failed != NO_FAILURE or results == meaning.results
 
 
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.lists(st.integers(0, 9), max_size=8))
+def test_random_fused_kernels_compiled_one_by_one(seed: int, segmented: bool, lengths: list[int]) -> None:
+    compiled_agrees(range(seed, seed + 1), segmented, lengths)
+
+
 @pytest.mark.parametrize("seeds", [range(12), range(12, 24)], ids=str)
 @pytest.mark.parametrize("segmented", [False, True])
 def test_random_fused_kernels_compiled(seeds: range, segmented: bool) -> None:
+    compiled_agrees(seeds, segmented, [2, 0, 7, 1, 30, 0, 0, 3])
+
+
+def compiled_agrees(seeds: range, segmented: bool, lengths: list[int]) -> None:
+    """The CPU target and the meaning of the kernels that the seeds make, on segments of these lengths."""
     kernels = tuple(named(parse_kernel(Maker(seed, segmented).kernel()), f"K{seed}") for seed in seeds)
     device = Cpu(replace(program_of(kernels[0]), kernels=kernels), threads=2, width=8)
-    lengths = [2, 0, 7, 1, 30, 0, 0, 3]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     n, m = sum(lengths), len(lengths)
     for kernel in kernels:

@@ -1,10 +1,15 @@
-"""setup.cfg installs what there is, and `import nessie` works in a bare checkout."""
+"""setup.cfg installs what there is; `import nessie` works in a bare checkout, beside a wheel, and editable."""
 from __future__ import annotations
 
 import configparser
+import json
+import shutil
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
+
+import pytest
 
 import nessie
 
@@ -38,12 +43,44 @@ def test_version_has_one_source() -> None:
     assert nessie.__version__.count(".") == 2
 
 
+MODULES = ("nessie.base.types", "nessie.frontend.mono", "nessie.lambda_cu.ops")
+
+
+def found(cwd: Path, *options: str, path: str = "") -> list[Path]:
+    """Where a Python that is started in the folder finds one module of each kind; `path`: where it looks last."""
+    code = (f"import importlib, sys; sys.path.append({path!r})\n"
+            f"for name in {MODULES}: print(importlib.import_module(name).__file__)")
+    run = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, cwd=cwd, check=True)
+    return [Path(line) for line in run.stdout.splitlines()]
+
+
+IN_CHECKOUT = [ROOT / "nessie/base/types.py", ROOT / "nessie/frontend/mono.py", ROOT / "lambda_cu/ops.py"]
+
+
 def test_bare_checkout() -> None:
     """No installation, only the checkout's root on the path; -S leaves site-packages out, -E the environment."""
-    code = ("import nessie, nessie.base.types, nessie.lambda_cu.ops, nessie.frontend.mono; "
-            "print(nessie.lambda_cu.ops.__file__)")
-    run = subprocess.run([sys.executable, "-S", "-E", "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert Path(run.stdout.strip()) == ROOT / "lambda_cu" / "ops.py"
+    assert found(ROOT, "-S", "-E") == IN_CHECKOUT
+
+
+def test_beside_a_wheel(tmp_path: Path) -> None:
+    """What a wheel installs is found where there is no checkout, and left alone where there is one."""
+    for package in PACKAGES:
+        shutil.copytree(folder(package), tmp_path / package.replace(".", "/"), dirs_exist_ok=True,
+                        ignore=lambda at, names: {n for n in names if Path(at, n).is_dir()})
+    installed = [tmp_path / (name.replace(".", "/") + ".py") for name in MODULES]
+    assert found(tmp_path.parent, "-S", "-E", path=str(tmp_path)) == installed
+    assert found(ROOT, "-S", "-E", path=str(tmp_path)) == IN_CHECKOUT
+
+
+def editable() -> bool:
+    """Is this checkout what is installed?"""
+    origins = [json.loads(found.read_text("direct_url.json") or "{}") for found in distributions(name="nessie-nesl")]
+    return any(origin.get("url") == ROOT.as_uri() and origin["dir_info"].get("editable") for origin in origins)
+
+
+@pytest.mark.skipif(not editable(), reason="this checkout is not installed; README's command for the tests installs it")
+def test_installed_editable(tmp_path: Path) -> None:
+    assert found(tmp_path, "-E") == found(ROOT, "-E") == IN_CHECKOUT
 
 
 def test_top_level_names_are_not_taken() -> None:

@@ -1,7 +1,13 @@
-"""Random programs mean the same after fusing, under every schedule, failures and their indices included."""
+"""Random programs mean the same after fusing, under every schedule, failures and their indices included.
+
+Where several kernels fail, the host tells of those that have run when it needs a size, and fusing may have put others
+before that. What is told must be a failure of the program as it was, too.
+"""
 from __future__ import annotations
 
 import random
+import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +18,7 @@ from nessie.base.source import NessieError
 from nessie.base.values import Flat
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
+from nessie.lambda_cu.parser import parse
 from nessie.lambda_cu.printer import show
 from nessie.lambda_cu.reference import execute
 from nessie.schedule.check import check_schedule
@@ -38,8 +45,18 @@ def outcome(program: ir.Program, arguments: list[Any]) -> Any:
 
 def arguments(seed: int) -> list[list[Any]]:
     rng = random.Random(seed)
-    lengths = [(0, 0), (1, 1), (5, 3), (9, 0), (12, 7)]
+    lengths = [(0, 0), (1, 1), (5, 3), (9, 0), (12, 7), (6, 6)]
     return [[Flat(n, np.array([rng.randint(-5, 9) for _ in range(n)], np.int64)) for n in pair] for pair in lengths]
+
+
+def same(program: ir.Program, args: list[Any], expected: Any, got: Any) -> bool:
+    """Is it the expected outcome, or the failure that the program tells when its other kernels' checks do not fail?"""
+    if expected == got or not expected[0] == got[0] == "error":
+        return bool(expected == got)
+    site = got[1].split()[-1]
+    kernels, main = show(program).split("function main")
+    alone = re.sub(rf"fail (?!{site}\b)e\d+ : int", "0", kernels)
+    return bool(outcome(parse(f"{alone}function main{main}"), args) == got)
 
 
 def compare(seed: int, steps: int) -> int:
@@ -58,7 +75,8 @@ def compare(seed: int, steps: int) -> int:
         except Exception as error:
             raise AssertionError(f"{error}\n{show(program)}\n{show(fused)}\n{found}") from error
         got = [outcome(fused, args) for args in inputs]
-        assert got == expected, f"seed {seed}, {mode} {profile.name}\n{show(program)}\n==>\n{show(fused)}"
+        assert all(map(partial(same, program), inputs, expected, got)), \
+            f"seed {seed}, {mode} {profile.name}\n{show(program)}\n==>\n{show(fused)}"
         saved += len(program.functions[0].body.statements) - len(fused.functions[0].body.statements)
     return saved
 

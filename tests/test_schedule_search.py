@@ -4,10 +4,14 @@ Brute force knows the certificate's simulation and the cost, nothing of verdicts
 """
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -192,11 +196,16 @@ def test_the_program_finds_what_brute_force_finds_on_thousands() -> None:
     search(range(5000, 5500), 7)
 
 
-def test_no_solver_gives_greedy() -> None:
-    graph = random_graph(7, 6)
-    problem = Problem(graph, CPU)
+def hard() -> Problem:
+    """The first random one that greedy does not solve."""
+    return next(problem for seed in range(1000) for problem in [Problem(random_graph(seed, 6), CPU)]
+                if problem.cost(greedy(problem)).total > solve(problem).cost)
+
+
+def test_no_time_for_a_solver_gives_greedy() -> None:
+    problem = hard()
     found = solve(problem, limits=Limits(nodes=0, seconds=0.0))
-    assert found.status in ("greedy", "optimal")
+    assert found.status == "greedy"
     assert found.cost <= problem.cost(greedy(problem)).total
 
 
@@ -278,3 +287,26 @@ def test_losses_of_merging_are_exact() -> None:
             if problem.legal((c, d)) and problem.index.dependents[c] >> d & 1:
                 merged = problem.cost([[c, d], *(k for k in clusters if k not in ([c], [d]))]).total
                 assert abs(merged - before - merging.loss(c, d)) < 1.0, (seed, c, d)
+def test_without_solvers_greedy_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pulp
+    problem = hard()
+    monkeypatch.setattr(pulp.HiGHS, "available", lambda self: False)
+    monkeypatch.setattr(pulp.PULP_CBC_CMD, "actualSolve", lambda *_: (_ for _ in ()).throw(pulp.PulpSolverError()))
+    found = solve(problem)
+    assert found.status == "greedy"
+    assert found.cost <= problem.cost(greedy(problem)).total
+
+
+def test_without_highs_the_other_solver_finds_the_best() -> None:
+    """In a Python that has no highspy: PuLP's class for it is another there."""
+    code = """if True:
+        import sys
+        sys.modules["highspy"] = None
+        from test_schedule_search import CPU, Problem, hard, random_graph, solve
+        from nessie.schedule.solver import make_engine
+        import pulp
+        assert isinstance(make_engine("highs", 1, 1.0, {}), pulp.PULP_CBC_CMD)
+        print(solve(hard()).status)"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent,
+                         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)})
+    assert (run.stdout, run.stderr) == ("optimal\n", "")

@@ -1,4 +1,4 @@
-"""NESL's types, as plain immutable data (nesl language, section 4).
+"""NESL's types, as plain immutable data.
 
     int float bool char     Base
     [t]                     Seq

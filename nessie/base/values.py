@@ -2,7 +2,7 @@
 
     plain   what the interpreter computes with and tests write down: int, float, bool, a one-character str for
             char, a 2-tuple for a pair (tuples nest to the right), a list for a sequence; a datatype is Record
-    flat    what compiled programs take and give, NumPy underneath (design: values and shapes): scalars and pairs as
+    flat    what compiled programs take and give, NumPy underneath: scalars and pairs as
             above, but a sequence is Flat(length, column), where a column is
                 an array            of scalars: int64, float64, bool_, or int32 code points for char
                 (column, column)    of pairs

@@ -1,4 +1,4 @@
-"""The grammar of NESL (nesl language, sections 2 and 3), for PLY: each function's docstring is its rule.
+"""The grammar of NESL, for PLY: each function's docstring is its rule.
 
     exp      an expression, tuples included              a + 1, b
     item     one without a comma outside brackets        a + 1

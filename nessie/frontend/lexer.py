@@ -1,4 +1,4 @@
-"""Tokens of NESL (nesl language, section 1).
+"""Tokens of NESL.
 
 Names and words are folded to lower case. Operators of one precedence share a kind and keep their spelling as value, so
 that the grammar has one rule for each level. A comment, `%` to the next `%`, may stand between any two tokens.

@@ -1,4 +1,4 @@
-"""syntax: NESL as written (nesl language, sections 1-3), as plain immutable data.
+"""syntax: NESL as written, as plain immutable data.
 
 Names are folded to lower case, as NESL folds them. Operators keep their spelling in Binary and Unary. Tuples are
 right-nested Pairs. An expression that turns out to be a pattern (`(a, b) = ...`, `{(i, x) in v}`) has been converted

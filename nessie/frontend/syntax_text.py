@@ -3,7 +3,7 @@
     function dotp(a, b) = sum({x * y : x in a; y in b});
 
 An expression is laid out for the least binding power that its place allows: it gets parentheses when its own is less.
-The powers are those of the language's table of operators (nesl language, section 2).
+The powers are those of the operators in frontend.grammar.
 """
 from __future__ import annotations
 
