@@ -13,10 +13,9 @@ from nessie.flatten.boundary import Packer, params_of, received, unpack
 from nessie.flatten.domains import HOST, Domain, atom_of, free_domain
 from nessie.flatten.emitter import Tables
 from nessie.flatten.translator import Translator, Values, pure_on_values
-from nessie.flatten.values import Value
+from nessie.flatten.values import ZEROS, Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, scope
-from nessie.lambda_cu.layout import ZEROS
 
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:

@@ -12,6 +12,7 @@ from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, At, Domain, atom_of, irregular, op, plus, uniform
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.values import (
+    ZEROS,
     Both,
     Leaf,
     PairTerm,
@@ -32,7 +33,6 @@ from nessie.flatten.values import (
     stored,
 )
 from nessie.lambda_cu import ir, scope
-from nessie.lambda_cu.layout import ZEROS
 
 INT = "int"
 TOO_MANY = "The sequences together have more elements than there can be."

@@ -15,6 +15,7 @@ from nessie.flatten.contexts import Context
 from nessie.flatten.domains import ZERO, At, Domain, inside, minus, op, plus
 from nessie.flatten.scalars import apply_operator
 from nessie.flatten.values import (
+    ZEROS,
     Both,
     PairTerm,
     Scalar,
@@ -34,7 +35,6 @@ from nessie.flatten.values import (
 from nessie.frontend import mono
 from nessie.frontend.mono_walk import is_constant
 from nessie.lambda_cu import ir, ops
-from nessie.lambda_cu.layout import ZEROS
 
 Environment = Mapping[str, "Value | Term"]
 PURE_SEQUENCE = ("length", "elt", "subseq")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.layout import ZEROS
 
 if TYPE_CHECKING:
     from nessie.flatten.contexts import Context
@@ -122,6 +121,9 @@ def empty(type_: Type) -> Value:
             none = Domain(0, "free", None, ir.Flat(0))
             return Sequence(HOST, lambda at, c: ZERO, lambda at, c: ZERO, (Leaf(none, empty(element)),))
     raise TypeError(type_)
+
+
+ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
 
 
 def zero(base: str) -> Scalar:
