@@ -24,12 +24,11 @@ from nessie.base.source import Source
 from nessie.base.values import DTYPES
 from nessie.cudagen import cuda, loops
 from nessie.cudagen.cuda_operators import HELPERS, OPERATORS
-from nessie.cudagen.generate import generate
+from nessie.cudagen.generate import plans_of
 from nessie.cudagen.loops import Module
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_interpreter import run
 from nessie.cudagen.loops_text import parse
-from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu.ops import OPS, ROWS, result_type
 from nessie.pipeline import TEXT, Job, compile_program, pass_named
@@ -213,10 +212,7 @@ def test_a_cuda_compiler_takes_examples(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", test_skeletons.CUDA)
 def test_a_cuda_compiler_takes_skeletons(name: str, tmp_path: Path) -> None:
     """All for which the GPU has one."""
-    program = program_of(test_skeletons.cuda_kernel(name))
-    tables = tables_of(program)
-    plan = generate(program.kernels[0], program, "cuda", tables=tables)
-    module = Module(device_functions(program, tables) + plan.functions)
+    _, module = plans_of(program_of(test_skeletons.cuda_kernel(name)), "cuda")
     check(module)
     assert cuda_compiler()(cuda.show(module), tmp_path) == ""
 
