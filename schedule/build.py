@@ -19,15 +19,21 @@ from nessie.schedule import pdg
 from nessie.schedule.pdg import GATHER, HOST, MEMBER, ORDER, OWN, SIZE, Elements, Flat, Graph, Node, Survivors, Use
 from nessie.schedule.regions import UNUSED, Region, Step
 from nessie.schedule.sizes import Estimates
-from nessie.schedule.uses import op_name, serial, uses_of
+from nessie.schedule.uses import Uses, op_name, serial, uses_of
 
 
 def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, types: Mapping[str, ir.Type],
                 failing: Collection[str] = ()) -> Graph:
     """The graph of the region's steps. `failing`: the scalar functions that may fail."""
     spaces = Spaces()
-    nodes = with_twins([opaque_node(step, spaces) if step.bind is None
-                        else node_of(step.name, step.bind, spaces, types, failing) for step in steps])
+    nodes = []
+    for step in steps:
+        if step.bind is None:
+            nodes.append(opaque_node(step, spaces))
+        else:
+            uses, fails = uses_of(step.bind.soac, types, spaces.made), scope.soac_can_fail(step.bind.soac, failing)
+            nodes.append(node_of(step.name, step.bind, uses, spaces, types, fails))
+    nodes = with_twins(nodes)
     names = dict.fromkeys([use.name for node in nodes for use in node.uses]
                           + [name for node in nodes for name in node.results if name != "_"])
     typed = tuple(ir.Param(name, types[name]) for name in names if name in types)
@@ -120,26 +126,25 @@ def descriptor_text(space: ir.Space) -> str:
     raise TypeError(space)
 
 
-def node_of(name: str, bind: ir.Bind, spaces: Spaces, types: Mapping[str, ir.Type],
-            failing: Collection[str] = ()) -> Node:
+def node_of(name: str, bind: ir.Bind, uses: Uses, spaces: Spaces, types: Mapping[str, ir.Type],
+            fails: bool = False) -> Node:
     """The binding's node; `spaces` learns what it makes."""
     soac = bind.soac
     space, needed = spaces.space(scope.space_of(soac))
-    uses = uses_of(soac, types, spaces.made)
     if isinstance(soac, ir.Permute) and isinstance(soac.size, str) and soac.size in spaces.made:
         needed.append(Use(SIZE, soac.size))
     scalars = {name for name in spaces.made if isinstance(types.get(name), str)}
     found = [use for use in (*needed, *uses.found) if isinstance(types.get(use.name), ir.Array) or use.name in scalars]
     node = Node(name, op_name(soac), space, tuple(dict.fromkeys(found)), bind.names, uses.rank, uses.place,
-                scope.soac_can_fail(soac, failing), serial(soac), bind.origin)
+                fails, serial(soac), bind.origin)
     spaces.bind(name, bind)
     return node
 
 
-def kernel_graph(binds: Sequence[ir.Bind], types: Mapping[str, ir.Type]) -> Graph:
+def kernel_graph(binds: Sequence[tuple[ir.Bind, Uses]], types: Mapping[str, ir.Type]) -> Graph:
     """The graph of the bindings of one kernel, without estimates: to ask whether one walk computes them all."""
     spaces = Spaces()
-    nodes = [node_of(f"b{k}", bind, spaces, types) for k, bind in enumerate(binds)]
+    nodes = [node_of(f"b{k}", bind, uses, spaces, types) for k, (bind, uses) in enumerate(binds)]
     names = dict.fromkeys([use.name for node in nodes for use in node.uses] + [r for n in nodes for r in n.results])
     return Graph("kernel", 0, (), tuple(ir.Param(name, types[name]) for name in names if name in types),
                  tuple(with_twins(nodes)), (), ())

@@ -2,8 +2,9 @@
 
 A block of MAPs, all of whose results are streamed by one other block only, in the same space, joins that block if
 what it reads weighs little beside what it makes. Moving the block to its reader saves a write and a read of its
-results. It costs at most a read of each input there, with the second sweep of a look-back kernel, and a write of the
-inputs that no one else had to write. No path is added between kernels: all paths out of the block led to its reader.
+results, and a second read of one at least if there is one of the inputs. It costs at most a read of each input there,
+a second if the block's results go into a carry, and a write of the inputs that no one else had to write. No path is
+added between kernels: all paths out of the block led to its reader.
 """
 from __future__ import annotations
 
@@ -37,20 +38,16 @@ def reader_to_join(problem: Problem, blocks: dict[int, list[int]], of: dict[int,
     outside = [(r, use) for k in block for r in index.successors[k] if of[r] != name
                for use in index.nodes[r].uses if use.name in made]
     targets = {of[r] for k in block for r in index.successors[k]} - {name}
-    if made & traffic.forced or len(targets) != 1 or not all(
+    if not outside or made & traffic.forced or len(targets) != 1 or not all(
             use.mode == OWN and index.nodes[r].space == index.nodes[block[0]].space for r, use in outside):
         return None
     target = targets.pop()
     if not all(problem.fusible.ok(u, v) for u in block for v in blocks[target]) \
             or not problem.fits(block + blocks[target]):
         return None
-    saved = sum(traffic.bytes[result] for result in {use.name for _, use in outside})
+    saved = [traffic.bytes[result] for result in {use.name for _, use in outside}]
     inputs = {array for k in block for array in traffic.streamed[k]} - made
-    needed = sum(traffic.bytes[array] * read_price(problem, array) for array in sorted(inputs))
-    return target if needed <= 2 * saved else None
-
-
-def read_price(problem: Problem, array: str) -> float:
-    """How many bytes a byte of an input can cost where it was not read before."""
-    written = array in problem.index.maker and array not in problem.traffic.forced
-    return 1 + problem.profile.rescan + written
+    written = [array for array in inputs if array in index.maker and array not in traffic.forced]
+    read, again = (sum(traffic.bytes[array] for array in sorted(arrays)) for arrays in (inputs, written))
+    return target if all((1 + sweep) * read + again <= 2 * sum(saved) + sweep * min(saved)
+                         for sweep in (0.0, problem.profile.rescan)) else None

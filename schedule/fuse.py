@@ -8,7 +8,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from nessie.base.names import Names
@@ -57,23 +57,26 @@ class Fusing:
             raise InternalError(f"the schedule of {region.function} is not of its region {region.number}")
         statements = list(parts.first)
         types = region_types(region, parts.steps)
-        for cluster in schedule.clusters:
-            members = sorted((steps[name] for name in cluster), key=parts.steps.index)
-            others = [step for step in parts.steps if step.name not in cluster]
-            statements.append(self.launch(members, others, region, types, parts.steps))
+        graph = build_graph(region, parts.steps, Estimates(CPU), types, self.failing)
+        nodes, spaces = {node.name: node for node in graph.nodes}, descriptors(parts.steps)
+        place = {name: number for number, name in enumerate(steps)}
+        home = {name: number for number, cluster in enumerate(schedule.clusters) for name in cluster}
+        users: dict[str, set[int]] = {}
+        for step in parts.steps:
+            for used in statement_uses(step.statement):
+                users.setdefault(used, set()).add(home[step.name])
+        for number, cluster in enumerate(schedule.clusters):
+            if len(cluster) == 1:
+                statements.append(as_written(steps[cluster[0]].statement))
+                continue
+            members = [steps[name] for name in sorted(cluster, key=place.__getitem__)]
+            made = {param.name for step in members for param in scope.results(step.statement)}
+            needed = {name for name in made if name in region.outside or users.get(name, set()) - {number}}
+            called = next(step.statement.kernel for step in members if isinstance(step.statement, ir.Run))
+            kernel, run = merge(self.names.fresh(called), members, needed, types, nodes, spaces)
+            self.made.append(rewrite_kernel(kernel, types, self.failing))
+            statements.append(run)
         return statements
-
-    def launch(self, members: Sequence[Step], others: Sequence[Step], region: Region, types: Mapping[str, ir.Type],
-               steps: Sequence[Step]) -> ir.Statement:
-        """One statement for a cluster."""
-        if len(members) == 1:
-            return as_written(members[0].statement)
-        needed = {name for step in others for name in statement_uses(step.statement)} | region.outside
-        graph = build_graph(region, steps, Estimates(CPU), types, self.failing)
-        name = self.names.fresh(next(step.statement.kernel for step in members if isinstance(step.statement, ir.Run)))
-        kernel, run = merge(name, members, needed, types, graph, descriptors(steps))
-        self.made.append(rewrite_kernel(kernel, types, self.failing))
-        return run
 
 
 def as_written(statement: ir.Statement) -> ir.Statement:

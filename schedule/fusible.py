@@ -43,9 +43,12 @@ from nessie.schedule.pdg import (
 )
 
 
+SINGLE = (HOST, ORDER, ONCE)            # what may share a kernel with nothing, or with whatever ends it
+
+
 class Fusible:
     """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners;
-    `alike[u]` is the first node that has the same hosts with any other."""
+    `alike[u]` is the first node of u's kind: those that may be with any node that neither depends on nor is needed."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -53,12 +56,19 @@ class Fusible:
         self.reason: dict[tuple[int, int], str] = {}
         self.bad = [0] * len(index.nodes)
         self._hosts: dict[tuple[int, int], tuple[int, ...] | None] = {}
-        alike: dict[tuple[Space, bool], int] = {}
-        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS), u) for u, node in enumerate(index.nodes)]
+        alike: dict[tuple[Space, bool, str, bool], int] = {}
+        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS, node.op if node.op in SINGLE else "",
+                                        node.serial), u) for u, node in enumerate(index.nodes)]
         late = [self._needs_look_back(u) for u in range(len(index.nodes))]
+        apart: dict[tuple[int, int], str | None] = {}           # of nodes that do not depend on one another
         for v in range(len(index.nodes)):
             for u in range(v):
-                if reason := self._pair(u, v, late[u]):
+                if index.dependents[u] >> v & 1:
+                    reason = self._pair(u, v, late[u])
+                else:
+                    kinds = self.alike[u], self.alike[v]
+                    reason = apart[kinds] if kinds in apart else apart.setdefault(kinds, self._unlike(u, v))
+                if reason:
                     self._forbid(u, v, reason)
         self._close_paths()
 
@@ -73,11 +83,17 @@ class Fusible:
     def _close_paths(self) -> None:
         """A pair is impossible if a path between them takes a step to or from one that is."""
         index = self.index
+        after, before = ([sum(1 << w for w in nodes) for nodes in edges]
+                         for edges in (index.successors, index.predecessors))
+        ancestors = [0] * len(index.nodes)
+        for v, mask in enumerate(before):
+            for w in index.predecessors[v]:
+                mask |= ancestors[w]
+            ancestors[v] = mask
         for u in reversed(range(len(index.nodes))):
             for v in range(u + 1, len(index.nodes)):
-                if self.ok(u, v) and index.reaches(u, v) and (
-                        any(w != v and not self.ok(w, v) and index.reaches(w, v) for w in index.successors[u])
-                        or any(w != u and not self.ok(w, u) and index.reaches(u, w) for w in index.predecessors[v])):
+                if index.descendants[u] >> v & 1 and not self.bad[u] >> v & 1 and (
+                        after[u] & self.bad[v] & ancestors[v] or before[v] & self.bad[u] & index.descendants[u]):
                     self._forbid(u, v, "path")
 
     def _chain(self, space: Space) -> list[tuple[Space, int | None]]:
@@ -129,8 +145,8 @@ class Fusible:
                     mask |= index.dependents[v] | 1 << v
         return mask
 
-    def _pair(self, u: int, v: int, late: int) -> str | None:
-        """Why u and a later v may not share a kernel, as far as the two alone can tell."""
+    def _unlike(self, u: int, v: int) -> str | None:
+        """Why no two nodes of these kinds may share a kernel."""
         a, b = self.index.nodes[u], self.index.nodes[v]
         if HOST in (a.op, b.op):
             return "host"
@@ -138,15 +154,21 @@ class Fusible:
             return "library"
         if a.serial != b.serial and ONCE not in (a.op, b.op):
             return "one-thread"
+        return "space" if self.hosts(u, v) is None else None
+
+    def _pair(self, u: int, v: int, late: int) -> str | None:
+        """Why u and v, which depends on it, may not share a kernel, as far as the two alone can tell."""
+        unlike = self._unlike(u, v)
+        if unlike and unlike != "space":
+            return unlike
+        a, b = self.index.nodes[u], self.index.nodes[v]
         for use in b.uses:
             if self.index.maker.get(use.name) == u and (reason := use_reason(a, b, use.mode, use.name)):
                 return reason
         if self.index.segments(b.space) is None and any(
                 use.mode == SEG and self.index.maker.get(use.name) == u for use in b.uses):
             return "gather"             # as many segments as elements: they are not walked as segments
-        if self.hosts(u, v) is None:
-            return "space"
-        return self._path_reason(a, b, late >> v & 1) if self.index.dependents[u] >> v & 1 else None
+        return unlike or self._path_reason(a, b, late >> v & 1)
 
     def _path_reason(self, a: Node, b: Node, late: int) -> str | None:
         """Why a node that depends on the other, perhaps through others, comes too early."""

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from nessie.schedule.pdg import HOST, Unit
+from nessie.schedule.pdg import HOST, Survivors, Unit
 from nessie.schedule.problem import Clusters, Problem
 
 Terms = dict[str, float]
@@ -70,6 +70,8 @@ class Formulation:
         self.block_of = {k: b for b, block in enumerate(self.blocks) for k in block}
         self.bad = [self._bad(b) for b in range(len(self.blocks))]
         self._hosts: dict[tuple[int, int], frozenset[int]] = {}
+        self.among = {b for b, block in enumerate(self.blocks)          # the blocks that may need hosts
+                      if any(isinstance(nodes[k].space, Survivors) for k in block)}
         self.model = Model()
         self.cuts: set[str] = set()                                     # the variables that (9) needed so far
         self.kernels: list[list[int]] = [[] for _ in self.blocks]        # per block, the r it may run in
@@ -137,7 +139,7 @@ class Formulation:
 
     def _hosts_of_members(self, r: int, others: list[int]) -> None:
         for u, v in combinations(others, 2):
-            if not self.bad[u] >> v & 1:
+            if (u in self.among or v in self.among) and not self.bad[u] >> v & 1:
                 for h in sorted(self.hosts(u, v) - self.hosts(r, u) - self.hosts(r, v) - {r}):
                     host = {y(h, r): -1.0} if self.may(h, r) else {}
                     self.model.add(high=0, **{y(u, r): 1, y(v, r): 1, y(r, r): -1}, **host)

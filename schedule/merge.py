@@ -11,15 +11,15 @@ from dataclasses import replace
 from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.lambda_cu import ir, rename, scope
-from nessie.schedule.pdg import Elements, Graph, space_size
+from nessie.schedule.pdg import Elements, Node, space_size
 from nessie.schedule.regions import Step, without_a_name
 
 
 def merge(name: str, members: Sequence[Step], needed: Collection[str], types: Mapping[str, ir.Type],
-          graph: Graph, descriptors: Mapping[str, ir.Space]) -> tuple[ir.Kernel, ir.Run]:
-    """The kernel of these steps and its launch. `needed`: the names that others use; `descriptors`: the spaces
-    that the graph's Elements stand for."""
-    binds = tuple(step.bind for step in with_segments(members, graph, descriptors) if step.bind is not None)
+          nodes: Mapping[str, Node], descriptors: Mapping[str, ir.Space]) -> tuple[ir.Kernel, ir.Run]:
+    """The kernel of these steps and its launch. `needed`: the names that others use; `nodes`: the steps'
+    nodes in the graph; `descriptors`: the spaces that its Elements stand for."""
+    binds = tuple(step.bind for step in with_segments(members, nodes, descriptors) if step.bind is not None)
     made = {param.name: param for step in members for param in scope.results(step.statement) if param.name != "_"}
     returned = [param for param in made.values() if param.name in needed]
     sizes = {size for param in returned for size in scope.type_names(param.type)}
@@ -58,10 +58,10 @@ def own_names(binds: Sequence[ir.Bind], taken: Collection[str]) -> tuple[ir.Bind
     return tuple(result)
 
 
-def with_segments(members: Sequence[Step], graph: Graph, descriptors: Mapping[str, ir.Space]) -> list[Step]:
+def with_segments(members: Sequence[Step], nodes: Mapping[str, Node],
+                  descriptors: Mapping[str, ir.Space]) -> list[Step]:
     """The steps, flat MAPs over the elements of segments where the graph has put them there and where others here
     know the segments too. Beside flat ones only they stay flat: nobody needs the segments' bounds."""
-    nodes = {node.name: node for node in graph.nodes}
     here = [nodes[step.name] for step in members]
     segmented = any(step.bind is not None and not isinstance(scope.space_of(step.bind.soac), ir.Flat | None)
                     for step in members)

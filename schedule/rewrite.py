@@ -9,27 +9,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nessie.base.names import Names
 from nessie.lambda_cu import ir, rename, scope
 from nessie.schedule.build import kernel_graph
 from nessie.schedule.certificate import one_pass
 from nessie.schedule.pdg import Index
-from nessie.schedule.rules import RULES
+from nessie.schedule.rules import RULES, Rule
 from nessie.schedule.thunks import Setting
-
-Binds = tuple[ir.Bind, ...]
+from nessie.schedule.uses import Uses, uses_of
 
 
 def rewrite_kernel(kernel: ir.Kernel, types: Mapping[str, ir.Type],
                    failing: Collection[str] | None = None) -> ir.Kernel:
     """The kernel with its bindings joined. `types` has everything it names."""
-    names = Names(all_names(kernel))
-    binds = kernel.binds
-    while (joined := join_two(binds, frozenset(kernel.returns), types, names, failing)) is not None:
-        binds = joined
-    return replace(kernel, binds=binds)
+    rewriting = Rewriting(kernel, types, failing)
+    while any(rewriting.apply(rule) for _, rule in RULES):
+        pass
+    return replace(kernel, binds=tuple(rewriting.binds))
 
 
 def all_names(kernel: ir.Kernel) -> set[str]:
@@ -42,48 +40,71 @@ def all_names(kernel: ir.Kernel) -> set[str]:
     return names
 
 
-def join_two(binds: Binds, returned: frozenset[str], types: Mapping[str, ir.Type], names: Names,
-             failing: Collection[str] | None) -> Binds | None:
-    """The bindings with two joined by the first rule that applies; None if none does."""
-    users = uses_of_each(binds)
-    for _, rule in RULES:
-        for q in range(len(binds)):
-            for p in range(q):
-                made = set(binds[p].names) - {"_"}
-                others = frozenset(name for k, used in enumerate(users) if k not in (p, q) for name in made & used)
-                joined = rule(binds[p], binds[q], Setting(names, others | (returned & made), failing))
-                if joined is not None and not path_between(binds, users, p, q):
-                    result = in_order([*binds[:p], *binds[p + 1:q], joined, *binds[q + 1:]])
-                    if walks_once(result, types):
-                        return result
-    return None
+class Rewriting:
+    """The bindings of a kernel as far as they are rewritten, and what each uses."""
 
+    def __init__(self, kernel: ir.Kernel, types: Mapping[str, ir.Type], failing: Collection[str] | None) -> None:
+        self.binds = list(kernel.binds)
+        self.returned, self.types, self.failing = frozenset(kernel.returns), types, failing
+        self.names = Names(all_names(kernel))
+        self.made = frozenset(name for bind in kernel.binds for name in bind.names)
+        self.uses = {id(bind): self.uses_in(bind) for bind in self.binds}
 
-def uses_of_each(binds: Sequence[ir.Bind]) -> list[set[str]]:
-    return [set(scope.soac_names(bind.soac)) for bind in binds]
+    def uses_in(self, bind: ir.Bind) -> BindUses:
+        return BindUses(bind, uses_of(bind.soac, self.types, self.made), frozenset(scope.soac_names(bind.soac)))
 
+    def apply(self, rule: Rule) -> bool:
+        """Join bindings by the rule wherever it applies; is there one?"""
+        found, q = False, 0
+        while q < len(self.binds):
+            joined = any(self.join(rule, p, q) for p in range(q))
+            found, q = found or joined, q - 1 if joined else q + 1
+        return found
 
-def path_between(binds: Binds, users: Sequence[set[str]], p: int, q: int) -> bool:
-    """Does q need a binding that needs p?"""
-    reached = set(binds[p].names) - {"_"}
-    for k in range(p + 1, q):
-        if users[k] & reached:
-            reached |= set(binds[k].names) - {"_"}
-    return bool(users[q] & (reached - set(binds[p].names)))
+    def join(self, rule: Rule, p: int, q: int) -> bool:
+        """Replace two bindings by what the rule makes of them, if it does and one walk computes the kernel then."""
+        first, second = self.binds[p], self.binds[q]
+        made = set(first.names) - {"_"}
+        others = frozenset(name for bind in self.binds if bind is not first and bind is not second
+                           for name in made & self.used(bind))
+        joined = rule(first, second, Setting(self.names, others | (self.returned & made), self.failing))
+        if joined is None or self.path_between(p, q):
+            return False
+        self.uses[id(joined)] = self.uses_in(joined)
+        binds = self.in_order([*self.binds[:p], *self.binds[p + 1:q], joined, *self.binds[q + 1:]])
+        graph = kernel_graph([(bind, self.uses[id(bind)].uses) for bind in binds], self.types)
+        if not one_pass(Index(graph), range(len(graph.nodes))):
+            return False
+        self.binds = binds
+        return True
 
+    def used(self, bind: ir.Bind) -> frozenset[str]:
+        return self.uses[id(bind)].names
 
-def in_order(binds: Sequence[ir.Bind]) -> Binds:
-    """The bindings, each after those it needs; otherwise as they stand."""
-    left, result = list(binds), []
-    waiting = {name for bind in left for name in bind.names}
-    while left:
-        ready = next(bind for bind in left if not waiting.intersection(scope.soac_names(bind.soac)) - set(bind.names))
-        left.remove(ready)
+    def path_between(self, p: int, q: int) -> bool:
+        """Does q need a binding that needs p?"""
+        own = set(self.binds[p].names) - {"_"}
+        reached = set(own)
+        for bind in self.binds[p + 1:q]:
+            if self.used(bind) & reached:
+                reached |= set(bind.names) - {"_"}
+        return bool(self.used(self.binds[q]) & (reached - own))
+
+    def in_order(self, binds: Sequence[ir.Bind]) -> list[ir.Bind]:
+        """The bindings, each after those it needs; otherwise as they stand."""
+        left, result = list(binds), list[ir.Bind]()
         waiting = {name for bind in left for name in bind.names}
-        result.append(ready)
-    return tuple(result)
+        while left:
+            ready = next(bind for bind in left if not waiting & self.used(bind) - set(bind.names))
+            left.remove(ready)
+            waiting.difference_update(ready.names)
+            result.append(ready)
+        return result
 
 
-def walks_once(binds: Binds, types: Mapping[str, ir.Type]) -> bool:
-    graph = kernel_graph(binds, types)
-    return one_pass(Index(graph), range(len(graph.nodes)))
+@dataclass(frozen=True)
+class BindUses:
+    """A binding, what it uses and how, and all names in it."""
+    bind: ir.Bind
+    uses: Uses
+    names: frozenset[str]

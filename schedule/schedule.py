@@ -96,12 +96,11 @@ def pairs(problem: Problem, clusters: Clusters) -> list[Pair]:
     """What became of each pair of nodes that use common data, and why."""
     index = problem.index
     home = {k: number for number, members in enumerate(clusters) for k in members}
+    found = {pair for readers in index.readers.values() for pair in combinations(readers, 2)}
+    found |= {(index.maker[use.name], v) for v, node in enumerate(index.nodes) for use in node.uses
+              if use.name in index.maker}
     result = []
-    for u, v in combinations(range(len(index.nodes)), 2):
-        made = {name for name in index.nodes[u].results if name != "_"}
-        used = {use.name for use in index.nodes[v].uses}
-        if not made & used and not set(index.streamed[u]) & set(index.streamed[v]):
-            continue
+    for u, v in sorted(found):
         reason = problem.fusible.reason.get((u, v))
         verdict = NEVER if reason else TOGETHER if home[u] == home[v] else APART
         result.append(Pair(index.nodes[u].name, index.nodes[v].name, verdict, reason or rule(index, u, v)))
