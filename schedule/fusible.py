@@ -42,7 +42,6 @@ from nessie.schedule.pdg import (
     space_size,
 )
 
-
 SINGLE = (HOST, ORDER, ONCE)            # what may share a kernel with nothing, or with whatever ends it
 
 
