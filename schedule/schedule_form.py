@@ -3,7 +3,7 @@
 As text (written and read back by schedule.schedule_text):
 
     schedule ilp cpu {
-      region norm2 0 optimal 34800000.0 32000000.0 {
+      region norm2 0 "optimal" 34800000.0 32000000.0 {
         kernel (sum1, gts, sum2)
         kernel (res1, res2)
         pair sum1 gts together HORIZONTAL
@@ -35,7 +35,7 @@ class Pair:
 @dataclass(frozen=True)
 class RegionSchedule:
     """`clusters` in order of execution, nodes by name; `status`: optimal, within p %, greedy, or not fused; `cost` in
-    bytes, launches and waits converted; `bytes` really moved."""
+    bytes, launches and waits converted; `bytes` that kernels move (schedule.cost says what is left out)."""
     function: str
     number: int
     status: str
