@@ -148,7 +148,7 @@ def parse_node(tokens: Tokens) -> Node:
     flags = set()
     while tokens.at(*FLAGS):
         flags.add(tokens.take().text)
-    return Node(node, op, space, uses, results, *(flag in flags for flag in FLAGS))
+    return Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags, "serial" in flags)
 
 
 def parse_use(tokens: Tokens) -> Use:
