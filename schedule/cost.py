@@ -114,7 +114,7 @@ class Traffic:
         for k in members:
             times = 1 + rescan * bool(self.carried[k] & carrying)
             sweeps.update((name, max(times, sweeps.get(name, 0.0))) for name in self.streamed[k] if name not in made)
-        return sum(times * self.bytes[name] for name, times in sorted(sweeps.items()))
+        return sum((times * self.bytes[name] for name, times in sorted(sweeps.items())), 0.0)
 
 
 def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]]) -> Cost:
@@ -124,7 +124,7 @@ def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]]) 
     written = traffic.forced | {name for k, names in traffic.streamed.items() for name in names
                                 if name in index.maker and home[index.maker[name]] != home[k]}
     waits = traffic.waited | {f for f, waiting in traffic.waiting.items() if any(home[k] != home[f] for k in waiting)}
-    moved = sum(traffic.bytes[name] for name in sorted(written)) \
+    moved = sum((traffic.bytes[name] for name in sorted(written)), 0.0) \
         + sum(traffic.kernel(members, profile.rescan, written.__contains__) for members in clusters)
     launches = sum(index.nodes[members[0]].op != HOST for members in clusters)
     return Cost(moved + profile.launch * launches + profile.sync * len(waits), moved)
