@@ -47,7 +47,7 @@ SINGLE = (HOST, ORDER, ONCE)            # what may share a kernel with nothing, 
 
 class Fusible:
     """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners;
-    `alike[u]` is the first node of u's kind: those that may be with any node that neither depends on nor is needed."""
+    `alike[u]` is the first node of u's kind: they differ only for what depends on them, or they on it."""
 
     def __init__(self, index: Index) -> None:
         self.index = index

@@ -105,6 +105,7 @@ class Formulation:
         return self._hosts[u, v]
 
     def _candidates(self) -> None:
+        """The kernels that each block may run in, with their y."""
         for r in range(len(self.blocks)):
             for v in range(r, len(self.blocks)):
                 alone = r in self.frozen or v in self.frozen or self.bad[r] >> v & 1
@@ -117,6 +118,7 @@ class Formulation:
         return r in self.kernels[v]
 
     def _legality(self) -> None:
+        """(1), (2) and (3) for all kernels; (4) and (5) by name."""
         model = self.model
         for v in range(len(self.blocks)):
             model.add(low=1, high=1, **{y(v, r): 1 for r in self.kernels[v]})
@@ -135,9 +137,11 @@ class Formulation:
             self._size_limit(r, others)
 
     def _at_most(self, variable: str, h: int, r: int) -> None:
+        """The variable is 0 unless block h is in kernel r."""
         self.model.add(high=0, **{variable: 1}, **({y(h, r): -1} if self.may(h, r) else {}))
 
     def _hosts_of_members(self, r: int, others: list[int]) -> None:
+        """(4)"""
         for u, v in combinations(others, 2):
             if (u in self.among or v in self.among) and not self.bad[u] >> v & 1:
                 for h in sorted(self.hosts(u, v) - self.hosts(r, u) - self.hosts(r, v) - {r}):
@@ -145,6 +149,7 @@ class Formulation:
                     self.model.add(high=0, **{y(u, r): 1, y(v, r): 1, y(r, r): -1}, **host)
 
     def _size_limit(self, r: int, others: list[int]) -> None:
+        """(5), where it says anything."""
         weight = {v: sum(self.problem.arrays[k] for k in self.blocks[v]) for v in (r, *others)}
         limit = self.problem.profile.arrays
         if others and sum(weight.values()) > limit:
@@ -159,6 +164,7 @@ class Formulation:
         return name
 
     def _traffic(self) -> None:
+        """The costs of launches and of arrays: (6), (8)."""
         traffic, profile = self.problem.traffic, self.problem.profile
         host = {b for b, block in enumerate(self.blocks) if self.index.nodes[block[0]].op == HOST}
         self.model.objective.update({y(r, r): profile.launch for r in range(len(self.blocks)) if r not in host})
@@ -223,6 +229,7 @@ class Formulation:
         return [c for c in traffic.carries if mask >> c & 1]
 
     def _synchronisations(self) -> None:
+        """(7)"""
         sync = self.problem.profile.sync
         for number, waiting in sorted(self.problem.traffic.waiting.items()):
             f = self.block_of[number]

@@ -10,30 +10,38 @@ name that one node makes and another uses, with the mode of the use:
     size     needed before the launch: a size, a descriptor's offsets
     member   the survivors that the node walks are this filter's (its count, its offsets)
 
+An order edge says that the kernel of one node must not come before another's: which error is told depends on it.
+
 As text (written and read back by schedule.graph_text):
 
     graph norm2 0 {
       size n = 1000000.0
       size k = 500000.0
       array xs : [float; n]
-      scalar sum1 : float
       scalar k : int
       array gts : [float; k]
+      scalar sum1 : float
       scalar sum2 : float
+      array res1 : [float; n]
+      array res2 : [float; n]
       node sum1 = REDUCE flat(n) (own xs) -> (sum1)
       node gts = FILTER flat(n) (own xs) -> (k, gts)
       node sum2 = REDUCE survivors(gts, k) (member k, own gts) -> (sum2)
-      order (sum1, gts)
-      outputs (sum2)
+      node res1 = MAP flat(n) (own xs, scalar sum1) -> (res1) fails
+      node res2 = MAP flat(n) (own xs, scalar sum2) -> (res2) fails
+      order (res1, res2)
+      outputs (res1, res2)
     }
 
-Invariants (schedule.check): node names and made names are unique; a name is used after the node that makes it;
-everything used or made has a type; survivors name a filter that stands before; order edges point forwards.
+Invariants (schedule.check):
+  - no two nodes have one name, no name is made twice;
+  - operations and modes are those below; everything used or made has a type, arrays' sizes have estimates;
+  - a name is used after the node that makes it; survivors name a filter that stands before;
+  - order edges lead from a node to a later one; outputs are made here.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from nessie.base.source import NOWHERE, Origin
 from nessie.lambda_cu import ir
@@ -172,9 +180,6 @@ class Index:
                 masks[k] |= masks[successor] | 1 << successor
         return masks
 
-    def reaches(self, u: int, v: int) -> bool:
-        return bool(self.descendants[u] >> v & 1)
-
     def filter_of(self, space: Survivors) -> int:
         return self.position[space.filter]
 
@@ -198,23 +203,3 @@ class Index:
         """What the array weighs; a scalar weighs nothing."""
         type_ = self.types.get(name)
         return WIDTHS[type_.base] * self.elements(type_.size) if isinstance(type_, ir.Array) else 0.0
-
-
-def digraph(graph: Graph) -> Any:
-    """The graph as a networkx.DiGraph: nodes by name; edges with the names and modes of their uses."""
-    import networkx
-
-    index = Index(graph)
-    result: Any = networkx.DiGraph()
-    for node in graph.nodes:
-        result.add_node(node.name, op=node.op, space=node.space)
-    for node in graph.nodes:
-        for use in node.uses:
-            if use.name in index.maker:
-                producer = graph.nodes[index.maker[use.name]].name
-                uses = result.edges[producer, node.name]["uses"] if result.has_edge(producer, node.name) else []
-                result.add_edge(producer, node.name, uses=[*uses, (use.mode, use.name)], bytes=index.bytes(use.name))
-    for before, after in graph.order:
-        if not result.has_edge(before, after):
-            result.add_edge(before, after, uses=[("order", "")], bytes=0.0)
-    return result

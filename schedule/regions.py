@@ -42,7 +42,7 @@ class Step:
 
     @property
     def name(self) -> str:
-        """The first result that has a use."""
+        """The first array among the results that have a use, else the first of these."""
         names = [param.name for param in scope.results(self.statement) if param.name != "_"]
         arrays = [param.name for param in scope.results(self.statement)
                   if param.name != "_" and isinstance(param.type, ir.Array)]

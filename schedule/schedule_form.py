@@ -35,7 +35,7 @@ class Pair:
 @dataclass(frozen=True)
 class RegionSchedule:
     """`clusters` in order of execution, nodes by name; `status`: optimal, within p %, greedy, or not fused; `cost` in
-    bytes, launches and waits converted; `bytes` really moved."""
+    bytes, launches and waits converted; `bytes` that kernels move (schedule.cost says what is left out)."""
     function: str
     number: int
     status: str

@@ -42,8 +42,9 @@ def svg_region(graph: Graph, region: RegionSchedule, top: int) -> tuple[list[str
     for edge in edges(Index(graph)):
         start, end = place[edge["from"]], place[edge["to"]]
         path, (x, y) = path_between(start, end)
-        text = escape(f"{edge['name']}: {edge['mode']} {megabytes(edge['bytes'])}".strip())
-        parts.append(f'<path d="{path}" stroke="#555" fill="none" marker-end="url(#arrow)">'
+        text = escape(f"{edge['name']}: {edge['mode']} {megabytes(edge['bytes'])}".strip(": "))
+        dotted = ' stroke-dasharray="2,3"' if edge["mode"] == "order" else ""
+        parts.append(f'<path d="{path}" stroke="#555"{dotted} fill="none" marker-end="url(#arrow)">'
                      f'<title>{text}</title></path>')
         if edge["bytes"] and start[1] != end[1]:        # within a kernel nothing goes through memory
             parts.append(f'<text x="{x}" y="{y}" font-size="10" fill="#555">{megabytes(edge["bytes"])}</text>')

@@ -31,7 +31,8 @@ def draw(graphs: Sequence[Graph], kind: str = "dot", mode: str = "ilp", profile:
 
 
 def dot(graphs: Sequence[Graph], regions: Sequence[RegionSchedule]) -> str:
-    """GraphViz text: nodes in a box for each kernel, edges with what they carry; dashed where it must be complete."""
+    """GraphViz text: nodes in a box for each kernel, edges with what they carry; dashed where it must be
+    complete, dotted where there is but an order."""
     scheduled = {(region.function, region.number): region for region in regions}
     parts = [dot_region(graph, scheduled.get((graph.name, graph.region)), f"r{number}")
              for number, graph in enumerate(graphs)]
@@ -51,7 +52,8 @@ def dot_region(graph: Graph, region: RegionSchedule | None, prefix: str) -> str:
         lines.append(f"  subgraph {quoted(f'cluster_{prefix}_{number}')} "
                      f"{{ label={quoted(f'{graph.name} {graph.region}: kernel {number + 1}')}; {inside} }}\n")
     for edge in edges(index):
-        style = ", style=dashed" if edge["mode"] in (GATHER, "size", "scalar") else ""
+        style = ", style=dotted" if edge["mode"] == "order" else \
+            ", style=dashed" if edge["mode"] in (GATHER, "size", "scalar") else ""
         text = f"{edge['name']} {megabytes(edge['bytes'])}".strip()
         lines.append(f"  {quoted(prefix + edge['from'])} -> {quoted(prefix + edge['to'])} "
                      f"[label={quoted(text)}{style}];\n")
@@ -72,10 +74,12 @@ def megabytes(count: float) -> str:
 
 
 def edges(index: Index) -> list[dict[str, Any]]:
-    """An edge for each name that a node makes and another uses."""
-    return [{"from": index.nodes[index.maker[use.name]].name, "to": node.name, "name": use.name, "mode": use.mode,
+    """An edge for each name that a node makes and another uses, and for each order of two nodes."""
+    uses = [{"from": index.nodes[index.maker[use.name]].name, "to": node.name, "name": use.name, "mode": use.mode,
              "bytes": index.bytes(use.name)}
             for node in index.nodes for use in node.uses if use.name in index.maker]
+    return uses + [{"from": before, "to": after, "name": "", "mode": "order", "bytes": 0.0}
+                   for before, after in index.graph.order]
 
 
 def data(graph: Graph, region: RegionSchedule | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,13 +14,13 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.parser import parse
 from nessie.lambda_cu.reference import execute
-from nessie.schedule import graph_text, schedule_text, view
+from nessie.schedule import graph_text, pdg, schedule_form, schedule_text, view
 from nessie.schedule.check import check_graph, check_schedule
 from nessie.schedule.cost import CPU, Profile
 from nessie.schedule.fuse import fuse
 from nessie.schedule.fusible import Fusible, rule
 from nessie.schedule.greedy import greedy
-from nessie.schedule.pdg import Graph, Index, digraph
+from nessie.schedule.pdg import Graph, Index
 from nessie.schedule.problem import Problem
 from nessie.schedule.schedule import graphs, schedule
 from nessie.schedule.solve import solve
@@ -421,4 +422,30 @@ def test_views() -> None:
     text = view.dot(drawn, found.regions)
     assert text.count("subgraph") == 2 and '"r0gts" -> "r0sum2"' in text
     assert '"verdict": "never"' in view.json_text(drawn, found.regions)
-    assert set(digraph(drawn[0]).edges) == {("sum1", "res1"), ("gts", "sum2"), ("sum2", "res2")}
+    assert {(edge["from"], edge["to"]) for edge in view.edges(Index(drawn[0]))} == {
+        ("sum1", "res1"), ("gts", "sum2"), ("sum2", "res2")}
+
+
+def test_views_show_order() -> None:
+    graph = graph_text.parse(example(pdg))
+    assert view.draw([graph]).count("style=dotted") == 1
+    assert view.draw([graph], "svg").count("stroke-dasharray") == 1
+    assert view.draw([graph], "json").count('"mode": "order"') == 1
+
+
+def example(module: ModuleType) -> str:
+    """The text in the module's header: what is indented by four."""
+    lines = (module.__doc__ or "").split("\n")
+    first = next(k for k, line in enumerate(lines) if line.endswith("{"))
+    last = lines.index("    }", first)
+    return "".join(line.removeprefix("    ") + "\n" for line in lines[first:last + 1])
+
+
+def test_the_examples_in_headers_are_right() -> None:
+    graph = graph_text.parse(example(pdg))
+    check_graph(graph)
+    assert graph_text.show(graph) == example(pdg)
+    found = schedule_text.parse(example(schedule_form))
+    check_schedule(parse(NORM2), found)
+    assert schedule_text.show(found) == example(schedule_form)
+    assert set(found.regions[0].pairs) < set(schedule(parse(NORM2)).regions[0].pairs)
