@@ -21,20 +21,23 @@ from nessie.cudagen.vector_math import LIBRARY, vector_library, with_vector_vers
 
 PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part")
 
+BEST, QUICK = 3, 0            # efforts at making code
+
 _LOCK = threading.Lock()
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
 
 
-def build(text: str) -> bytes:
-    """Optimised object code of a module of LLVM IR text."""
-    binding, machine = tools()
+def build(text: str, quick: bool = False) -> bytes:
+    """Object code of a module of LLVM IR text: optimised, or made in a twentieth of the time."""
+    binding, _ = tools()
+    machine = target_machine(QUICK if quick else BEST)
     with _LOCK:
         try:
             module = binding.parse_assembly(with_vector_versions(text, features()))
             module.verify()
         except RuntimeError as error:
             raise InternalError(f"LLVM refuses its text: {error}") from error
-        optimise(module)
+        optimise(module, quick)
         code: bytes = machine.emit_object(module)
         return code
 
@@ -90,15 +93,21 @@ def features() -> frozenset[str]:
     return frozenset(name for name, there in binding.get_host_cpu_features().items() if there)
 
 
-def optimise(module: Any) -> None:
-    """LLVM's own pipeline for speed, with vectorised loops."""
+def optimise(module: Any, quick: bool = False) -> None:
+    """LLVM's own pipeline for speed, with vectorised loops; or what little pays off at once."""
     binding, machine = tools()
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
-    tuning = binding.create_pipeline_tuning_options(speed_level=3)
+    tuning = binding.create_pipeline_tuning_options(speed_level=BEST)
     tuning.loop_vectorization = tuning.slp_vectorization = True
-    passes = binding.create_pass_builder(machine, tuning)
-    passes.getModulePassManager().run(module, passes)
+    builder = binding.create_pass_builder(machine, tuning)
+    if quick:
+        passes = binding.create_new_module_pass_manager()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+    else:
+        passes = builder.getModulePassManager()
+    passes.run(module, builder)
 
 
 @lru_cache(maxsize=1)
@@ -107,9 +116,16 @@ def tools() -> tuple[Any, Any]:
     from llvmlite import binding
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    return binding, target_machine(BEST)
+
+
+@lru_cache(maxsize=2)
+def target_machine(level: int) -> Any:
+    """This CPU, with code made at this level of effort."""
+    from llvmlite import binding
     features = binding.get_host_cpu_features().flatten()
     target = binding.Target.from_default_triple()
-    return binding, target.create_target_machine(cpu=binding.get_host_cpu_name(), features=features, opt=3)
+    return target.create_target_machine(cpu=binding.get_host_cpu_name(), features=features, opt=level)
 
 
 @lru_cache(maxsize=1)

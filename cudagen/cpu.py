@@ -6,6 +6,10 @@
 
 What can be known of a kernel before its arguments is worked out when the device is made (`Launcher`): a launch on few
 elements is a few microseconds of Python.
+
+Code comes in two editions, which compute the same bits: a program is built quickly at first, since most kernels of most
+programs see little data; the first launch on more chunks than one thread does alone has all of it optimised. Sums that
+LLVM may reassociate would differ, so programs with such are optimised from the start.
 """
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.cudagen import building, loops
+from nessie.cudagen.cache import cached
 from nessie.cudagen.device import ERROR_WORDS, FAILURE, INTERRUPT, MOST_ROUNDS, NO_FAILURE, Array, Scalar
 from nessie.cudagen.memory import Block, Memory, address_of, view
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
@@ -30,6 +35,7 @@ from nessie.lambda_cu import ir
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 FEW = 3                         # chunks that are not worth a second thread
+REASSOCIATED = " reassoc "      # in LLVM's text
 
 Size = Callable[[list[int], Any], int]      # of a launch's words and its cells
 
@@ -52,12 +58,14 @@ class Stats:
 
 @dataclass(frozen=True)
 class Built:
-    """A program, ready for the CPU. `plans` are without their functions, which `code` holds under `names`; kernels in
-    `unbounded` may run for ever."""
+    """A program, ready for the CPU. `plans` are without their functions, which `code`, the quick edition, holds under
+    `names`; `text` is what the optimised one is built from, empty if `code` is that already. Kernels in `unbounded` may
+    run for ever."""
     program: ir.Program
     plans: tuple[Plan, ...]
     unbounded: frozenset[str]
     names: tuple[str, ...]
+    text: str
     code: bytes
 
 
@@ -70,8 +78,11 @@ def build_program(program: ir.Program, width: int | None = None) -> Built:
     looping = {f.name for f in module.functions if f.kind == "device" and any(p.name == "errors" for p in f.parameters)}
     unbounded = frozenset(p.kernel.name for p in plans if any(calls(f, looping) for f in p.functions))
     names = tuple(f.name for f in module.functions if f.kind == "host")
-    code = building.build(llvm.show(module)) if names else b""
-    return Built(program, tuple(replace(plan, functions=()) for plan in plans), unbounded, names, code)
+    text = llvm.show(module) if names else ""
+    quick = REASSOCIATED not in text
+    code = building.build(text, quick) if names else b""
+    return Built(program, tuple(replace(plan, functions=()) for plan in plans), unbounded, names,
+                 text if quick else "", code)
 
 
 class Cpu:
@@ -79,14 +90,15 @@ class Cpu:
 
     def __init__(self, program: ir.Program | Built, threads: int | None = None, limit: int | None = None,
                  width: int | None = None) -> None:
-        built = program if isinstance(program, Built) else build_program(program, width)
-        addresses = load(built)
+        self.built = program if isinstance(program, Built) else build_program(program, width)
+        self.functions = load(self.built.code, self.built.names)
+        self.quick = bool(self.built.text)
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.stats = Stats()
         self.errors = (ctypes.c_int64 * len(ERROR_WORDS))()
-        self.launchers = {plan.kernel.name: Launcher(plan, addresses, plan.kernel.name in built.unbounded)
-                          for plan in built.plans}
+        self.launchers = {plan.kernel.name: Launcher(plan, plan.kernel.name in self.built.unbounded)
+                          for plan in self.built.plans}
         self.begin(limit)
 
     def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
@@ -103,6 +115,11 @@ class Cpu:
         if self.stats.timing:
             record.seconds += perf_counter() - started
         return results
+
+    def optimise(self) -> None:
+        """From now on, run the optimised edition."""
+        code = cached(self.built.text, building.fingerprint(), building.build)
+        self.functions, self.quick = load(code, self.built.names), False
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS) -> None:
         self.memory.limit = memory
@@ -139,11 +156,11 @@ class Cpu:
         return self.memory.used
 
 
-def load(built: Built) -> dict[str, Any]:
-    """The program's host functions, callable."""
-    if not built.names:
+def load(code: bytes, names: Sequence[str]) -> dict[str, Any]:
+    """The host functions of these names, callable."""
+    if not names:
         return {}
-    addresses = building.load(built.code, [f"{name}.call" for name in built.names])
+    addresses = building.load(code, [f"{name}.call" for name in names])
     return {name.removesuffix(".call"): ENTRY(address) for name, address in addresses.items()}
 
 
@@ -164,7 +181,7 @@ class Taken:
 class Step:
     """A phase, ready to go: `slots` say which words are its arguments."""
     buffers: tuple[Taken, ...]
-    function: Any
+    function: str
     slots: tuple[int, ...]
     words: Any                  # the ctypes array type
     chunks: Size | None
@@ -175,27 +192,27 @@ class Step:
 class Launcher:
     """A plan with names resolved to places in a list of words, and sizes to functions of that list."""
 
-    def __init__(self, plan: Plan, functions: dict[str, Any], unbounded: bool) -> None:
+    def __init__(self, plan: Plan, unbounded: bool) -> None:
         self.plan = plan
         self.slots: dict[str, int] = {}
         self.packers = [None if isinstance(p.type, ir.Array) else PACKERS[p.type] for p in plan.kernel.params]
         for name in (*(p.name for p in plan.kernel.params), "cells", "errors"):
             self.slot(name)
         self.cells = ctypes.c_int64 * max(1, plan.cells)
-        self.steps = [self.step(phase, functions, 0 if unbounded else FEW) for phase in plan.phases]
+        self.steps = [self.step(phase, 0 if unbounded else FEW) for phase in plan.phases]
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
 
     def slot(self, name: str) -> int:
         return self.slots.setdefault(name, len(self.slots))
 
-    def step(self, phase: Phase, functions: dict[str, Any], inline: int) -> Step:
+    def step(self, phase: Phase, inline: int) -> Step:
         buffers = tuple(Taken(b.name, self.slot(b.name), b.base, size_function(b.size, self.slots),
                               ord(b.fill) if isinstance(b.fill, str) else b.fill) for b in phase.buffers)
         slots = tuple(self.slot(name) for name in phase.arguments)
         sort = (SORTS[phase.function], phase.arguments) if phase.library else None
         chunks = None if phase.chunks is None else size_function(phase.chunks, self.slots)
-        return Step(buffers, functions.get(phase.function), slots, ctypes.c_int64 * len(slots), chunks, sort, inline)
+        return Step(buffers, phase.function, slots, ctypes.c_int64 * len(slots), chunks, sort, inline)
 
     def launch(self, device: Cpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
         """The results, and how many elements were walked."""
@@ -233,10 +250,13 @@ class Launcher:
             return
         packed = step.words(*[words[slot] for slot in step.slots])
         chunks = 1 if step.chunks is None else step.chunks(words, cells)
+        if chunks > FEW and device.quick:
+            device.optimise()
+        function = device.functions[step.function]
         if chunks <= step.inline:
-            step.function(0, chunks, packed)
+            function(0, chunks, packed)
         else:
-            device.pool.run(step.function, chunks, packed, device.errors, step.inline == 0)
+            device.pool.run(function, chunks, packed, device.errors, step.inline == 0)
 
     def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):

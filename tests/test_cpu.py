@@ -302,6 +302,39 @@ def test_launches_and_elements_are_counted() -> None:
     assert device.stats.kernels["K"].elements == 12
 
 
+MANY = """
+kernel K (n : int, xs : [float; n]) -> (float, [float; n], [int; n]) {
+  let ys = MAP { i => sin(xs[i]) * xs[i] + 1.0 / (xs[i] * xs[i] + 0.1) using xs } (n)
+  let s = REDUCE { i => ys[i] using ys } (-inf) { (x, y) => max(x, y) } (n)
+  let ks = SCAN { i => trunc(ys[i]) using ys } (0) { (x, y) => x + y } (n)
+  return (s, ys, ks)
+}
+
+function main (n : int, xs : [float; n]) -> (s : float) {
+  let (s : float, ys : [float; n], ks : [int; n]) = run K (n, xs)
+  return s
+}
+
+entry main : [float] -> float
+"""
+
+
+def test_code_is_optimised_for_many_elements_and_gives_the_same_bits() -> None:
+    xs = np.random.default_rng(3).normal(size=900)
+    device = Cpu(parse(MANY), threads=2, width=300)
+    quick = launch(device, "K", [len(xs), xs])
+    assert device.quick
+    device.optimise()
+    assert not device.quick
+    best = launch(device, "K", [len(xs), xs])
+    assert repr(quick) == repr(best)            # floats print all their digits
+    other = Cpu(parse(MANY), threads=2, width=300)
+    launch(other, "K", [1800, np.concatenate([xs, xs])])
+    assert not other.quick
+    sums = MANY.replace("trunc(ys[i])", "ys[i]").replace("(0) {", "(0.0) {").replace("[int; n]", "[float; n]")
+    assert not Cpu(parse(sums)).quick
+
+
 # The cache --------------------------------------------------------------------------------------
 
 
