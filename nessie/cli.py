@@ -314,7 +314,8 @@ def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
 
 def needed(options: argparse.Namespace, what: str) -> str:
     if options.operand is None:
-        raise UsageError(f"{options.command} needs {what}", hint="nessie --help tells more")
+        first = f"{what} comes before -e ENTRY, whose ARGs take all that follows"
+        raise UsageError(f"{options.command} needs {what}", hint=first if options.entry else "nessie --help tells more")
     return str(options.operand)
 
 
