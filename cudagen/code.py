@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from nessie.base.source import Origin
+from nessie.base.types import ZEROS
 from nessie.cudagen import loops
 from nessie.cudagen.device import FAILURE, INDEX_BITS, NO_FAILURE
 from nessie.lambda_cu import ir
-
-ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
 
 # Names that skeletons give to what they add to a function.
 RESERVED = frozenset({"failed", "errors", "cells", "cells_float", "cells_bool", "cells_char", "ends",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, free_domain, plus
+from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, free_domain
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.materialise import elements, space_of, store, view
 from nessie.flatten.provenance import Signature, of_element, of_first, of_second, sequence_signature, shared
@@ -36,6 +36,7 @@ from nessie.flatten.values import (
     moved,
     pull,
     seq_of,
+    size_of,
     stored,
 )
 from nessie.lambda_cu import ir, scope
@@ -247,10 +248,7 @@ def whole(emitter: Emitter, value: Sequence) -> Leaf:
     """The payload as one leaf: the virtual concatenation of its leaves."""
     if len(value.leaves) == 1:
         return value.leaves[0]
-    total: ir.Exp = ZERO
-    for leaf in value.leaves:
-        total = plus(total, atom_of(leaf.space.size))
-    space = free_domain(emitter.size(total))
+    space = free_domain(emitter.size(size_of(value.leaves)))
 
     def term_at(at: At, context: Context) -> Term:
         return element(value.leaves, at.i, context)

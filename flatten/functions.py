@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nessie.base.types import ZEROS
 from nessie.flatten.boundary import Packer, params_of, received, unpack
 from nessie.flatten.domains import HOST, Domain, atom_of, free_domain
 from nessie.flatten.emitter import Tables
 from nessie.flatten.translator import Translator, Values, pure_on_values
-from nessie.flatten.values import ZEROS, Value
+from nessie.flatten.values import Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, scope
 

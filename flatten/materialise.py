@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from nessie.base.types import ZEROS
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, At, Domain, atom_of, irregular, op, plus, uniform
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.values import (
-    ZEROS,
     Both,
     Leaf,
     PairTerm,

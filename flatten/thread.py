@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nessie.base.source import Origin
-from nessie.base.types import Base, Pair, Seq, Type
+from nessie.base.types import ZEROS, Base, Pair, Seq, Type
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import ZERO, At, Domain, inside, minus, op, plus
 from nessie.flatten.scalars import apply_operator
 from nessie.flatten.values import (
-    ZEROS,
     Both,
     PairTerm,
     Scalar,

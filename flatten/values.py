@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nessie.base.types import Base, Pair, Seq, Type
+from nessie.base.types import ZEROS, Base, Pair, Seq, Type
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
 from nessie.lambda_cu import ir
 
@@ -123,7 +123,6 @@ def empty(type_: Type) -> Value:
     raise TypeError(type_)
 
 
-ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
 
 
 def zero(base: str) -> Scalar:

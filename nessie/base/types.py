@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nessie.base.names import shown_name
 
@@ -79,11 +79,16 @@ class Var:
 
 def components(type_: Type) -> tuple[Type, ...]:
     """(a, b, c) of a tuple type a, (b, c): its right spine."""
+    return tuple(unnest_right(type_, Pair))
+
+
+def unnest_right(item: Any, pair: Any) -> list[Any]:
+    """The components of what nest_right made of them with this class, whose parts are called first and second."""
     found = []
-    while isinstance(type_, Pair):
-        found.append(type_.first)
-        type_ = type_.second
-    return (*found, type_)
+    while isinstance(item, pair):
+        found.append(item.first)
+        item = item.second
+    return [*found, item]
 
 
 def nest_right(items: Sequence[T], pair: Callable[[T, T], T]) -> T:
@@ -98,6 +103,7 @@ Type = Base | Seq | Pair | Fun | Identity | Data | Var
 
 INT, FLOAT, BOOL, CHAR = Base("int"), Base("float"), Base("bool"), Base("char")
 STRING = Seq(CHAR)
+ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
 
 CLASSES: dict[str, tuple[str, ...]] = {
     "any": (),                                    # every type

@@ -31,6 +31,7 @@ from nessie.base.types import (
     nest_right,
     show_type,
     substitute,
+    unnest_right,
 )
 from nessie.base.values import DTYPES, Column, Flat, Nested, plain_value
 from nessie.files.fit import Misfit, codes, complain, decoded, expand, fill, joined, offsets_of
@@ -139,11 +140,7 @@ def components(type_: Type, content: ContentOf) -> list[Type]:
     if isinstance(type_, Data):
         inside = content(type_)
         return components(inside, content) if isinstance(inside, Pair) else [inside]
-    fields: list[Type] = []
-    while isinstance(type_, Pair):
-        fields.append(type_.first)
-        type_ = type_.second
-    return [*fields, type_]
+    return unnest_right(type_, Pair)
 
 
 def to_column(values: list[Any], type_: Type, content: ContentOf) -> Column:

@@ -13,6 +13,7 @@ from nessie.base.types import (
     FLOAT,
     INT,
     STRING,
+    ZEROS,
     Base,
     Data,
     Fun,
@@ -174,7 +175,6 @@ def string_limited(make: Maker, type_: Type, x: Name, levels: Name) -> Exp:
 # Zeros and numbers ----------------------------------------------------------------------------------
 
 
-ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
 
 
 def zero_of_type(make: Maker, type_: Type) -> Exp:

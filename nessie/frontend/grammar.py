@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from nessie.base.source import NessieError
-from nessie.base.types import nest_right
+from nessie.base.types import nest_right, unnest_right
 from nessie.frontend import syntax
 from nessie.frontend.lexer import OPERATORS, WORDS
 from nessie.frontend.patterns import parameter_pattern, pattern
@@ -109,11 +109,7 @@ def p_background(p: Any) -> None:
 
 def split_options(exp: syntax.Exp) -> tuple[syntax.Exp, tuple[syntax.Default, ...]]:
     """The value of `name &= value, a := x, b := y` and its options."""
-    items: list[syntax.Exp] = []
-    while isinstance(exp, syntax.Pair):
-        items.append(exp.first)
-        exp = exp.second
-    items.append(exp)
+    items: list[syntax.Exp] = unnest_right(exp, syntax.Pair)
     options: list[syntax.Default] = []
     while len(items) > 1 and isinstance(option := items[-1], syntax.Default):
         options.insert(0, option)

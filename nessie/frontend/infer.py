@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nessie.base.source import NessieError, Origin, Span
-from nessie.base.types import Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute
+from nessie.base.types import Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute, unnest_right
 from nessie.frontend import complaints, patterns, signatures, syntax, typed
 from nessie.frontend.environment import Entry, Environment, constructor_scheme, function_scheme
 from nessie.frontend.inference import SELF, Inference
@@ -126,11 +126,7 @@ def agree(state: Inference, form: syntax.FunctionDef, part: str, inferred: Type,
 
 def parameters(written: syntax.Pattern) -> list[syntax.Pattern]:
     """The components of a function's parameter."""
-    items = []
-    while isinstance(written, syntax.PairPattern):
-        items.append(written.first)
-        written = written.second
-    return [*items, written]
+    return unnest_right(written, syntax.PairPattern)
 
 
 def default_arguments(written: syntax.Pattern) -> tuple[tuple[str, syntax.Exp], ...]:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from nessie.base.source import Origin, Span
-from nessie.base.types import Fun, Identity, Pair, Type, Var, nest_right
+from nessie.base.types import Fun, Identity, Pair, Type, Var, nest_right, unnest_right
 from nessie.frontend import complaints, syntax, typed
 from nessie.frontend.environment import Entry
 from nessie.frontend.inference import SELF, Inference, Result, global_name, number, origin
@@ -50,18 +50,9 @@ def pair_of(first: Result, second: Result) -> Result:
     return typed.Pair(first[0], second[0], first[0].origin), Pair(first[1], second[1])
 
 
-def spine(written: syntax.Exp) -> list[syntax.Exp]:
-    """The components of a tuple."""
-    items = []
-    while isinstance(written, syntax.Pair):
-        items.append(written.first)
-        written = written.second
-    return [*items, written]
-
-
 def apply(state: Inference, written: syntax.Apply) -> Result:
     function, type_ = state.exp(written.function)
-    items = spine(written.argument)
+    items = unnest_right(written.argument, syntax.Pair)
     entry = callee(state, written.function)
     if entry is not None and entry.defaults:
         items = with_defaults(entry, items, written)

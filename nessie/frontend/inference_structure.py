@@ -3,16 +3,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nessie.base.types import BOOL, FLOAT, Fun, Identity, Pair, Seq, Type
+from nessie.base.types import BOOL, FLOAT, Fun, Identity, Pair, Seq, Type, unnest_right
 from nessie.frontend import complaints, signatures, syntax, typed
 from nessie.frontend.inference import Inference, Result, Rules, boolean, character, name, number, origin, string
-from nessie.frontend.inference_calls import apply, binary, closure, default, index, range_, spine, tuple_of, unary
+from nessie.frontend.inference_calls import apply, binary, closure, default, index, range_, tuple_of, unary
 from nessie.frontend.inference_patterns import pattern
 from nessie.frontend.unify import Clash
 
 
 def pair(state: Inference, written: syntax.Pair) -> Result:
-    items = [state.exp(item) for item in spine(written)]
+    items = [state.exp(item) for item in unnest_right(written, syntax.Pair)]
     return tuple_of(items)
 
 

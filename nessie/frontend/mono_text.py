@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.tokens import show_char, show_name, show_string
-from nessie.base.types import BOOL, CHAR, Seq, Type, show_type
+from nessie.base.types import BOOL, CHAR, Seq, Type, show_type, unnest_right
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_parser import INFIX, KEYWORDS, parse
@@ -72,7 +72,7 @@ def atom_doc(exp: Exp) -> Doc:
         case mono.Prim(function, arguments) | mono.Call(function, arguments):
             return application(function, arguments)
         case mono.Pair():
-            return listed("(", pair_items(exp), ")")
+            return listed("(", tuple(unnest_right(exp, mono.Pair)), ")")
         case mono.First(pair):
             return ("first", listed("(", (pair,), ")"))
         case mono.Second(pair):
@@ -125,15 +125,6 @@ def application(function: str, arguments: tuple[Exp, ...]) -> Doc:
 
 def listed(opening: str, items: tuple[Exp, ...], closing: str) -> Doc:
     return Group((opening, Nest((SOFT, join((",", LINE), [exp_doc(item) for item in items]))), closing))
-
-
-def pair_items(exp: Exp) -> tuple[Exp, ...]:
-    """The components of a tuple, which nests to the right."""
-    items: list[Exp] = []
-    while isinstance(exp, mono.Pair):
-        items.append(exp.first)
-        exp = exp.second
-    return (*items, exp)
 
 
 def determined(exp: mono.Prim) -> bool:

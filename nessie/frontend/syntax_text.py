@@ -11,6 +11,7 @@ import math
 
 from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.source import Source
+from nessie.base.types import unnest_right
 from nessie.frontend import syntax
 from nessie.frontend.lexer import Lexer, is_command
 
@@ -167,11 +168,7 @@ def string(text: str) -> str:
 
 
 def tuple_doc(exp: syntax.Exp) -> Doc:
-    items = []
-    while isinstance(exp, syntax.Pair):
-        items.append(doc(exp.first, DEFINE))
-        exp = exp.second
-    return Group(join((",", LINE), [*items, doc(exp, DEFINE)]))
+    return Group(join((",", LINE), [doc(item, DEFINE) for item in unnest_right(exp, syntax.Pair)]))
 
 
 def operators(exp: syntax.Binary) -> Doc:
@@ -260,11 +257,7 @@ def pattern_doc(pattern: syntax.Pattern, least: int = ANY) -> Doc:
             return name if default is None else (name, " := ", doc(default, DEFINE + 1))
         case syntax.DataPattern(constructor, argument):
             return (constructor, "(", pattern_doc(argument), ")")
-    items = []
-    while isinstance(pattern, syntax.PairPattern):
-        items.append(pattern_doc(pattern.first, DEFINE))
-        pattern = pattern.second
-    inside = join(", ", [*items, pattern_doc(pattern, DEFINE)])
+    inside = join(", ", [pattern_doc(item, DEFINE) for item in unnest_right(pattern, syntax.PairPattern)])
     return inside if least <= COMMA else ("(", inside, ")")
 
 
@@ -278,8 +271,4 @@ def type_doc(type_: syntax.TypeExp, least: int = ANY) -> Doc:
         case syntax.TypeFun(argument, produced):
             arrow = (type_doc(argument, DEFINE), " -> ", type_doc(produced))
             return arrow if least == ANY else ("(", arrow, ")")
-    items = []
-    while isinstance(type_, syntax.TypePair):
-        items.append(type_doc(type_.first))
-        type_ = type_.second
-    return ("(", join(", ", [*items, type_doc(type_)]), ")")
+    return ("(", join(", ", [type_doc(item) for item in unnest_right(type_, syntax.TypePair)]), ")")

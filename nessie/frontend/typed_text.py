@@ -13,7 +13,7 @@ from collections.abc import Set
 from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
 from nessie.base.source import Source
 from nessie.base.tokens import show_char, show_name, show_string
-from nessie.base.types import Base, Fun, Identity, Type, free_variables
+from nessie.base.types import Base, Fun, Identity, Type, free_variables, unnest_right
 from nessie.frontend import typed
 from nessie.frontend.typed_typing import pattern_names
 from nessie.frontend.types_text import show as show_type
@@ -73,11 +73,7 @@ def types_text(types: tuple[Type, ...]) -> str:
 
 def pattern_doc(pattern: typed.Pattern) -> Doc:
     """A tuple without its own parentheses."""
-    items: list[Doc] = []
-    while isinstance(pattern, typed.PairPattern):
-        items.append(item_doc(pattern.first))
-        pattern = pattern.second
-    return Group(join((",", LINE), [*items, item_doc(pattern)]))
+    return Group(join((",", LINE), [item_doc(item) for item in unnest_right(pattern, typed.PairPattern)]))
 
 
 def item_doc(pattern: typed.Pattern) -> Doc:
@@ -142,11 +138,7 @@ def primary(exp: typed.Exp, bound: Scope) -> Doc:
 
 def tuple_doc(exp: typed.Exp, bound: Scope) -> Doc:
     """The components of a tuple, without parentheses."""
-    items: list[Doc] = []
-    while isinstance(exp, typed.Pair):
-        items.append(doc(exp.first, bound))
-        exp = exp.second
-    return join((",", LINE), [*items, doc(exp, bound)])
+    return join((",", LINE), [doc(item, bound) for item in unnest_right(exp, typed.Pair)])
 
 
 def let_doc(exp: typed.Exp, bound: Scope) -> Doc:

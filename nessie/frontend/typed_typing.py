@@ -1,7 +1,20 @@
 """The types of typed expressions and patterns, read off their nodes."""
 from __future__ import annotations
 
-from nessie.base.types import FLOAT, STRING, Data, Fun, Identity, Pair, Scheme, Seq, Type, instantiate, nest_right
+from nessie.base.types import (
+    FLOAT,
+    STRING,
+    Data,
+    Fun,
+    Identity,
+    Pair,
+    Scheme,
+    Seq,
+    Type,
+    instantiate,
+    nest_right,
+    unnest_right,
+)
 from nessie.frontend import typed
 
 
@@ -29,11 +42,7 @@ def type_of(exp: typed.Exp) -> Type:
 
 
 def pair_type(exp: typed.Exp) -> Type:
-    firsts = []
-    while isinstance(exp, typed.Pair):
-        firsts.append(type_of(exp.first))
-        exp = exp.second
-    return nest_right([*firsts, type_of(exp)], Pair)
+    return nest_right([type_of(item) for item in unnest_right(exp, typed.Pair)], Pair)
 
 
 def pattern_type(pattern: typed.Pattern) -> Type:
