@@ -29,24 +29,22 @@ _loaded: list[Any] = []                 # the libraries in memory; one that is d
 
 def build(text: str, quick: bool = False) -> bytes:
     """Object code of a module of LLVM IR text: optimised, or made in a twentieth of the time."""
-    binding, _ = tools()
-    machine = target_machine(QUICK if quick else BEST)
     with _LOCK:
         try:
-            module = binding.parse_assembly(with_vector_versions(text, features()))
+            module = parsed(text)
             module.verify()
         except RuntimeError as error:
             raise InternalError(f"LLVM refuses its text: {error}") from error
-        optimise(module, quick)
-        code: bytes = machine.emit_object(module)
+        if not quick:
+            optimise(module)
+        code: bytes = target_machine(QUICK if quick else BEST).emit_object(module)
         return code
 
 
 def optimised(text: str) -> str:
     """The text after LLVM's passes: to see what was vectorised and inlined."""
-    binding, _ = tools()
     with _LOCK:
-        module = binding.parse_assembly(with_vector_versions(text, features()))
+        module = parsed(text)
         optimise(module)
         return str(module)
 
@@ -87,27 +85,29 @@ def processor() -> str:
     return "\n".join(told)
 
 
+@lru_cache(maxsize=1)
 def features() -> frozenset[str]:
     """What this CPU can do, as LLVM names it."""
     binding, _ = tools()
     return frozenset(name for name, there in binding.get_host_cpu_features().items() if there)
 
 
-def optimise(module: Any, quick: bool = False) -> None:
-    """LLVM's own pipeline for speed, with vectorised loops; or what little pays off at once."""
+def optimise(module: Any) -> None:
+    """LLVM's own pipeline for speed, with vectorised loops."""
     binding, machine = tools()
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
     tuning = binding.create_pipeline_tuning_options(speed_level=BEST)
     tuning.loop_vectorization = tuning.slp_vectorization = True
     builder = binding.create_pass_builder(machine, tuning)
-    if quick:
-        passes = binding.create_new_module_pass_manager()
-        passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-    else:
-        passes = builder.getModulePassManager()
-    passes.run(module, builder)
+    builder.getModulePassManager().run(module, builder)
+
+
+def parsed(text: str) -> Any:
+    """A module for this machine."""
+    binding, machine = tools()
+    module = binding.parse_assembly(with_vector_versions(text, features()))
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    return module
 
 
 @lru_cache(maxsize=1)

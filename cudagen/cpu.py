@@ -18,6 +18,7 @@ import os
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -26,7 +27,7 @@ import numpy as np
 from nessie.base.values import DTYPES
 from nessie.cudagen import building, loops
 from nessie.cudagen.cache import cached
-from nessie.cudagen.device import ERROR_WORDS, FAILURE, INTERRUPT, MOST_ROUNDS, NO_FAILURE, Array, Scalar
+from nessie.cudagen.device import ERROR_WORDS, FAILURE, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Scalar
 from nessie.cudagen.memory import Block, Memory, address_of, view
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
 from nessie.cudagen.pool import shared_pool
@@ -85,7 +86,7 @@ def build_program(program: ir.Program, width: int | None = None) -> Built:
                  text if quick else "", code)
 
 
-class Cpu:
+class Cpu(ErrorWords):
     """A device that runs the program's kernels. `limit`: bytes of memory; `width`: items a chunk."""
 
     def __init__(self, program: ir.Program | Built, threads: int | None = None, limit: int | None = None,
@@ -141,16 +142,6 @@ class Cpu:
 
     def free(self, array: Array) -> None:
         self.memory.give(array)
-
-    def failure(self) -> int:
-        return int(self.errors[FAILURE])
-
-    @property
-    def interrupted(self) -> bool:
-        return bool(self.errors[INTERRUPT])
-
-    def interrupt(self) -> None:
-        self.errors[INTERRUPT] = 1
 
     def used(self) -> int:
         return self.memory.used
@@ -281,7 +272,12 @@ def calls(function: loops.Function, names: set[str]) -> bool:
 
 def size_function(exp: loops.Exp, slots: dict[str, int]) -> Size:
     """The size as a Python function of a launch's words and cells."""
-    function: Size = eval(f"lambda words, cells: {size_text(exp, slots)}")      # our own text: numbers and operators
+    return compiled_size(size_text(exp, slots))
+
+
+@lru_cache(maxsize=1000)
+def compiled_size(text: str) -> Size:
+    function: Size = eval(f"lambda words, cells: {text}")       # our own text: numbers and operators
     return function
 
 

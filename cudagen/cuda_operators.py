@@ -83,6 +83,8 @@ OPERATORS: dict[str, Row] = {
     "not": {"bool": prefix("!"), "int": prefix("~")},
     "lshift": {"int": call("shift_left")},
     "rshift": {"int": call("shift_right")},
+    "mul_high": {"int": Entry(SELECT, UNARY, lambda a: f"(long long)__umul64hi({a[0]}, {a[1]})")},
+    "mix": {"int": call("mix_bits")},
     "float": {"int": prefix("(double)")},
     "trunc": {"float": prefix("(long long)")},
     "floor": {"float": cast_of("floor")},
@@ -127,6 +129,13 @@ HELPERS: dict[str, str] = {
     "shift_left": helper("long long", "shift_left", "long long a, long long b",
                          "(long long)((unsigned long long)a << (b & 63))"),
     "shift_right": helper("long long", "shift_right", "long long a, long long b", "a >> (b & 63)"),
+    "mix_bits": """\
+static __device__ __forceinline__ long long mix_bits(long long a) {
+  unsigned long long z = (unsigned long long)a + 0x9E3779B97F4A7C15ULL;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return (long long)(z ^ (z >> 31));
+}""",
     "int_max": helper("long long", "int_max", "long long a, long long b", "a > b ? a : b"),
     "int_min": helper("long long", "int_min", "long long a, long long b", "a < b ? a : b"),
     "char_max": helper("int", "char_max", "int a, int b", "a > b ? a : b"),

@@ -38,6 +38,21 @@ class Array:
 Held = Scalar | Array
 
 
+class ErrorWords:
+    """A device's part that looks at its error words, an array that the host can read and write."""
+    errors: Any
+
+    def failure(self) -> int:
+        return int(self.errors[FAILURE])
+
+    @property
+    def interrupted(self) -> bool:
+        return bool(self.errors[INTERRUPT])
+
+    def interrupt(self) -> None:
+        self.errors[INTERRUPT] = 1
+
+
 class OutOfMemory(Exception):
     """An allocation would go beyond the limit; nothing was allocated."""
 

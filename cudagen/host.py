@@ -6,9 +6,9 @@
         as memory allows. Arrays are counted by the slots that hold them and freed with the last.
 
 The device's error word is looked at before the host relies on what kernels computed: before it computes, branches or
-calls, before a kernel gets a size that another one found, and at the end; also before any other error is raised, since
-an earlier failing check may be what caused it. Before launches and calls the host looks at the clock, and at whether it
-was interrupted.
+calls, before a kernel gets a size that another one found, before effects and at the end; also before any other error
+is raised, since an earlier failing check may be what caused it. Before launches and calls the host looks at the clock,
+and at whether it was interrupted.
 """
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from nessie.base import effects
 from nessie.base.deep import interruptible
-from nessie.base.source import InternalError, Interrupted, NessieError, Origin, user_span
+from nessie.base.source import InternalError, Interrupted, NessieError, Origin, places
 from nessie.base.values import DTYPES
 from nessie.cudagen.device import INDEX_BITS, MOST_ROUNDS, NO_FAILURE, Array, Device, Held, OutOfMemory
 from nessie.cudagen.host_eval import HostFailure, Surroundings, evaluate
@@ -38,12 +39,13 @@ from nessie.cudagen.instructions import (
     Launch,
     Move,
     Operand,
+    Perform,
     Results,
     Slots,
     translate,
 )
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.layout import from_names, to_names
+from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
 
 DEEPER = "does it end? --depth sets the limit"
 UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
@@ -75,10 +77,11 @@ class Stats:
 
 
 def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limits: Limits | None = None,
-            stats: Stats | None = None, codes: dict[str, Code] | None = None) -> Any:
-    """Call the program's entry. `codes`, if the program was translated before."""
+            stats: Stats | None = None, codes: dict[str, Code] | None = None,
+            perform: effects.Perform = effects.no_effects) -> Any:
+    """Call the program's entry. `codes`, if the program was translated before; `perform` does its effects."""
     limits = limits or Limits()
-    host = Host(program, translate(program) if codes is None else codes, device, limits, stats or Stats())
+    host = Host(program, translate(program) if codes is None else codes, device, limits, stats or Stats(), perform)
     device.begin(limits.memory, limits.rounds)
     alarm = None
     if limits.seconds is not None:
@@ -108,8 +111,9 @@ class Host:
     """One run. The stack's top is the function that is running."""
 
     def __init__(self, program: ir.Program, codes: dict[str, Code], device: Device, limits: Limits,
-                 stats: Stats) -> None:
+                 stats: Stats, perform: effects.Perform) -> None:
         self.program, self.codes, self.device, self.limits, self.stats = program, codes, device, limits, stats
+        self.perform_effect = perform
         self.kernels = {k.name: k for k in program.kernels}
         self.functions = {f.name: f for f in program.scalar_functions}
         self.stack: list[Activation] = []
@@ -170,6 +174,9 @@ class Host:
                 self.poll(origin)
                 self.look(origin)
                 self.enter(self.codes[function], [self.value(a, frame) for a in arguments], results, origin)
+                self.drop(dead, frame)
+            case Perform(dead=dead):
+                self.perform(instruction, frame)
                 self.drop(dead, frame)
             case JumpUnless(condition, target, dead, origin):
                 self.look(origin)
@@ -267,6 +274,23 @@ class Host:
         except RecursionError:
             raise self.error("a scalar function recurs too deeply", origin, DEEPER) from None
 
+    def perform(self, instruction: Perform, frame: Frame) -> None:
+        """An effect: its argument comes from the device, its result goes there."""
+        origin = instruction.origin
+        self.poll(origin)
+        self.look(origin)
+        held = [self.value(a, frame) for a in instruction.arguments]
+        argument = from_names([self.device.download(h) if isinstance(h, Array) else h for h in held], instruction.takes)
+        try:
+            result = self.perform_effect(instruction.effect, argument, type_of_layout(instruction.takes))
+        except NessieError as failure:
+            failure.places = located("", origin, self.stack).places
+            raise
+        found = [self.upload(value) for value in to_names(result, instruction.gives)]
+        self.assign(instruction.results, found, frame)
+        for value in found:
+            self.unhold(value)
+
     def constant(self, instruction: Constant, base: str, values: tuple[Any, ...]) -> Array:
         """Constant arrays are made once in a run, and held until its end."""
         if id(instruction) not in self.constants:
@@ -310,7 +334,7 @@ class Host:
         self.unread.clear()
         self.check(origin)
         if self.device.interrupted:
-            self.poll(self.launched)
+            self.poll(self.launched or self.stack[-1].origin or origin)
 
     def check(self, origin: Origin) -> None:
         """Raise the error that kernels have recorded, if any."""
@@ -343,8 +367,8 @@ class Host:
 def located(message: str, origin: Origin, stack: Sequence[Activation], label: str = "", hint: str = "") -> NessieError:
     """The error where the user wrote what failed, or the nearest call that leads there."""
     for place in (origin, *(activation.origin for activation in reversed(stack))):
-        if span := user_span(place):
-            return NessieError(message, (span, label), hint=hint)
+        if found := places(place, label):
+            return NessieError(message, *found, hint=hint)
     return NessieError(message, hint=hint)
 
 

@@ -62,6 +62,17 @@ class Invoke:
 
 
 @dataclass(frozen=True)
+class Perform:
+    results: Results
+    effect: str
+    arguments: tuple[Operand, ...]
+    takes: ir.Layout
+    gives: ir.Layout
+    dead: Slots = ()
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class JumpUnless:
     condition: Operand
     target: int
@@ -94,7 +105,7 @@ class Give:
     dead: Slots
 
 
-Instruction = Launch | Compute | Constant | Invoke | JumpUnless | Jump | Move | Drop | Give
+Instruction = Launch | Compute | Constant | Invoke | Perform | JumpUnless | Jump | Move | Drop | Give
 
 
 @dataclass(frozen=True)
@@ -139,7 +150,7 @@ def bound_names(function: ir.Function) -> Iterator[str]:
                 case ir.Branch(results, _, then, orelse):
                     waiting += [then, orelse]
                     yield from names_of(results)
-                case ir.Run(results) | ir.Call(results):
+                case ir.Run(results) | ir.Call(results) | ir.Effect(results):
                     yield from names_of(results)
 
 
@@ -169,6 +180,10 @@ def translate_statement(statement: ir.Statement, slots: dict[str, Slot], live: s
             operands = tuple(operand(a, slots) for a in arguments)
             bound = bind(results, slots, live)
             return [Invoke(bound, function, operands, last_uses(slots_of(operands), live), origin)]
+        case ir.Effect(results, name, arguments, takes, gives, origin):
+            operands = tuple(operand(a, slots) for a in arguments)
+            bound = bind(results, slots, live)
+            return [Perform(bound, name, operands, takes, gives, last_uses(slots_of(operands), live), origin)]
         case ir.HostLet(result, value, origin):
             names = {name: slots[name] for name in free_names(value)}
             bound = bind((result,), slots, live)

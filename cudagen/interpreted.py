@@ -12,7 +12,7 @@ import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.cudagen import loops, loops_interpreter
-from nessie.cudagen.device import ERROR_WORDS, FAILURE, INTERRUPT, MOST_ROUNDS, NO_FAILURE, Array, Held, Scalar
+from nessie.cudagen.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
 from nessie.cudagen.generate import plans_of
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.meanings import MEANINGS
@@ -24,7 +24,7 @@ Memory = dict[str, Any]                 # a launch's parameters, buffers, cells 
 Values = np.ndarray[Any, Any]
 
 
-class Interpreted:
+class Interpreted(ErrorWords):
     """A device (cudagen.device). `bytes`: loaded and stored by kernels so far; a buffer that starts filled is stored
     once. `width`: items a chunk; `order` 1 runs the first chunk first."""
 
@@ -74,16 +74,6 @@ class Interpreted:
 
     def free(self, array: Array) -> None:
         spoil(array.buffer)
-
-    def failure(self) -> int:
-        return int(self.errors[FAILURE])
-
-    @property
-    def interrupted(self) -> bool:
-        return bool(self.errors[INTERRUPT])
-
-    def interrupt(self) -> None:
-        self.errors[INTERRUPT] = 1
 
     def used(self) -> int:
         return 0

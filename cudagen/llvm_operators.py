@@ -144,6 +144,24 @@ def shift(instruction: str) -> Operator:
     return operator
 
 
+def high_product(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    a, b = [emitter.emit(f"zext i64 {argument.text} to i128") for argument in arguments]
+    product = emitter.emit(f"mul i128 {a}, {b}")
+    high = emitter.emit(f"lshr i128 {product}, 64")
+    return emitter.emit(f"trunc i128 {high} to i64")
+
+
+def mix(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    """Three rounds of shift and xor, with a product after each but the last."""
+    mixed = emitter.emit(f"add i64 {arguments[0].text}, {0x9E3779B97F4A7C15}")
+    for count, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        high = emitter.emit(f"lshr i64 {mixed}, {count}")
+        mixed = emitter.emit(f"xor i64 {mixed}, {high}")
+        if factor != 1:
+            mixed = emitter.emit(f"mul i64 {mixed}, {factor}")
+    return mixed
+
+
 def to_int(rounding: str) -> Operator:
     """Rounds, then converts; the conversion itself truncates."""
     def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
@@ -190,6 +208,8 @@ OPERATORS: dict[str, Operator] = {
     "not": complement,
     "lshift": shift("shl"),
     "rshift": shift("ashr"),
+    "mul_high": high_product,
+    "mix": mix,
     "float": convert("sitofp", "i64", "double"),
     "trunc": to_int(""),
     "floor": to_int("floor"),

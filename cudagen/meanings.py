@@ -77,6 +77,13 @@ def real(function: Callable[[float], float], overflow: Callable[[float], float] 
     return meaning
 
 
+def mix(x: int) -> int:
+    z = (x + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return wrap(z ^ z >> 31)
+
+
 def character(code: int) -> str:
     return chr(max(0, min(0x10FFFF, code)))
 
@@ -104,6 +111,8 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "not": lambda a: not a if type(a) is bool else ~a,
     "lshift": lambda a, b: wrap(a << (b & 63)),
     "rshift": lambda a, b: a >> (b & 63),
+    "mul_high": lambda a, b: wrap((a % 2**64) * (b % 2**64) >> 64),
+    "mix": mix,
     "float": float,
     "trunc": to_int(math.trunc),
     "floor": to_int(math.floor),

@@ -6,6 +6,7 @@ often than it may. Any other recursion would need a stack that threads do not ha
 """
 from __future__ import annotations
 
+from nessie.base.call_graph import callees_first, components
 from nessie.base.source import Unsupported, user_span
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, error_key, identifier, integer, op, zero
@@ -17,34 +18,29 @@ from nessie.lambda_cu.scope import subexpressions
 
 def tables_of(program: ir.Program) -> Tables:
     """The sites' numbers, and how each scalar function is called."""
+    calls = graph_of(program)
     functions = {f.name: f for f in program.scalar_functions}
-    calls = {f.name: frozenset(called(f.body)) for f in program.scalar_functions}
-    devices = {}
-    for f in program.scalar_functions:
-        reached = reach(f.name, calls)
-        if any(f.name in reach(other, calls) for other in calls[f.name] - {f.name}):
-            raise refusal(f)
-        bodies = [functions[name].body for name in reached | {f.name}]
-        devices[f.name] = Device(f"scalar_{identifier(f.name)}", f.results, any(map(fails, bodies)),
-                                 any(name in calls[name] for name in reached | {f.name}))
+    devices: dict[str, Device] = {}
+    for component in components(calls):                 # callees first
+        if len(component) > 1:
+            raise refusal(next(f for f in program.scalar_functions if f.name in component))
+        (name,) = component
+        function, callees = functions[name], [devices[other] for other in calls[name] if other != name]
+        devices[name] = Device(f"scalar_{identifier(name)}", function.results,
+                               fails(function.body) or any([d.fails for d in callees]),
+                               name in calls[name] or any([d.polls for d in callees]))
     return Tables({site.name: number for number, site in enumerate(program.sites)}, devices)
+
+
+def graph_of(program: ir.Program) -> dict[str, list[str]]:
+    """The scalar functions that each one calls."""
+    return {f.name: sorted(set(called(f.body))) for f in program.scalar_functions}
 
 
 def device_functions(program: ir.Program, tables: Tables) -> tuple[loops.Function, ...]:
     """The device function of every scalar function; the called before the callers."""
-    done: dict[str, loops.Function] = {}
     functions = {f.name: f for f in program.scalar_functions}
-
-    def visit(name: str) -> None:
-        if name in done:
-            return
-        for other in sorted(set(called(functions[name].body)) - {name}):
-            visit(other)
-        done[name] = device_function(functions[name], tables)
-
-    for f in program.scalar_functions:
-        visit(f.name)
-    return tuple(done.values())
+    return tuple([device_function(functions[name], tables) for name in callees_first(graph_of(program))[0]])
 
 
 def refusal(f: ir.ScalarFunction) -> Unsupported:
@@ -59,17 +55,6 @@ def called(exp: ir.Exp) -> list[str]:
 
 def fails(exp: ir.Exp) -> bool:
     return any(isinstance(e, ir.Fail) for e in subexpressions(exp))
-
-
-def reach(name: str, calls: dict[str, frozenset[str]]) -> set[str]:
-    """All functions that a call of this one may call."""
-    found: set[str] = set()
-    waiting = list(calls[name])
-    while waiting:
-        if (other := waiting.pop()) not in found:
-            found.add(other)
-            waiting += calls[other]
-    return found
 
 
 def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:

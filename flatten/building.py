@@ -37,6 +37,8 @@ from nessie.frontend import mono
 from nessie.frontend.mono_walk import is_constant
 from nessie.lambda_cu import ir
 
+SHORT = 2 ** 20             # a range of so many elements can be in every element of any sequence
+
 
 def data(t: Translator, exps: collections.abc.Sequence[mono.Exp], type_: Type, space: Domain) -> Value:
     """The constant expressions as the elements of a space: one array for each of the type's scalars."""
@@ -174,7 +176,7 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         if d != ONE:
             some = op("min", ONE, extent)
             extent = context.let(plus(op("/", minus(extent, some), d), some), "n")
-        if isinstance(extent, ir.Const):
+        if isinstance(extent, ir.Const) and 0 <= int(extent.value) <= SHORT:
             return extent
         return context.check(fits(extent, atom_of(domain.size)), extent, "int", TOO_MANY, exp.origin)
 
@@ -190,13 +192,13 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
 
 
 def ascending(exp: mono.Prim, start: ir.Exp, stride: ir.Exp, end: ir.Exp) -> bool:
-    """Can the check of a range not fail? [0:#v] and constants."""
+    """Can the checks of a range not fail? [0:#v] and constants that are not far apart."""
     if not isinstance(start, ir.Const) or stride != ONE:
         return False
     if isinstance(end, ir.Const):
-        return int(start.value) <= int(end.value)
+        return int(start.value) <= int(end.value) <= int(start.value) + SHORT
     last = exp.arguments[2]
-    return int(start.value) <= 0 and isinstance(last, mono.Prim) and last.name == "length"
+    return -SHORT <= int(start.value) <= 0 and isinstance(last, mono.Prim) and last.name == "length"
 
 
 def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:

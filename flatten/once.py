@@ -103,7 +103,7 @@ class Once:
                 sizes |= {a.name for p, a in pairs if p.name in known and isinstance(a, ir.Var)}
             case ir.HostLet(_, value) if scope.reads(value):
                 sizes |= set(scope.free_names(value))
-            case ir.Call(_, _, arguments):
+            case ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
                 sizes |= set(scope.atom_names(arguments))
             case ir.Branch(_, condition, then, orelse):
                 sizes |= set(scope.atom_names((condition, *then.results, *orelse.results)))

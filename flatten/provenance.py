@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
+from nessie.base.call_graph import components
 from nessie.base.types import Pair, Seq, Type
 from nessie.frontend import mono
 from nessie.frontend.mono_typing import type_of
+from nessie.frontend.mono_walk import called
 
 Path = tuple[object, ...]
 FRESH: Path = ("fresh",)
@@ -67,6 +69,16 @@ def nowhere(type_: Type) -> Signature:
     return None
 
 
+def fresh(type_: Type) -> Signature:
+    """Nothing of it is shared."""
+    match type_:
+        case Pair(first, second):
+            return fresh(first), fresh(second)
+        case Seq(element):
+            return sequence_signature(fresh(element))
+    return None
+
+
 def parameter(type_: Type, path: Path) -> Signature:
     match type_:
         case Pair(first, second):
@@ -108,12 +120,17 @@ def sources_at(arguments: list[Signature], path: Path) -> frozenset[Path]:
 
 def signatures(functions: tuple[mono.Function, ...]) -> dict[str, Signature]:
     """The signature of each function's result: the least fixpoint."""
+    by_name = {f.name: f for f in functions}
     known: dict[str, Signature] = {f.name: nowhere(f.result) for f in functions}
-    while True:
-        following = {f.name: provenance(f.body, of_parameters(f), known) for f in functions}
-        if following == known:
-            return known
-        known = following
+    for component in components({name: called(f.body) for name, f in by_name.items()}):
+        changed = True
+        while changed:                      # callees are known, but for recursion
+            changed = False
+            for name in component:
+                function = by_name[name]
+                found = provenance(function.body, of_parameters(function), known)
+                changed, known[name] = changed or found != known[name], found
+    return known
 
 
 def of_parameters(function: mono.Function) -> dict[str, Signature]:
@@ -174,4 +191,4 @@ def of_primitive(name: str, arguments: list[Signature], type_: Type) -> Signatur
             return sequence_signature(of_element(of_element(arguments[0])))
         case "partition" | "dist":
             return sequence_signature(arguments[0])
-    return sequence_signature(None) if isinstance(type_, Seq) and name != "error" else nowhere(type_)
+    return nowhere(type_) if name == "error" else fresh(type_)

@@ -44,7 +44,9 @@ def check_of(name: str, base: str, exps: list[ir.Exp]) -> tuple[ir.Exp, str]:
     return (op("and", op("<=", INTS_FROM, exps[0]), op("<", exps[0], INTS_BELOW)), RANGE.format(name.upper()))
 
 
-def within(low: ir.Exp, exp: ir.Exp, high: ir.Exp) -> ir.Exp:
+def within(low: ir.Const, exp: ir.Exp, high: ir.Const) -> ir.Exp:
+    if isinstance(exp, ir.Const) and int(low.value) <= int(exp.value) <= int(high.value):
+        return ir.Const(True, "bool")
     return op("and", op("<=", low, exp), op("<=", exp, high))
 
 

@@ -7,7 +7,7 @@ Indexing, lengths and slices of sequences are pure; so are conditionals, which a
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from nessie.base.source import Origin
 from nessie.base.types import ZEROS, Base, Pair, Seq, Type
@@ -44,7 +44,7 @@ class Purity:
     """Which expressions are pure; `thread_level` names the functions that run per element. With `data`, literals of
     constants are: where the host makes arrays of them."""
 
-    def __init__(self, thread_level: frozenset[str] = frozenset(), data: bool = False) -> None:
+    def __init__(self, thread_level: Set[str] = frozenset(), data: bool = False) -> None:
         self.thread_level, self.data = thread_level, data
         self.known: dict[int, tuple[mono.Exp, bool]] = {}
 

@@ -3,6 +3,7 @@ themselves are loops.
 """
 from __future__ import annotations
 
+from nessie.base import call_graph
 from nessie.base.types import Base, Pair, Type
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST
@@ -15,27 +16,17 @@ from nessie.lambda_cu import ir
 
 
 def thread_level(program: mono.Program) -> frozenset[str]:
-    """The functions that run per element, and call only such functions."""
+    """The functions that run per element, and call only such functions. Those that call one another do not."""
     functions = {f.name: f for f in program.functions}
-    names = thread_level_candidates(program.functions) - {program.entry}
-    while True:
-        purity = Purity(names)
-        kept = frozenset(name for name in names if purity.pure(functions[name].body) and not mutual(name, functions))
-        if kept == names:
-            return names
-        names = kept
-
-
-def mutual(name: str, functions: dict[str, mono.Function]) -> bool:
-    """Does the function call another that leads back to it?"""
-    seen: set[str] = set()
-    stack = [other for other in called(functions[name].body) if other != name]
-    while stack:
-        other = stack.pop()
-        if other not in seen:
-            seen.add(other)
-            stack.extend(called(functions[other].body))
-    return name in seen
+    candidates = thread_level_candidates(program.functions) - {program.entry}
+    found: set[str] = set()
+    purity = Purity(found)
+    for name, *others in call_graph.components({name: called(f.body) for name, f in functions.items()}):
+        if not others and name in candidates:           # what it calls is decided, but for itself
+            found.add(name)
+            if not purity.pure(functions[name].body):
+                found.remove(name)
+    return frozenset(found)
 
 
 def thread_level_candidates(functions: tuple[mono.Function, ...]) -> frozenset[str]:

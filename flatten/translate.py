@@ -3,7 +3,7 @@
     G; D |- e => v > B        v the pull value of e over D, B the statements emitted
 
 One arm per form of mono; sequence primitives are in flatten.sequences, apply-to-each in flatten.each, conditionals in
-flatten.conditionals, calls in flatten.functions.
+flatten.conditionals, calls in flatten.functions, effects in flatten.effects.
 """
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from nessie.flatten.conditionals import conditional
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, Domain
 from nessie.flatten.each import apply_to_each
+from nessie.flatten.effects import effect, is_effect
 from nessie.flatten.functions import call
 from nessie.flatten.materialise import run_for_errors, solid
 from nessie.flatten.sequences import RULES
 from nessie.flatten.thread import PURE_SEQUENCE
-from nessie.flatten.translator import Translator, Values, both, pure, pure_on_values, unsupported
+from nessie.flatten.translator import Translator, Values, both, pure, pure_on_values
 from nessie.flatten.values import Both, Value, exp_of, pull
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, ops
@@ -52,16 +53,16 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
             return call(t, exp, env, domain, hint)
         case mono.Prim("check", (condition, mono.String(message), value)):
             return checked(t, exp, condition, message, value, env, domain, hint)
-        case mono.Prim("error", _):
-            raise unsupported("error with a computed message", exp)
+        case mono.Prim(name, arguments) if is_effect(name):
+            values = [t.value(a, env, domain, hint) for a in arguments]
+            t.emitter.origin = exp.origin
+            return effect(t, exp, values, domain, hint)
         case mono.Prim(name, arguments) if name in ops.OPS or name in PURE_SEQUENCE:
             return pure_on_values(t, exp, [t.value(a, env, domain, hint) for a in arguments], domain, hint)
         case mono.Prim(name, arguments) if name in RULES:
             values = [t.value(a, env, domain, hint) for a in arguments]
             t.emitter.origin = exp.origin
             return RULES[name](t, exp, values, domain, hint)
-        case mono.Prim(name):
-            raise unsupported(name, exp)
     raise TypeError(exp)
 
 

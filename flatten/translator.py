@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from nessie.base.source import Unsupported, user_span
 from nessie.base.types import Base
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, Domain
@@ -80,11 +79,6 @@ def pure_on_values(t: Translator, exp: mono.Prim | mono.Call, values: list[Value
     names = [f"#{k}" for k in range(len(values))]
     variables = tuple([mono.Var(name, type_of(a)) for name, a in zip(names, exp.arguments)])
     return pure(t, replace(exp, arguments=variables), dict(zip(names, values)), domain, hint)
-
-
-def unsupported(what: str, exp: mono.Exp) -> Unsupported:
-    span = user_span(exp.origin)
-    return Unsupported(f"compiled programs cannot use {what} yet", *([(span, "used here")] if span else []))
 
 
 def both(value: Value) -> Both:

@@ -73,6 +73,11 @@ def check_statement(statement: ir.Statement, host: Host) -> None:
             check_run(results, kernel, arguments, host)
         case ir.Call(results, function, arguments):
             check_call(results, function, arguments, host)
+        case ir.Effect(results, name, arguments, takes, gives):
+            names = Names()
+            agree(f"perform {name} gets", parameters(takes, names), arguments, host)
+            check_given(f"perform {name}", results, parameters(gives, names), {})
+            bind_all(results, host)
         case ir.HostLet(result, value):
             check_expression(value, host)
             type_ = scalar_type(value, host.scope)

@@ -2,15 +2,16 @@
 
   in    a well-formed program
   out   a well-formed program of the same meaning, failures included
-  how   backwards over each function and each kernel, with the names that are still needed. What may fail (a FAIL, a
-        call of something that may, a recursion, which may be too deep) stays, even if nobody reads its results, which
-        then are `_`. Components of a thunk go like that too, those of REDUCE and SCAN excepted. lambda_cu.unread does
-        what concerns callers and callees together.
+  how   backwards over each function and each kernel, with the names that are still needed. Effects stay, and what may
+        fail (a FAIL, a call of something that may, a recursion, which may be too deep), even if nobody reads their
+        results, which then are `_`. Components of a thunk go like that too, those of REDUCE and SCAN excepted.
+        lambda_cu.unread does what concerns callers and callees together.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.lets import kept_components, with_components, without_copies, without_dead_lets
@@ -45,20 +46,26 @@ def drop_dead_code(program: ir.Program) -> ir.Program:
 
 @dataclass(frozen=True)
 class Failing:
-    """The names of what may fail."""
+    """What may fail: names, and of kernels a test, since few are asked about."""
     scalars: Collection[str]
-    kernels: Collection[str]
+    kernel: Callable[[str], bool]
     functions: Collection[str]
 
 
 def failing_names(program: ir.Program, scalars: Collection[str], kernels: Iterable[ir.Kernel]) -> Failing:
     """Host functions may fail in their own statements or in what they call; recursion may go too deep."""
-    failing = {kernel.name for kernel in kernels if any(soac_can_fail(bind.soac, scalars) for bind in kernel.binds)}
-    own = Failing(scalars, failing, ())
+    named = {kernel.name: kernel for kernel in kernels}
+
+    @cache
+    def kernel_may(name: str) -> bool:
+        return any([soac_can_fail(bind.soac, scalars) for bind in named[name].binds])
+
+    own = Failing(scalars, kernel_may, ())
     found = {f.name: list(statements(f.body)) for f in program.functions}
     calls = {name: {s.function for s in inside if isinstance(s, ir.Call)} for name, inside in found.items()}
-    themselves = {name for name, inside in found.items() if any(can_fail_at(s, own) for s in inside)}
-    return Failing(scalars, failing, may_fail(calls, themselves))
+    called = set().union(*calls.values())
+    themselves = {name for name in called if any(can_fail_at(s, own) for s in found[name])}
+    return Failing(scalars, kernel_may, may_fail({name: calls[name] for name in called}, themselves))
 
 
 # Host level -------------------------------------------------------------------------------------
@@ -107,9 +114,12 @@ def needed(params: Sequence[ir.Param], live: set[str]) -> set[str]:
 
 
 def can_fail_at(statement: ir.Statement, failing: Failing) -> bool:
+    """May it fail, or be seen from outside?"""
     match statement:
+        case ir.Effect():
+            return True
         case ir.Run(_, kernel, _):
-            return kernel in failing.kernels
+            return failing.kernel(kernel)
         case ir.Call(_, function, _):
             return function in failing.functions
         case ir.HostLet(_, value):
@@ -120,7 +130,7 @@ def can_fail_at(statement: ir.Statement, failing: Failing) -> bool:
 def ignoring(statement: ir.Statement, wanted: set[str]) -> ir.Statement:
     """The statement, binding only what is wanted."""
     match statement:
-        case ir.Run(params, _, _) | ir.Call(params, _, _):
+        case ir.Run(params) | ir.Call(params) | ir.Effect(params):
             return updated(statement, results=tuple(
                 param if param.name in wanted else updated(param, name="_") for param in params))
         case ir.HostLet(param, _) if param.name not in wanted:

@@ -306,6 +306,19 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """let results = perform name (arguments) : takes -> gives. What reaches the world outside, or comes from it
+    (nessie.world): a value goes out, one comes back. It happens after all that stands before it has been computed,
+    failures included, and before all that stands after it."""
+    results: tuple[Param, ...]
+    name: str
+    arguments: tuple[Atom, ...]
+    takes: Layout
+    gives: Layout
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Branch:
     """if condition then block else block; the blocks' results are named by `results`."""
     results: tuple[Param, ...]
@@ -315,7 +328,7 @@ class Branch:
     origin: Origin = field(default=NOWHERE, compare=False)
 
 
-Statement = Run | HostLet | Data | Call | Branch
+Statement = Run | HostLet | Data | Call | Effect | Branch
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,18 @@ def layout_of(type_: Type) -> ir.Layout:
     raise TypeError(f"values of {type_} have no layout")
 
 
+def type_of_layout(layout: ir.Layout) -> Type:
+    """The type whose values lie so."""
+    match layout:
+        case ir.ScalarLayout(base):
+            return Base(base)
+        case ir.PairLayout(first, second):
+            return Pair(type_of_layout(first), type_of_layout(second))
+        case ir.SeqLayout(element):
+            return Seq(type_of_layout(element))
+    raise TypeError(layout)
+
+
 def parameters(layout: ir.Layout, names: Names, wish: str = "x", count: ir.Size | None = None) -> tuple[ir.Param, ...]:
     """Parameters for one value (or for `count` values) of the layout, with fresh names like `wish`."""
     match layout:

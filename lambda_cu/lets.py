@@ -31,23 +31,36 @@ from nessie.lambda_cu.scope import (
 
 
 def tidy_lets(program: ir.Program) -> ir.Program:
+    """Of the whole program."""
     failing = failing_functions(program.scalar_functions)
 
     def tidy(exp: ir.Exp) -> ir.Exp:
-        return without_dead_lets(without_copies(exp, {}), failing)
+        return tidy_expression(exp, failing)
+
+    program = tidy_kernels(program, {kernel.name for kernel in program.kernels})
+    return updated(
+        program,
+        scalar_functions=tuple(updated(f, body=tidy(f.body)) for f in program.scalar_functions),
+        functions=tuple(updated(f, body=tidy_block(f.body, tidy)) for f in program.functions))
+
+
+def tidy_kernels(program: ir.Program, names: Collection[str]) -> ir.Program:
+    """Of these kernels."""
+    failing = failing_functions(program.scalar_functions)
 
     def tidy_thunk(f: ir.Thunk) -> ir.Thunk:
-        body = tidy(f.body)
+        body = tidy_expression(f.body, failing)
         return f if body is f.body else thunk(f.params, body)
 
     def tidy_bind(bind: ir.Bind) -> ir.Bind:
         return updated(bind, soac=map_thunks(bind.soac, tidy_thunk))
 
-    return updated(
-        program,
-        scalar_functions=tuple(updated(f, body=tidy(f.body)) for f in program.scalar_functions),
-        kernels=tuple(updated(k, binds=tuple(map(tidy_bind, k.binds))) for k in program.kernels),
-        functions=tuple(updated(f, body=tidy_block(f.body, tidy)) for f in program.functions))
+    return updated(program, kernels=tuple(
+        updated(k, binds=tuple(map(tidy_bind, k.binds))) if k.name in names else k for k in program.kernels))
+
+
+def tidy_expression(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
+    return without_dead_lets(without_copies(exp, {}), failing)
 
 
 def tidy_block(block: ir.Block, tidy: Callable[[ir.Exp], ir.Exp]) -> ir.Block:
@@ -105,6 +118,8 @@ def repeats(names: tuple[str, ...], body: ir.Exp) -> bool:
 
 def without_dead_lets(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
     """The last rules; inner lets go first, so that what only they read goes too."""
+    if not any([isinstance(part, ir.Let) for part in subexpressions(exp)]):
+        return exp
     count: Counter[str] = Counter()
 
     def tally(part: ir.Exp, by: int) -> None:

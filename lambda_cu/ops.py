@@ -46,6 +46,8 @@ ROWS = (
     Row("not", LOGICAL, 1, None, "complement, bitwise on int"),
     Row("lshift", ("int",), 2, None, "left shift; count in 0..63"),
     Row("rshift", ("int",), 2, None, "arithmetic right shift; count in 0..63"),
+    Row("mul_high", ("int",), 2, None, "the upper 64 bits of the product, as if without signs"),
+    Row("mix", ("int",), 1, None, "64 bits that look random: the finaliser of splitmix64"),
     Row("float", ("int",), 1, "float", "nearest float"),
     Row("trunc", ("float",), 1, "int", "towards zero; in range"),
     Row("floor", ("float",), 1, "int", "downwards; in range"),

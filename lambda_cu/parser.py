@@ -254,15 +254,25 @@ def statement(tokens: Tokens) -> ir.Statement:
         return ir.Run(results, tokens.name("the name of a kernel"), atoms(tokens), here(tokens, start))
     if tokens.accept("call"):
         return ir.Call(results, tokens.name("the name of a function"), atoms(tokens), here(tokens, start))
+    if tokens.accept("perform"):
+        return effect(tokens, results, start)
     if tokens.at("if"):
         return branch_or_let(tokens, results, start)
     if len(results) != 1:
-        tokens.fail("run, call or if is expected here")
+        tokens.fail("run, call, perform or if is expected here")
     if tokens.accept("data"):
         tokens.expect("[")
         values = tokens.listed(lambda: constant(tokens).value, "]")
         return ir.Data(results[0], values, here(tokens, start))
     return ir.HostLet(results[0], expression(tokens), here(tokens, start))
+
+
+def effect(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -> ir.Effect:
+    name, arguments = tokens.name("the name of an effect"), atoms(tokens)
+    tokens.expect(":")
+    takes = layout(tokens)
+    tokens.expect("->")
+    return ir.Effect(results, name, arguments, takes, layout(tokens), here(tokens, start))
 
 
 def branch_or_let(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -> ir.Statement:

@@ -168,6 +168,10 @@ def statement_lines(statement: ir.Statement, indent: str) -> list[str]:
             return wrapped(f"{bound(results, indent)} = run {name(kernel)} ", map(show_atom, arguments), indent)
         case ir.Call(results, function, arguments):
             return wrapped(f"{bound(results, indent)} = call {name(function)} ", map(show_atom, arguments), indent)
+        case ir.Effect(results, effect, arguments, takes, gives):
+            *lines, last = wrapped(f"{bound(results, indent)} = perform {name(effect)} ", map(show_atom, arguments),
+                                   indent)
+            return [*lines, f"{last} : {show_layout(takes)} -> {show_layout(gives)}"]
         case ir.HostLet(result, value):
             return [f"{bound((result,), indent)} = {show_exp(value, len(indent) + 2)}"]
         case ir.Data(result, values):

@@ -6,7 +6,7 @@
         by reference_kernels, their thunks by reference_thunks. Names are dropped after their last use.
 
 Failures of kernels are seen where the host looks: at a scalar it computes with, a condition, a size that a kernel
-found, a call, and the end. Of several failures seen together the least site, then index, is raised.
+found, a call, an effect, and the end. Of several failures seen together the least site, then index, is raised.
 """
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from nessie.base.effects import Perform, no_effects
+from nessie.base.source import NessieError, Origin, user_span
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.layout import from_names, to_names
+from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
 from nessie.lambda_cu.reference_context import Context, Limits, Stats
 from nessie.lambda_cu.reference_kernels import run_kernel
 from nessie.lambda_cu.reference_thunks import Evaluator, Lanes, constant
@@ -29,12 +31,13 @@ __all__ = ["Limits", "Stats", "execute"]
 
 
 def execute(program: ir.Program, arguments: Sequence[Any], limits: Limits | None = None,
-            stats: Stats | None = None) -> Any:
-    """The value of the entry's function on these flat values. `stats`, if given, is counted up."""
+            stats: Stats | None = None, perform: Perform = no_effects) -> Any:
+    """The value of the entry's function on these flat values. `stats`, if given, is counted up; `perform` does the
+    program's effects."""
     held = [value for argument, layout in zip(arguments, program.entry.arguments, strict=True)
             for value in to_names(argument, layout)]
     program = specialise_sites(program)
-    machine = Machine(program, Context(program, limits or Limits(), stats or Stats()))
+    machine = Machine(program, Context(program, limits or Limits(), stats or Stats()), perform)
     with np.errstate(all="ignore"):
         results = machine.run(program.entry.function, held)
     return from_names(results, program.entry.result)
@@ -85,13 +88,14 @@ class Activation:
     code: Code
     names: dict[str, Any]
     results: tuple[ir.Param, ...] = ()
+    origin: Origin = ()                     # of the user's statement that led here
     position: int = 0
     unread: set[str] | None = None          # scalars that kernels found and the host has not looked at
 
 
 class Machine:
-    def __init__(self, program: ir.Program, context: Context) -> None:
-        self.context = context
+    def __init__(self, program: ir.Program, context: Context, perform: Perform) -> None:
+        self.context, self.perform = context, perform
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.functions = {function.name: function for function in program.functions}
         self.code: dict[str, Code] = {}
@@ -104,7 +108,6 @@ class Machine:
         while True:
             activation = self.stack[-1]
             if activation.position < len(activation.code.steps):
-                self.context.poll()
                 step = activation.code.steps[activation.position]
                 activation.position += 1
                 self.do(step, activation)
@@ -126,11 +129,12 @@ class Machine:
         function = self.functions[name]
         code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}
-        self.stack.append(Activation(code, names, results))
+        self.stack.append(Activation(code, names, results, self.context.origin))
 
     def do(self, step: Step, activation: Activation) -> None:
         statement, names = step.statement, activation.names
-        self.context.origin = statement.origin or self.context.origin
+        self.context.origin = statement.origin if user_span(statement.origin) else activation.origin
+        self.context.poll()
         match statement:
             case ir.Run(results, kernel, arguments):
                 self.look_at_sizes(kernel, arguments, activation)
@@ -144,6 +148,10 @@ class Machine:
                 self.forget(step, names)
                 self.enter(function, values, results)
                 return
+            case ir.Effect(results, name, arguments, takes, gives):
+                self.look(activation)
+                argument = from_names([atom_value(a, names) for a in arguments], takes)
+                self.bind(results, self.performed(name, argument, takes, gives), activation)
             case ir.HostLet(result, value):
                 self.look(activation)
                 lanes = Lanes(np.zeros(1, np.int64), {})
@@ -156,8 +164,17 @@ class Machine:
                 self.look(activation)
                 code = step.then if atom_value(condition, names) else step.orelse
                 assert code is not None
-                self.stack.append(Activation(code, names, results))
+                self.stack.append(Activation(code, names, results, self.context.origin))
         self.forget(step, names)
+
+    def performed(self, name: str, argument: Any, takes: ir.Layout, gives: ir.Layout) -> list[Any]:
+        """What the names of an effect's result hold."""
+        try:
+            result = self.perform(name, argument, type_of_layout(takes))
+        except NessieError as failure:
+            failure.places = tuple(self.context.places())
+            raise
+        return [interned(value) for value in to_names(result, gives)]
 
     def look(self, activation: Activation) -> None:
         """The host reads a scalar, and the error word with it."""

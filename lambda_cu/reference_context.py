@@ -1,14 +1,14 @@
 """What one run of the reference executor keeps: the first error, the limits, the counts."""
 from __future__ import annotations
 
+import time
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from nessie.base.source import InternalError, NessieError, Origin, Span, user_span
+from nessie.base.source import InternalError, NessieError, Origin, Span, places
 from nessie.lambda_cu import ir
 
 Array = np.ndarray[Any, Any]
@@ -19,15 +19,15 @@ SCALAR_DEPTH = 10_000           # calls inside calls at thread level, each some 
 
 @dataclass(frozen=True)
 class Limits:
-    """How deep functions may call, how many bytes may be held, and what to call now and then (it may raise)."""
+    """How deep functions may call, how many bytes may be held, how long it may take."""
     depth: int = 1_000_000
     memory: int | None = None
-    poll: Callable[[], None] | None = None
+    seconds: float | None = None
 
 
 @dataclass
 class Stats:
-    """Kernels launched that had something to do, and the elements that their SOACs walked."""
+    """Kernels launched, and the elements that their SOACs walked."""
     launches: int = 0
     elements: int = 0
 
@@ -40,7 +40,8 @@ class Context:
         self.limits, self.stats = limits, stats
         self.error: int | None = None           # the least key of a failure not yet raised
         self.held = 0                           # bytes of arrays that are alive
-        self.origin: Origin = ()                # of the statement under way
+        self.origin: Origin = ()                # of the statement under way, or of the user's call that leads there
+        self.started = time.monotonic()
 
     def record(self, site: str, index: int) -> None:
         """The site failed at this index; of several failures the least is kept."""
@@ -51,7 +52,7 @@ class Context:
         """The host looks at the error word."""
         if self.error is not None:
             site, index = self.sites[self.error >> INDEX_BITS], self.error & ((1 << INDEX_BITS) - 1)
-            raise NessieError(site.message, *places(site.origin, f"at element {index}" if site.element else ""))
+            raise NessieError(site.message, *self.places(site.origin, f"at element {index}" if site.element else ""))
 
     def inconsistent(self, message: str) -> NoReturn:
         """What no right program does; after a failure it is a consequence of that."""
@@ -59,14 +60,17 @@ class Context:
         raise InternalError(f"the reference executor found that {message}")
 
     def poll(self) -> None:
-        if self.limits.poll is not None:
-            self.limits.poll()
+        """Notice the time."""
+        seconds = self.limits.seconds
+        if seconds is not None and time.monotonic() - self.started > seconds:
+            self.raise_pending()
+            raise NessieError(f"it took longer than {seconds:g} s", *self.places(), hint="--time-limit sets the limit")
 
     def reserve(self, size: int) -> None:
         """Refuse an allocation that goes over the limit, before it is made."""
         if self.limits.memory is not None and self.held + size > self.limits.memory:
             message = f"{size:,} bytes are needed, {self.held:,} of {self.limits.memory:,} are in use"
-            raise NessieError(f"out of memory: {message}", *places(self.origin), hint="--memory sets the limit")
+            self.fail(f"out of memory: {message}", "--memory sets the limit")
 
     def hold(self, array: Array) -> None:
         """Count the array until nobody holds it."""
@@ -78,9 +82,12 @@ class Context:
         self.held -= size
 
     def too_deep(self, message: str) -> NoReturn:
-        raise NessieError(message, *places(self.origin), hint="does it end? --depth sets the limit")
+        self.fail(message, "does it end? --depth sets the limit")
 
+    def fail(self, message: str, hint: str = "") -> NoReturn:
+        """Raise an error of the statement under way."""
+        raise NessieError(message, *self.places(), hint=hint)
 
-def places(origin: Origin, label: str = "") -> tuple[tuple[Span, str], ...]:
-    span = user_span(origin)
-    return ((span, label),) if span is not None else ()
+    def places(self, origin: Origin = (), label: str = "") -> list[tuple[Span, str]]:
+        """Where the user wrote what is of this origin, or else what is under way."""
+        return places(origin, label) or places(self.origin, label)

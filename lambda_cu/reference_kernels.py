@@ -22,12 +22,9 @@ def run_kernel(kernel: ir.Kernel, arguments: Sequence[Any], context: Context) ->
     values = {param.name: value for param, value in zip(kernel.params, arguments, strict=True)}
     scope = Scope({param.name: param.type for param in kernel.params}, context.scalar_functions)
     launch = Launch(values, scope, context)
-    busy = False
+    context.stats.launches += 1
     for bind in kernel.binds:
-        walked = launch.bind(bind)
-        context.stats.elements += walked
-        busy = busy or walked > 0
-    context.stats.launches += busy
+        context.stats.elements += launch.bind(bind)
     return [values[name] for name in kernel.returns]
 
 

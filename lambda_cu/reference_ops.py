@@ -35,6 +35,8 @@ MEANINGS: dict[str, Callable[..., Value]] = {
     "not": np.invert,
     "lshift": lambda x, count: np.left_shift(x, count & 63),
     "rshift": lambda x, count: np.right_shift(x, count & 63),
+    "mul_high": lambda x, y: high_product(x, y),
+    "mix": lambda x: mix(x),
     "float": lambda x: x.astype(np.float64),
     "trunc": lambda x: np.trunc(x).astype(np.int64),
     "floor": lambda x: np.floor(x).astype(np.int64),
@@ -77,6 +79,22 @@ def round_half_away(x: Value) -> Value:
     """Adding a half before truncating would round 0.49999999999999994 up."""
     whole = np.trunc(x)
     return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
+
+
+def high_product(x: Value, y: Value) -> Value:
+    """By halves: no sum here is more than 64 bits."""
+    x_high, y_high = (z.astype(np.uint64) >> np.uint64(32) for z in (x, y))
+    x_low, y_low = (z.astype(np.uint64) & np.uint64(0xFFFFFFFF) for z in (x, y))
+    middle = x_high * y_low + (x_low * y_low >> np.uint64(32))
+    carry = x_low * y_high + (middle & np.uint64(0xFFFFFFFF)) >> np.uint64(32)
+    return (x_high * y_high + (middle >> np.uint64(32)) + carry).astype(np.int64)
+
+
+def mix(x: Value) -> Value:
+    z = x.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return (z ^ z >> np.uint64(31)).astype(np.int64)
 
 
 # Operators of reductions that NumPy reduces directly, in any order; others go pair by pair.

@@ -14,7 +14,7 @@ from nessie.lambda_cu.scope import bound_names, free_names, map_children, subexp
 def substitute(exp: ir.Exp, mapping: Mapping[str, ir.Exp]) -> ir.Exp:
     """The expression with free names replaced. An array can only be replaced by a name."""
     incoming = {name for value in mapping.values() for name in free_names(value)}
-    clashing = incoming.intersection(bound_names(exp))
+    clashing = incoming.intersection(bound_names(exp)) if incoming else set()
     names = Names(incoming | mapping.keys() | all_names(exp)) if clashing else Names()
     return _substitute(exp, mapping, clashing, names)
 

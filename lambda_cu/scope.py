@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
-from operator import is_
+from itertools import compress
+from operator import attrgetter, is_
 from typing import Any, TypeVar
 
 from nessie.lambda_cu import ir
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 def updated(node: T, **parts: Any) -> T:
     """The node with these parts, the same object where it has them already: so passes see cheaply what they left."""
-    if all([same(getattr(node, name), part) for name, part in parts.items()]):
-        return node
-    changed: T = replace(node, **parts)     # type: ignore[type-var]
-    return changed
+    for name, part in parts.items():
+        if not same(getattr(node, name), part):
+            return type(node)(**{**vars(node), **parts})        # what `replace` does, sooner
+    return node
 
 
 def same(a: object, b: object) -> bool:
@@ -27,11 +27,12 @@ def same(a: object, b: object) -> bool:
 # Expressions ------------------------------------------------------------------------------------
 
 
+LEAVES = frozenset({ir.Const, ir.Var, ir.Fail})
 PARTS: dict[type, Callable[[Any], tuple[ir.Exp, ...]]] = {
-    ir.Const: lambda exp: (), ir.Var: lambda exp: (), ir.Fail: lambda exp: (),
-    ir.Op: lambda exp: exp.arguments, ir.CallScalar: lambda exp: exp.arguments, ir.Tuple: lambda exp: exp.items,
-    ir.Read: lambda exp: (exp.index,), ir.If: lambda exp: (exp.condition, exp.then, exp.orelse),
-    ir.Let: lambda exp: (exp.value, exp.body)}
+    **dict.fromkeys(LEAVES, lambda exp: ()),
+    ir.Op: attrgetter("arguments"), ir.CallScalar: attrgetter("arguments"), ir.Tuple: attrgetter("items"),
+    ir.Read: lambda exp: (exp.index,), ir.If: attrgetter("condition", "then", "orelse"),
+    ir.Let: attrgetter("value", "body")}
 
 
 def children(exp: ir.Exp) -> tuple[ir.Exp, ...]:
@@ -41,7 +42,10 @@ def children(exp: ir.Exp) -> tuple[ir.Exp, ...]:
 
 def map_children(exp: ir.Exp, change: Callable[[ir.Exp], ir.Exp]) -> ir.Exp:
     """The expression with each direct part changed; the same object where nothing changes."""
-    parts = children(exp)
+    kind = type(exp)
+    if kind in LEAVES:
+        return exp
+    parts = PARTS[kind](exp)
     changed = tuple([change(part) for part in parts])
     return exp if all(map(is_, parts, changed)) else with_children(exp, changed)
 
@@ -70,31 +74,36 @@ def subexpressions(exp: ir.Exp) -> Iterator[ir.Exp]:
     while stack:
         exp = stack.pop()
         yield exp
-        stack.extend(reversed(children(exp)))
+        kind = type(exp)
+        if kind not in LEAVES:
+            stack += PARTS[kind](exp)[::-1]
 
 
 def free_names(exp: ir.Exp) -> tuple[str, ...]:
     """The scalars and arrays that the expression mentions where none of its lets binds them."""
     found: dict[str, None] = {}
-    bound: dict[str, int] = {}              # how many lets around bind the name
-
-    def visit(exp: ir.Exp) -> None:
-        match exp:
-            case ir.Var(name) | ir.Read(name, _) if not bound.get(name):
-                found[name] = None
-        if isinstance(exp, ir.Let):
-            visit(exp.value)
-            for name in exp.names:
-                bound[name] = bound.get(name, 0) + 1
-            visit(exp.body)
-            for name in exp.names:
-                bound[name] -= 1
-        else:
-            for part in children(exp):
-                visit(part)
-
-    visit(exp)
+    note_free_names(exp, found, {})
     return tuple(found)
+
+
+def note_free_names(exp: ir.Exp, found: dict[str, None], bound: dict[str, int]) -> None:
+    """Add those of a part. `bound`: how many lets around it bind a name."""
+    kind = type(exp)
+    if isinstance(exp, ir.Var):
+        if not bound.get(exp.name):
+            found[exp.name] = None
+    elif isinstance(exp, ir.Let):
+        note_free_names(exp.value, found, bound)
+        for name in exp.names:
+            bound[name] = bound.get(name, 0) + 1
+        note_free_names(exp.body, found, bound)
+        for name in exp.names:
+            bound[name] -= 1
+    elif kind not in LEAVES:
+        if isinstance(exp, ir.Read) and not bound.get(exp.array):
+            found[exp.array] = None
+        for part in PARTS[kind](exp):
+            note_free_names(part, found, bound)
 
 
 def bound_names(exp: ir.Exp) -> tuple[str, ...]:
@@ -156,7 +165,7 @@ def reachable(edges: dict[str, set[str]], start: Iterable[str]) -> set[str]:
 
 
 def kept_items(items: Iterable[T], keep: Iterable[bool]) -> tuple[T, ...]:
-    return tuple(item for item, kept in zip(items, keep, strict=True) if kept)
+    return tuple(compress(items, keep))
 
 
 # Thunks, spaces, SOACs --------------------------------------------------------------------------
@@ -213,9 +222,9 @@ def space_names(space: ir.Space | None) -> tuple[str, ...]:
     """The sizes and offsets that the space names."""
     match space:
         case ir.Flat(size):
-            sizes: tuple[ir.Size, ...] = (size,)
+            return (size,) if isinstance(size, str) else ()
         case ir.Uniform(segments, length, total):
-            sizes = (segments, length, total)
+            sizes: tuple[ir.Size, ...] = (segments, length, total)
         case ir.Affine(segments, slope, offset, total):
             sizes = (segments, slope, offset, total)
         case ir.Irregular(segments, offsets, total):
@@ -248,13 +257,13 @@ def type_names(type_: ir.Type) -> tuple[str, ...]:
 
 
 def atom_names(atoms: Iterable[ir.Atom]) -> tuple[str, ...]:
-    return tuple(atom.name for atom in atoms if isinstance(atom, ir.Var))
+    return tuple([atom.name for atom in atoms if isinstance(atom, ir.Var)])
 
 
 def used_names(statement: ir.Statement) -> tuple[str, ...]:
     """The names that the statement uses, blocks in it left out."""
     match statement:
-        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
             return atom_names(arguments)
         case ir.HostLet(_, value):
             return free_names(value)
@@ -266,7 +275,7 @@ def used_names(statement: ir.Statement) -> tuple[str, ...]:
 def results(statement: ir.Statement) -> tuple[ir.Param, ...]:
     """What the statement binds for those after it."""
     match statement:
-        case ir.Run(params, _, _) | ir.Call(params, _, _) | ir.Branch(params, _, _, _):
+        case ir.Run(params) | ir.Call(params) | ir.Effect(params) | ir.Branch(params):
             return params
         case ir.HostLet(result, _) | ir.Data(result, _):
             return (result,)

@@ -2,8 +2,8 @@
 run that repeats another takes its results.
 
 Runs may share although they can fail: both would record the same failure. A run is repeated when its kernel and its
-arguments are the same as those of a run before it in its block or around it. Names that a host `let` only repeats go
-too.
+arguments are the same as those of a run before it in its block or around it; an effect between the two parts them, so
+that what is timed takes its time. Names that a host `let` only repeats go too.
 """
 from __future__ import annotations
 
@@ -122,13 +122,20 @@ def shared_block(block: ir.Block, mapping: dict[str, str], known: Available) -> 
                 elif repeats(earlier, bound):
                     mapping.update((b.name, a.name) for a, b in zip(earlier, bound, strict=True) if b.name != "_")
                     continue
+            case ir.Effect():
+                forget(here, known)
+                here, known = [], {}
             case ir.Branch(_, _, then, orelse):
                 statement = updated(statement, then=shared_block(then, mapping, known),
                                     orelse=shared_block(orelse, mapping, known))
         kept.append(statement)
-    for same in here:
-        del known[same]
+    forget(here, known)
     return updated(block, statements=tuple(kept), results=rename_atoms(block.results, mapping))
+
+
+def forget(keys: list[tuple[Hashable, ...]], known: Available) -> None:
+    for key in keys:
+        del known[key]
 
 
 def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[Hashable, ...]:
@@ -152,7 +159,7 @@ def rename_statement(statement: ir.Statement, mapping: Mapping[str, str]) -> ir.
         return statement
     params = tuple(rename_param(param, mapping) for param in results(statement))
     match statement:
-        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
             return updated(statement, results=params, arguments=rename_atoms(arguments, mapping))
         case ir.HostLet(_, value):
             return updated(statement, result=params[0], value=rename(value, mapping))

@@ -4,23 +4,26 @@
   out   lambda_cu in which no binding, result, parameter, function, kernel or site is unused, no two kernels are equal
         up to names, and no run repeats an earlier one. Never unused are what may fail, what the entry takes and gives,
         a component of a REDUCE or SCAN that another is wanted of, and what a recursion only hands round
-  how   lets are tidied once; then dead code and sharing, in turns until nothing changes. Each turn makes the program
-        smaller, so this ends
+  how   lets are tidied once, of new code; then dead code and sharing, in turns until nothing changes. Each turn makes
+        the program smaller, so this ends
 """
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.dead_code import drop_dead_code
-from nessie.lambda_cu.lets import tidy_lets
+from nessie.lambda_cu.lets import tidy_kernels, tidy_lets
 from nessie.lambda_cu.scope import reachable, soac_expressions, statements, subexpressions
 from nessie.lambda_cu.shape import Shape, shape
 from nessie.lambda_cu.sharing import number_kernels, share_kernels, share_parameters, share_runs
 
 
-def simplify(program: ir.Program) -> ir.Program:
-    program = tidy_lets(drop_uncalled(program))
+def simplify(program: ir.Program, untidy: Collection[str] | None = None) -> ir.Program:
+    """`untidy`: of a program that has been simplified before, the kernels that are new."""
+    program = drop_uncalled(program)
+    program = tidy_lets(program) if untidy is None else tidy_kernels(program, untidy)
     shapes: dict[int, tuple[ir.Kernel, Shape]] = {}         # of the kernels met so far, which passes leave if they can
 
     def shape_of(kernel: ir.Kernel) -> Shape:
@@ -38,14 +41,12 @@ def simplify(program: ir.Program) -> ir.Program:
 def drop_unreachable(program: ir.Program) -> ir.Program:
     """Without the functions, kernels, scalar functions and sites that the entry does not lead to."""
     program = drop_uncalled(program)
-    exps = expressions(program)
-    calls = {f.name: called(f.body) for f in program.scalar_functions}
-    wanted = reachable(calls, {name for exp in exps for name in called(exp)})
-    scalars = tuple(f for f in program.scalar_functions if f.name in wanted)
-    failing = {part.site for exp in (*exps, *(f.body for f in scalars)) for part in subexpressions(exp)
-               if isinstance(part, ir.Fail)}
-    sites = tuple(site for site in program.sites if site.name in failing)
-    return replace(program, sites=sites, scalar_functions=scalars)
+    calls, failing = mentioned(expressions(program))
+    inside = {f.name: mentioned((f.body,)) for f in program.scalar_functions}
+    wanted = reachable({name: called for name, (called, _) in inside.items()}, calls)
+    failing = failing.union(*(sites for name, (_, sites) in inside.items() if name in wanted))
+    return replace(program, sites=tuple(site for site in program.sites if site.name in failing),
+                   scalar_functions=tuple(f for f in program.scalar_functions if f.name in wanted))
 
 
 def drop_uncalled(program: ir.Program) -> ir.Program:
@@ -63,5 +64,13 @@ def expressions(program: ir.Program) -> list[ir.Exp]:
     return host + [exp for kernel in program.kernels for bind in kernel.binds for exp in soac_expressions(bind.soac)]
 
 
-def called(exp: ir.Exp) -> set[str]:
-    return {part.function for part in subexpressions(exp) if isinstance(part, ir.CallScalar)}
+def mentioned(exps: Iterable[ir.Exp]) -> tuple[set[str], set[str]]:
+    """The scalar functions that are called, and the sites of failures."""
+    called, sites = set(), set()
+    for exp in exps:
+        for part in subexpressions(exp):
+            if isinstance(part, ir.CallScalar):
+                called.add(part.function)
+            elif isinstance(part, ir.Fail):
+                sites.add(part.site)
+    return called, sites

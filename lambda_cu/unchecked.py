@@ -6,6 +6,8 @@
 
             if c then e else fail s    ==>    e          c cannot fail; likewise with the sides exchanged
 
+        What fails in any case (c is false: the user's own error) does so still.
+
 A program in which no check fails computes the same: each such conditional gave e. One in which a check would have
 failed computes anything, or reads and writes where it should not.
 """
@@ -17,6 +19,8 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.lets import tidy_block
 from nessie.lambda_cu.scope import can_fail, failing_functions, map_children, map_thunks, thunk
 
+FALSE = ir.Const(False, "bool")
+
 
 def drop_checks(program: ir.Program) -> ir.Program:
     failing = failing_functions(program.scalar_functions)
@@ -24,7 +28,7 @@ def drop_checks(program: ir.Program) -> ir.Program:
     def unchecked(exp: ir.Exp) -> ir.Exp:
         exp = map_children(exp, unchecked)
         match exp:
-            case ir.If(condition, then, orelse) if not can_fail(condition, failing):
+            case ir.If(condition, then, orelse) if condition != FALSE and not can_fail(condition, failing):
                 if only_fails(orelse):
                     return then
                 return orelse if only_fails(then) else exp

@@ -1,4 +1,5 @@
-"""The command `nessie`: what each of its commands does (nessie.command_line reads the words).
+"""The command `nessie`: what each of its commands does (nessie.command_line reads the words). Without one, it is the
+interactive loop (nessie.repl).
 
 Results go to standard output, everything else to standard error. Exit status 0; 1 for an error in the program or its
 input; 2 for usage. A Python traceback never reaches the user.
@@ -6,26 +7,28 @@ input; 2 for usage. A Python traceback never reaches the user.
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from nessie import pipeline
-from nessie.base.deep import run_deep
-from nessie.base.source import InternalError, Interrupted, NessieError, Source, UsageError
+from nessie.base.deep import forget_interrupt, run_deep
+from nessie.base.source import InternalError, NessieError, Source, Span, UsageError
 from nessie.base.types import Fun, Type
 from nessie.command_line import parse_command_line
+from nessie.streams import complain, open_streams, print_outcomes, say
 
 if TYPE_CHECKING:
     from nessie.frontend import syntax
     from nessie.session import Session
 
 FAILED, MISUSED = 1, 2
-CHECK_SHARE = 0.05              # of the time that compiling takes, for validating what passes make
+CHECKS = pipeline.Checking(share=0.05)      # of what this process compiles
 
 
 def main(words: list[str] | None = None) -> int:
@@ -35,6 +38,9 @@ def main(words: list[str] | None = None) -> int:
         options = parse_command_line(sys.argv[1:] if words is None else words)
         if isinstance(sys.stdout, io.TextIOWrapper):    # what the terminal cannot show is shown by its code
             sys.stdout.reconfigure(errors="backslashreplace")
+        if options.command is None:
+            from nessie.repl import repl
+            return repl(lambda: new_session(options))
         return run_deep(lambda: COMMANDS[options.command](options))
     except UsageError as error:
         complain(error)
@@ -43,9 +49,7 @@ def main(words: list[str] | None = None) -> int:
         complain(error)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
-        # If the interrupt left text run by exec, as dataclasses do, Python would die of it after all: another text
-        # makes it forget.
-        exec("")
+        forget_interrupt()
     except MemoryError:
         print("error: out of memory", file=sys.stderr)
     except BrokenPipeError:             # whoever read the output has seen enough
@@ -55,33 +59,6 @@ def main(words: list[str] | None = None) -> int:
     except Exception as error:
         complain(InternalError(f"{type(error).__name__}: {error}"))
     return FAILED
-
-
-def open_streams() -> None:
-    """Where the shell has closed standard output, writing to it is an error; messages may be lost."""
-    if sys.stdout is None:
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
-
-
-def say(text: str) -> None:
-    """Write to standard output, at once."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise NessieError(f"the output cannot be written: {error.strerror or error}") from None
-
-
-def complain(error: Exception) -> None:
-    if isinstance(error, InternalError):
-        print(f"internal error: {error}\nThis is a mistake in Nessie, not in your program.", file=sys.stderr)
-    else:
-        print(error, file=sys.stderr)
 
 
 # run, eval --------------------------------------------------------------------------------------
@@ -95,30 +72,19 @@ def run(options: argparse.Namespace) -> int:
         return call(session, source, options)
     if options.output:
         raise UsageError("-o writes the result of a call: name the function with -e")
-    return print_outcomes(session, source)
-
-
-def print_outcomes(session: Session, source: Source, ends_itself: bool = False) -> int:
-    """Evaluate the forms and print what each gives."""
-    status = 0
-    for outcome in session.run(source, ends_itself):
-        if isinstance(outcome, Exception):
-            complain(outcome)
-            status = FAILED
-            if isinstance(outcome, Interrupted):
-                break
-        elif text := str(outcome):
-            say(text + "\n")
-    return status
+    return FAILED if print_outcomes(session.run(source)) else 0
 
 
 def define(session: Session, source: Source) -> None:
-    """Evaluate the forms of a file save for bare expressions; the first error ends it."""
+    """Evaluate the forms of a file save for bare expressions; the first error ends it. What they tell is no result."""
     from nessie.frontend import syntax
     from nessie.loading import program
+    session.told = sys.stderr.write
     for form in program(source).forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
+        if session.ended:
+            break
 
 
 def call(session: Session, source: Source, options: argparse.Namespace) -> int:
@@ -170,14 +136,17 @@ def evaluate(options: argparse.Namespace) -> int:
     session = new_session(options)
     if options.file:
         define(session, read_source(options.file))
-    return print_outcomes(session, Source("expression", text), ends_itself=True)
+        session.told = None
+    return FAILED if print_outcomes(session.run(Source("expression", text), ends_itself=True)) else 0
 
 
 def evaluate_lines(options: argparse.Namespace) -> int:
     """A program per line of standard input, each in a session of its own; an answer per line."""
+    gc.set_threshold(500_000, 20, 50)       # cycles are few and end with their program: then is the time to look
     for line in sys.stdin:
         if line.strip():
             say(json.dumps(answer_line(options, line)) + "\n")
+            gc.collect(0)
     return 0
 
 
@@ -196,9 +165,11 @@ def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
 def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
     """What evaluating a program gives: its last form's value and type, or what is wrong with that form."""
     printed: list[str] = []
-    session = new_session(options, printed.append)
-    outcomes = list(session.run(Source("program", text)))
-    last = outcomes[-1] if outcomes else NessieError("there is nothing to evaluate")
+    session = new_session(options, printed.append, io.StringIO(""))
+    source = Source("program", text)
+    outcomes = list(session.run(source))
+    session.target.world.streams.close_all()
+    last = outcomes[-1] if outcomes else NessieError("there is nothing to evaluate", (Span(source, 0, len(text)), ""))
     stats = session.target.stats
     told = {"launches": stats.launches, "elements": stats.elements, "interpreted": stats.interpreted}
     if isinstance(last, Exception):
@@ -214,11 +185,14 @@ def error_data(error: Exception) -> dict[str, Any]:
     return {"message": f"internal error: {error}", "line": None, "column": None}
 
 
-def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None) -> Session:
+def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
+                stdin: IO[str] | None = None) -> Session:
     from nessie.session import Session
     from nessie.targets import Limits, Target
+    from nessie.world import World
     limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
-    target = Target(options.target or "cpu", options.threads, limits, options.seed or 0, write or say)
+    world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
+    target = Target(options.target or "cpu", options.threads, limits, world)
     return Session(target, job_of(options))
 
 
@@ -301,7 +275,7 @@ def job_of(options: argparse.Namespace) -> pipeline.Job:
     return pipeline.Job(entry=getattr(options, "entry", None) or "", argument=type_of(options),
                         fuse=options.fuse or "ilp", target=options.target or "cpu", sizes=dict(options.size),
                         unchecked=options.unchecked, dump=options.dump,
-                        check_share=float("inf") if options.dump else CHECK_SHARE)
+                        checks=pipeline.Checking() if options.dump else CHECKS)
 
 
 def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:

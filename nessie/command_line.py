@@ -47,9 +47,12 @@ def count(text: str) -> int:
 
 def whole_number(text: str) -> int:
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         wrong(text, "a whole number")
+    if not -2**63 <= number < 2**63:
+        wrong(text, "a whole number of 64 bits")
+    return number
 
 
 def seconds(text: str) -> float:
@@ -134,7 +137,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse_command_line(words: list[str]) -> argparse.Namespace:
-    """Every option by its attribute, None or False where it is not given; `command`, `operand`, `arguments`."""
+    """Every option by its attribute, None or False where it is not given; `command`, None for the interactive loop;
+    `operand`, `arguments`."""
     kept, arguments = program_arguments(words)
     check_command(kept)
     found = build_parser().parse_args(kept)
@@ -150,10 +154,9 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
 def check_command(words: list[str]) -> None:
     """Options have their values in the same word by now, so the first other word is the command."""
     command = next((word for word in words if not word.startswith("-")), None)
-    if command in COMMANDS or (command is None and set(words) & set(SWITCHES)):
-        return
-    wrong = "a command is needed" if command is None else f"there is no command {command}"
-    raise UsageError(f"{wrong}; the commands are {', '.join(COMMANDS)}", hint="nessie --help tells more")
+    if command is not None and command not in COMMANDS:
+        raise UsageError(f"there is no command {command}; the commands are {', '.join(COMMANDS)}",
+                         hint="nessie --help tells more")
 
 
 def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
@@ -190,9 +193,11 @@ def build_parser() -> Parser:
         if not option.commands:
             add(shared, option)
     parser = Parser(prog="nessie", parents=[shared], allow_abbrev=False, argument_default=argparse.SUPPRESS,
-                    description="NESL compiled to fused kernels.", epilog=ARGUMENT_HELP)
+                    description="NESL compiled to fused kernels. Without a command, it evaluates what is typed.",
+                    epilog=ARGUMENT_HELP)
     parser.add_argument("--version", action="version", version=f"nessie {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="[COMMAND]")
+    parser.set_defaults(command=None)
     for name, (operand, does) in COMMANDS.items():
         command = commands.add_parser(name, help=does, description=does, parents=[shared], allow_abbrev=False,
                                       argument_default=argparse.SUPPRESS)

@@ -1,60 +1,234 @@
-"""Commands of the top level: set, describe, apropos, help. `load` is nessie.loading's."""
+"""Commands of the top level: what describe, show, set and the others do. `load` is nessie.loading's.
+
+What they have to say goes to the session's output. Those of NESL that have no place here say what to use instead.
+"""
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nessie.base.source import NessieError, Unsupported
+from nessie import pipeline
+from nessie.base.source import NessieError, Source, Unsupported
+from nessie.base.types import Fun, holds_function
+from nessie.describe import KINDS, apropos, code, describe, entry_of
 from nessie.frontend import syntax
+from nessie.frontend.monomorphise import monomorphise
+from nessie.frontend.parser import parse_type
+from nessie.frontend.signatures import to_type
 from nessie.frontend.types_text import show_scheme
-from nessie.loading import place
-from nessie.outcome import Outcome
+from nessie.loading import place, quoted
 
 if TYPE_CHECKING:
     from nessie.session import Session
 
 HELP = """\
-load "file";   describe name;   apropos text;   set print_length n;   set arg_check on;   help;
-Anything else is evaluated: an expression, name = expression, function f(x) = expression, datatype point(int, int).
+Each form ends with ; or $ and may take several lines:
+  expression;                        its value, which is then called it
+  name = expression;                 also (a, b) = ...; name |= ... shows the type only
+  function name(x) "about" = ...;
+  datatype name(int, float);
+Commands:
+  load "file";                       evaluate the forms of a file
+  describe name;                     the type of a name and what it means
+  apropos text;                      names that have to do with it
+  show code name;                    its definition
+  show compiled name [type];         its kernels; also show flat, show graph and other forms of the compiler
+  show status;                       the settings
+  set print_length n;                how many elements of a sequence are printed
+  set arg_check on;                  or off: whether indices, lengths and divisors are checked
+  set verbose on;                    or off: tell how many kernels each form launches, over how many elements
+  set memory_size n;                 the most memory for arrays, in words of 8 bytes
+  shell "command";                   run another program, with --allow-shell
+  help;  exit;
 """
-SWITCHES = ("arg_check", "verbose", "debug", "redefine")
+WORD_BYTES = 8
 
 
-def obey(session: Session, command: syntax.Command) -> Outcome:
-    match command.word:
-        case "set":
-            set_option(session, command)
-        case "describe":
-            session.target.write(describe(session, command))
-        case "apropos":
-            found = [name for name in session.environment.names() if command.text.strip().lower() in name]
-            session.target.write("\n".join(found) + "\n")
-        case "help" | "?":
-            session.target.write(HELP)
+def obey(session: Session, command: syntax.Command) -> None:
+    if command.word in INSTEAD:
+        message, hint = INSTEAD[command.word]
+        raise Unsupported(message, *place(command), hint=hint)
+    COMMANDS[command.word](session, command)
+
+
+def help_(session: Session, command: syntax.Command) -> None:
+    session.tell(HELP)
+
+
+def exit_(session: Session, command: syntax.Command) -> None:
+    session.ended = True
+
+
+def describe_(session: Session, command: syntax.Command) -> None:
+    session.tell(describe(session.environment, command, name_in(command, command.text)))
+
+
+def apropos_(session: Session, command: syntax.Command) -> None:
+    session.tell(apropos(session.environment, command.text.strip('"').lower()))
+
+
+def name_in(command: syntax.Command, text: str) -> str:
+    """The one name that the command needs."""
+    words = text.lower().split()
+    if len(words) != 1:
+        raise NessieError(f"{command.word} needs one name", *place(command))
+    return words[0]
+
+
+def shell(session: Session, command: syntax.Command) -> None:
+    words, _ = quoted(command, "a command")
+    world = session.target.world
+    try:
+        world.need_permission()
+    except NessieError as refused:
+        refused.places = tuple(place(command))
+        raise
+    printed, why = world.processes.shell(words, "", None)
+    session.tell(printed)
+    if why:
+        raise NessieError(why, *place(command))
+
+
+def get(session: Session, command: syntax.Command) -> None:
+    raise NessieError("no run is in the background", *place(command),
+                      hint="get is a command where it begins a form; (get(v, i)) is a call, and so is v -> i")
+
+# show -----------------------------------------------------------------------------------------------
+
+
+def show(session: Session, command: syntax.Command) -> None:
+    what, rest = [*command.text.split(None, 1), "", ""][:2]
+    forms = {form.name: form for form in pipeline.FORMS if form not in BEFORE_MONO}
+    match what.lower():
+        case "status":
+            session.tell("".join(f"{setting.name} {setting.value(session)}\n" for setting in SETTINGS))
+        case "code":
+            session.tell(code(session.environment, command, name_in(command, rest)))
+        case "compiled":
+            session.tell(compiled(session, command, rest, pipeline.FUSED))
+        case name if name in forms:
+            session.tell(compiled(session, command, rest, forms[name]))
+        case name if name in SHOW_INSTEAD:
+            raise Unsupported(f"there is nothing for {name} to show", *place(command), hint=SHOW_INSTEAD[name])
         case _:
-            raise Unsupported(f"the command {command.word} is not there", *place(command))
-    return Outcome()
+            raise NessieError("there is no such thing to show", *place(command),
+                              hint=f"show status, code, compiled, {', '.join(forms)}")
 
 
-def set_option(session: Session, command: syntax.Command) -> None:
-    match command.text.lower().split():
-        case ["print_length", number] if number.isdecimal() and len(number) < 19:
-            session.print_length = int(number)
-        case ["arg_check", "on" | "off" as switch]:
-            session.set_unchecked(switch == "off")
-        case [name, "on" | "off"] if name in SWITCHES:
-            pass                    # there is nothing that they would change
-        case _:
-            raise NessieError("there is no such setting", *place(command),
-                              hint=f"set print_length 100, or one of {', '.join(SWITCHES)} on or off")
+BEFORE_MONO = (pipeline.TEXT, pipeline.SYNTAX, pipeline.TYPED)
 
 
-def describe(session: Session, command: syntax.Command) -> str:
-    """The type of a name and what its documentation says."""
-    name = command.text.strip().lower()
-    entry = session.environment.lookup(name)
-    if entry is None:
-        raise NessieError(f"nothing is named {name}", *place(command), hint=f"apropos {name}; looks for parts of names")
-    text = f"{name} : {show_scheme(entry.scheme.type)}\n"
-    if entry.kind == "function" and (doc := session.environment.function(entry.name).doc):
-        text += f"{doc}\n"
-    return text
+def compiled(session: Session, command: syntax.Command, text: str, form: pipeline.Form) -> str:
+    """What the compiler makes of a function of the session; its argument's type may follow its name."""
+    name, type_text = [*text.split(None, 1), "", ""][:2]
+    function = entry_of(session.environment, command, name.lower())
+    type_ = function.scheme.type
+    if function.kind != "function" or (isinstance(type_, Fun) and holds_function(type_.argument)):
+        what = "takes a function" if function.kind == "function" else f"is a {KINDS.get(function.kind, function.kind)}"
+        raise NessieError(f"{name} {what}, and is compiled where it is used", *place(command),
+                          hint="show a function that uses it")
+    written = None
+    if type_text.lower() not in ("", "t", "f"):         # NESL asks for one of two versions so
+        written = to_type(parse_type(Source("type", type_text)), {}, session.environment, None)
+    elif function.scheme.variables:
+        raise NessieError(f"{name} : {show_scheme(function.scheme.type)} has code at given types only", *place(command),
+                          hint=f"show {form.name} {name} [int]; for example, or ([int], float)")
+    program = monomorphise(session.environment, function.name, written).program
+    job = replace(session.job, target=next(iter(form.targets), session.job.target), dump=None)
+    made = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_making(form))
+    return pipeline.show(form, made).rstrip("\n") + "\n"
+
+
+# set ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`value` is how it is set now; `set` says whether it takes this value."""
+    name: str
+    value: Callable[[Session], str]
+    set: Callable[[Session, str], bool]
+
+
+def set_(session: Session, command: syntax.Command) -> None:
+    name, value = [*command.text.lower().split(None, 1), "", ""][:2]
+    setting = next((s for s in SETTINGS if s.name == name), None)
+    if setting is not None:
+        if not setting.set(session, value):
+            raise NessieError(f"{name} cannot be set to {value or 'nothing'}", *place(command),
+                              hint=f"it is {setting.value(session)} now")
+    elif name in SET_INSTEAD:
+        raise Unsupported(f"there is nothing for {name} to set", *place(command), hint=SET_INSTEAD[name])
+    elif name not in WITHOUT_EFFECT:
+        raise NessieError("there is no such setting", *place(command),
+                          hint=f"there are {', '.join(setting.name for setting in SETTINGS)}")
+
+
+def set_print_length(session: Session, value: str) -> bool:
+    if is_number(value):
+        session.print_length = int(value)
+    return is_number(value)
+
+
+def set_arg_check(session: Session, value: str) -> bool:
+    if value in SWITCH:
+        session.job = replace(session.job, unchecked=not SWITCH[value])
+    return value in SWITCH
+
+
+def set_verbose(session: Session, value: str) -> bool:
+    if value in SWITCH:
+        session.verbose = SWITCH[value]
+    return value in SWITCH
+
+
+def set_memory_size(session: Session, value: str) -> bool:
+    if is_number(value):
+        session.target.limits = replace(session.target.limits, memory=int(value) * WORD_BYTES)
+    return is_number(value)
+
+
+def memory_size(session: Session) -> str:
+    memory = session.target.limits.memory
+    return "a share of what is free" if memory is None else str(memory // WORD_BYTES)
+
+
+def is_number(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and len(text) < 19
+
+
+SWITCH = {"on": True, "off": False}
+SETTINGS = (
+    Setting("print_length", lambda session: str(session.print_length), set_print_length),
+    Setting("arg_check", lambda session: "off" if session.job.unchecked else "on", set_arg_check),
+    Setting("verbose", lambda session: "on" if session.verbose else "off", set_verbose),
+    Setting("memory_size", memory_size, set_memory_size),
+)
+SHOW_INSTEAD = {
+    "bugs": "what differs from the original stands in docs/language.md",
+    "config": "nessie --target says where programs run; show status tells the settings",
+    "configs": "nessie --target says where programs run; nessie --help lists the targets",
+}
+WITHOUT_EFFECT = ("debug", "redefine", "lnesl")         # of the original's own making
+SET_INSTEAD = {
+    "trace": "print_debug(\"x\", x) prints a value where it is computed",
+    "profile": "time(e) gives the seconds that an expression takes, set verbose on what it launches",
+    "config": "nessie --target says where programs run",
+    "rsh_command": "programs run on this computer",
+    "editor": "edit the file elsewhere, and load it",
+}
+
+# Which there are --------------------------------------------------------------------------------------
+
+COMMANDS: dict[str, Callable[[Session, syntax.Command], None]] = {
+    "help": help_, "?": help_, "exit": exit_, "describe": describe_, "apropos": apropos_, "show": show, "set": set_,
+    "shell": shell, "get": get}
+
+# What the others of NESL's commands lack, and what does their work.
+INSTEAD = {
+    "defconfig": ("there are no configurations of machines", "nessie --target says where programs run"),
+    "dump": ("there is no VCODE to dump", "show fused name; shows kernels, nessie --dump DIR keeps every form"),
+    "edit": ("there is no editor here", "edit the file elsewhere, and load it"),
+    "lisp": ("there is no Lisp beneath", "exit; leaves"),
+}

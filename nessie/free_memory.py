@@ -6,8 +6,10 @@ back, so they count as free.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ASSUMED = 4 << 30               # where nothing tells: little
@@ -37,6 +39,16 @@ def free_memory(root: Path = ROOT) -> int:
 
 def groups(root: Path) -> Iterator[int]:
     """What each group around this process that has a limit leaves."""
+    for group, version in limited_groups(root):
+        left = room(group, version)
+        if left is not None:
+            yield left
+
+
+@cache
+def limited_groups(root: Path) -> list[tuple[Path, Version]]:
+    """The folders of the groups around this process that may have a limit. Limits may change, groups stay."""
+    found = []
     for line in text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -45,9 +57,10 @@ def groups(root: Path) -> Iterator[int]:
         version = V2 if number == "0" else V1
         inner = Path(path.lstrip("/"))
         for group in (inner, *inner.parents):               # the outermost is where the groups are kept
-            left = room(root / version.folder / group, version)
-            if left is not None:
-                yield left
+            folder = root / version.folder / group
+            if os.path.exists(folder / version.limit):         # no error where it may not be looked at
+                found.append((folder, version))
+    return found
 
 
 def room(group: Path, version: Version) -> int | None:
@@ -70,6 +83,7 @@ def field(path: Path, name: str) -> int | None:
 
 def text(path: Path) -> str:
     try:
-        return path.read_text("ascii", "replace")
+        with open(path, "rb", buffering=0) as file:         # several are read before each run
+            return file.read().decode("ascii", "replace")
     except OSError:
         return ""

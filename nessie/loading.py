@@ -1,12 +1,16 @@
 """The forms of a program, those of the files that it loads included: `load "file";` stands for the file's forms."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nessie.base.source import NessieError, Source, Span
 from nessie.frontend import syntax
 from nessie.frontend.parser import parse_forms
+
+QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+SWITCHES = re.compile(r"(\s*,\s*(verbose|print)\s*:=\s*[tf])*\s*", re.IGNORECASE)      # they may follow a file's name
 
 
 def program(source: Source) -> syntax.Program:
@@ -19,31 +23,44 @@ def program(source: Source) -> syntax.Program:
     return syntax.Program(tuple(found))
 
 
-def forms(source: Source, ends_itself: bool = False,
-          inside: tuple[Source, ...] = ()) -> Iterator[syntax.TopLevel | NessieError]:
+def forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.TopLevel | NessieError]:
     """Each form in order; for a bad one its error. A file is read when its turn comes. `ends_itself`: the last form
-    needs no `;`. `inside`: the sources that are being loaded already."""
-    for form in parse_forms(source, ends_itself):
+    needs no `;`."""
+    return expanded(parse_forms(source, ends_itself), (source,))
+
+
+def expanded(written: Iterable[syntax.TopLevel | NessieError],
+             inside: tuple[Source, ...] = ()) -> Iterator[syntax.TopLevel | NessieError]:
+    """The forms, those of files that they load included. `inside`: the sources that are being loaded already."""
+    for form in written:
         if not (isinstance(form, syntax.Command) and form.word == "load"):
             yield form
             continue
         try:
             loaded = file_of(form)
-            if loaded in (source, *inside):
+            if loaded in inside:
                 raise NessieError(f"{loaded.name} is being loaded already", *place(form))
         except NessieError as error:
             yield error
         else:
-            yield from forms(loaded, inside=(source, *inside))
+            yield from expanded(parse_forms(loaded), (loaded, *inside))
 
 
 def file_of(command: syntax.Command) -> Source:
     """What the command loads; the name's ending .nesl may be left out."""
-    words = command.text.split('"')
-    if len(words) < 3:
-        raise NessieError("load needs the name of a file, in quotes", *place(command))
-    path = Path(words[1])
-    return read_source(str(path if path.exists() else f"{path}.nesl"), place(command))
+    name, rest = quoted(command, "the name of a file")
+    if not SWITCHES.fullmatch(rest):
+        raise NessieError("load takes the name of a file, and then only verbose := t or print := t", *place(command))
+    completed = f"{name}.nesl"
+    return read_source(completed if not Path(name).exists() and Path(completed).exists() else name, place(command))
+
+
+def quoted(command: syntax.Command, what: str) -> tuple[str, str]:
+    """The string that a command needs, and the text behind it."""
+    found = QUOTED.match(command.text)
+    if found is None:
+        raise NessieError(f"{command.word} needs {what}, in quotes", *place(command))
+    return re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL), command.text[found.end():]
 
 
 def read_source(path: str, places: list[tuple[Span, str]] | None = None) -> Source:

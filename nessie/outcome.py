@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LINE = 120                      # a result whose text is longer is printed on three lines
+LINE = 120                      # what is wider is printed on several lines
 
 
 @dataclass(frozen=True)
@@ -16,5 +16,14 @@ class Outcome:
     def __str__(self) -> str:
         if not self.bound:
             return ""
-        line = f"{self.bound} = {self.value} : {self.type}"
-        return line if len(line) <= LINE else f"{self.bound} = \n  {self.value}\n  : {self.type}"
+        lines = [f" : {self.type}"]
+        for text in (self.value, " = ", self.bound):
+            lines = beside(text, lines)
+        return "\n".join(lines)
+
+
+def beside(text: str, lines: list[str]) -> list[str]:
+    """The lines behind the text, or below it if that would be too wide."""
+    if len(text) + len(lines[0]) > LINE:
+        return [text, *lines]
+    return [text + lines[0], *(" " * len(text) + line for line in lines[1:])]

@@ -31,6 +31,15 @@ class Form:
     targets: tuple[str, ...] = ()   # whose code it is; none: it comes before there is code
 
 
+@dataclass
+class Checking:
+    """How far what passes make is checked: until that takes more than `share` of the time that passes take. What one
+    program leaves of it the next one has, so that in time every pass is checked."""
+    share: float = float("inf")
+    spent: float = 0.0                              # seconds on passes
+    checking: float = 0.0                           # and on checks
+
+
 @dataclass(frozen=True)
 class Job:
     """What is to be compiled, and how."""
@@ -42,7 +51,7 @@ class Job:
     sizes: Mapping[str, int] = field(default_factory=dict)     # what sizes to expect when fusing
     unchecked: bool = False                         # leave the program's run-time checks out
     dump: Path | None = None                        # write every form there
-    check_share: float = float("inf")               # stop checking where it takes more than this share of the time
+    checks: Checking = field(default_factory=Checking, compare=False)
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,10 @@ def monomorphise(job: Job, program: Any) -> Any:
 
 def environment_of(job: Job) -> Any:
     return job.environment or call("frontend.library:library")
+
+
+def random_state(job: Job, program: Any) -> Any:
+    return call("frontend.random_state:random_state", program)
 
 
 def inline(job: Job, program: Any) -> Any:
@@ -140,6 +153,9 @@ PASSES = (
     Pass("infer", (SYNTAX,), TYPED, infer, "finds every type; resolves names; operators become functions"),
     Pass("monomorphise", (TYPED,), MONO, monomorphise,
          "one copy of each function per use at different types; function values are specialised away"),
+    # first of all on this form, as the only one that makes what draws numbers: others see arithmetic
+    Pass("random-state", (MONO,), MONO, random_state,
+         "random numbers are made from a state that is passed along; drawing becomes arithmetic"),
     # before flattening, so that what a call does to each element can be seen from outside
     Pass("inline", (MONO,), MONO, inline, "calls of functions that are not recursive become their bodies"),
     Pass("flatten", (MONO,), FLAT, flatten, "nested parallelism becomes kernels of one array combinator each"),
@@ -183,8 +199,7 @@ def passes_between(start: Form, until: Pass) -> tuple[Pass, ...]:
 
 def steps(job: Job, start: Form, program: Any, passes: tuple[Pass, ...]) -> Iterator[Step]:
     """Run the passes one by one, and yield each with the checked program that it made."""
-    made = {start.name: program}
-    spent = checking = 0.0
+    made, checks = {start.name: program}, job.checks
     for ran in passes:
         missing = [form.name for form in ran.inputs if form.name not in made]
         if missing:
@@ -195,11 +210,11 @@ def steps(job: Job, start: Form, program: Any, passes: tuple[Pass, ...]) -> Iter
         seconds = perf_counter() - began
         made[ran.output.name] = program
         dump(job, ran, program)
-        spent += seconds
-        if checking <= job.check_share * spent:
+        checks.spent += seconds
+        if checks.checking <= checks.share * checks.spent:
             began = perf_counter()
             guarded(ran, inputs, partial(check, ran, inputs, program))
-            checking += perf_counter() - began
+            checks.checking += perf_counter() - began
         yield Step(ran, program, seconds)
 
 

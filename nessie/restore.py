@@ -13,7 +13,7 @@ from nessie.base.types import Data, Fun, Pair, Seq, Type
 from nessie.base.values import Column, Flat, Nested
 from nessie.frontend import typed
 from nessie.frontend.environment import Environment, pattern_type
-from nessie.frontend.erase import content, erase
+from nessie.frontend.erase import content, remains
 
 
 def restore(value: Any, type_: Type, environment: Environment) -> Any:
@@ -48,7 +48,7 @@ def restore_column(column: Column, type_: Type, length: int, environment: Enviro
 
 def parts(value: Any, type_: Pair, nothing: Any, environment: Environment) -> tuple[Any, Any]:
     """The two parts of a pair; `nothing` where nothing of one is left at run time."""
-    first, second = erase(type_.first, environment), erase(type_.second, environment)
+    first, second = remains(type_.first, environment), remains(type_.second, environment)
     if first and second:
         return value[0], value[1]
     return (value, nothing) if first else (nothing, value)

@@ -6,7 +6,7 @@ values.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -25,21 +25,34 @@ from nessie.restore import matched, restore
 from nessie.show_value import show_value
 from nessie.targets import Target
 
+QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has that name
+
 
 @dataclass
 class Session:
-    """`values` are run-time values, by internal name; `forms` counts what has been evaluated."""
+    """`values` are run-time values, by internal name; `forms` counts what has been evaluated; `ended`: the program
+    wants no more. `verbose`: tell what each form has launched. `told` takes what it tells, None: the program's
+    output."""
     target: Target = field(default_factory=Target)
     job: pipeline.Job = field(default_factory=pipeline.Job)
     environment: Environment = field(default_factory=library.library)
     values: dict[str, Any] = field(default_factory=dict)
     print_length: int = 100
+    verbose: bool = False
+    told: Callable[[str], object] | None = None
     forms: int = 0
+    ended: bool = False
 
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
-        """The outcome of each form of the text; after a form that fails, the next one. `ends_itself`: the last form
-        needs no `;`."""
-        for form in loading.forms(source, ends_itself):
+        """The outcome of each form of the text. `ends_itself`: the last form needs no `;`."""
+        return self.outcomes(loading.forms(source, ends_itself))
+
+    def outcomes(self, forms: Iterable[syntax.TopLevel | NessieError]) -> \
+            Iterator[Outcome | NessieError | InternalError]:
+        """The outcome of each form; after a form that fails, the next one."""
+        for form in forms:
+            if self.ended:
+                return
             if isinstance(form, NessieError):
                 yield form
                 continue
@@ -57,7 +70,11 @@ class Session:
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         """One form. What it defines is there afterwards, unless it fails."""
         if isinstance(form, syntax.Command):
-            return obey(self, form)
+            obey(self, form)
+            return Outcome()
+        if form == QUIT and self.environment.lookup("quit") is None:
+            self.ended = True
+            return Outcome()
         program, environment = self.inferred(form)
         before, self.environment = self.environment, environment
         try:
@@ -65,7 +82,18 @@ class Session:
         except BaseException:
             self.environment = before
             raise
+        for definition in program.definitions:
+            self.tell_of_old_callers(definition, before)
         return outcomes[-1] if outcomes else Outcome()
+
+    def tell_of_old_callers(self, definition: typed.Definition, before: Environment) -> None:
+        """A definition of another type leaves the one before it to those who use that."""
+        if isinstance(definition, typed.Variable):
+            return
+        name = shown_name(definition.name)
+        old = before.program.entry(name)
+        if old is not None and old.kind in ("function", "constructor") and old.name != definition.name:
+            self.tell(f"Redefining {name} with a new type. Old calls will not be modified.\n")
 
     def define(self, form: syntax.TopLevel, definition: typed.Definition) -> Outcome:
         match definition:
@@ -74,7 +102,7 @@ class Session:
                 result = self.compute(value, type_)
                 self.values |= matched(pattern, result, self.environment)
                 if isinstance(form, syntax.FileVariable):       # NESL tells its type only
-                    self.target.write(f"{bound_text(form)} : {show_scheme(type_)}\n")
+                    self.tell(f"{bound_text(form)} : {show_scheme(type_)}\n")
                     return Outcome()
                 return self.outcome(bound_text(form), result, type_)
             case typed.Function() | typed.Datatype():
@@ -92,7 +120,15 @@ class Session:
         made = monomorphise.monomorphise_expression(self.environment, exp, type_)
         self.dump("monomorphise", made.program)
         arguments = [self.values[name.name] for name in made.variables if erase(name.type, self.environment)]
-        return self.target.run(self.job_of_form(), made.program, arguments)
+        before = replace(self.target.stats)
+        try:
+            result = self.target.run(self.job_of_form(), made.program, arguments)
+        finally:
+            self.target.world.end_line()
+        if self.verbose:
+            done = self.target.stats
+            self.tell(f"launches: {done.launches - before.launches}, elements: {done.elements - before.elements}\n")
+        return result
 
     def inferred(self, form: syntax.TopLevel) -> tuple[typed.Program, Environment]:
         """The next form, typed, and the environment after it."""
@@ -151,8 +187,8 @@ class Session:
     def content(self, data: Data) -> Type:
         return content(data, self.environment)
 
-    def set_unchecked(self, unchecked: bool) -> None:
-        self.job = replace(self.job, unchecked=unchecked)
+    def tell(self, text: str) -> None:
+        (self.told or self.target.world.print)(text)
 
 
 def bound_text(form: syntax.TopLevel) -> str:
@@ -160,6 +196,4 @@ def bound_text(form: syntax.TopLevel) -> str:
     match form:
         case syntax.Assign(pattern) | syntax.FileVariable(pattern):
             return syntax_text.show_pattern(pattern)
-        case syntax.Background(name):
-            return name
     return "it"

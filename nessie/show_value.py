@@ -15,7 +15,7 @@ import numpy as np
 
 from nessie.base.names import shown_name
 from nessie.base.types import CHAR, Base, ContentOf, Data, Fun, Pair, Seq, Type, Var, no_datatypes
-from nessie.base.values import Column, Flat, Nested, Record
+from nessie.base.values import Column, Flat, Nested, Record, text_of
 
 
 def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = no_datatypes) -> str:
@@ -27,7 +27,8 @@ def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = n
             return show_string(value)
         case Seq(element):
             shown = [show_value(e, element, limit, content) for e in islice(elements(value), limit)]
-            return f"[{', '.join(shown)}{',...' if size(value) > limit else ''}]"
+            rest = ("," if shown else "") + "..." if size(value) > limit else ""
+            return f"[{', '.join(shown)}{rest}]"
         case Pair():
             return f"({', '.join(show_components(value, type_, limit, content))})"
         case Data(name):
@@ -75,11 +76,7 @@ def show_float(x: float) -> str:
 
 
 def show_string(value: Any) -> str:
-    if isinstance(value, Flat):
-        codes = np.asarray(value.column[:value.length], np.uint32)
-        text = codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-    else:
-        text = "".join(value)
+    text = text_of(value) if isinstance(value, Flat) else "".join(value)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

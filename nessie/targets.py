@@ -7,15 +7,15 @@ No target falls back on another.
 """
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nessie.base.source import NessieError, Unsupported
+from nessie.base.source import Unsupported
 from nessie.free_memory import free_memory
 from nessie.lambda_cu import ir
 from nessie.pipeline import Job, executable
+from nessie.world import World
 
 if TYPE_CHECKING:
     from nessie.cudagen.cpu import Built
@@ -43,12 +43,11 @@ class Stats:
 
 @dataclass
 class Target:
-    """Where programs run. `write` takes what they print."""
+    """Where programs run, and the world that they see."""
     name: str = "cpu"
     threads: int | None = None
     limits: Limits = field(default_factory=Limits)
-    seed: int = 0
-    write: Callable[[str], None] = print
+    world: World = field(default_factory=World)
     stats: Stats = field(default_factory=Stats)
 
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
@@ -60,6 +59,7 @@ class Target:
 
     def execute(self, program: ir.Program | Built, arguments: Sequence[Any]) -> Any:
         """The same of a compiled program."""
+        self.world.limit(self.limits.seconds, self.memory())
         match self.name:
             case "cpu":
                 return self.on_cpu(program, arguments)
@@ -73,7 +73,7 @@ class Target:
         device = cpu.Cpu(built, self.threads)
         try:
             limits = host.Limits(self.limits.depth, self.memory(), self.limits.seconds)
-            return host.execute(program, arguments, device, limits)
+            return host.execute(program, arguments, device, limits, perform=self.world.perform)
         finally:
             self.stats.launches += device.stats.launches
             self.stats.elements += device.stats.elements
@@ -81,23 +81,12 @@ class Target:
     def on_reference(self, program: ir.Program, arguments: Sequence[Any]) -> Any:
         from nessie.lambda_cu import reference
         stats = reference.Stats()
-        limits = reference.Limits(depth=self.limits.depth, memory=self.memory(), poll=self.poll())
+        limits = reference.Limits(depth=self.limits.depth, memory=self.memory(), seconds=self.limits.seconds)
         try:
-            return reference.execute(program, arguments, limits, stats)
+            return reference.execute(program, arguments, limits, stats, self.world.perform)
         finally:
             self.stats.launches += stats.launches
             self.stats.elements += stats.elements
 
     def memory(self) -> int:
         return self.limits.memory if self.limits.memory is not None else int(SHARE_OF_MEMORY * free_memory())
-
-    def poll(self) -> Callable[[], None] | None:
-        """What ends a run that takes too long."""
-        if self.limits.seconds is None:
-            return None
-        end = time.monotonic() + self.limits.seconds
-
-        def look_at_the_clock() -> None:
-            if time.monotonic() > end:
-                raise NessieError(f"it took longer than {self.limits.seconds:g} s", hint="--time-limit sets the limit")
-        return look_at_the_clock

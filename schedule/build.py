@@ -133,8 +133,8 @@ def node_of(name: str, bind: ir.Bind, uses: Uses, spaces: Spaces, types: Mapping
     space, needed = spaces.space(scope.space_of(soac))
     if isinstance(soac, ir.Permute) and isinstance(soac.size, str) and soac.size in spaces.made:
         needed.append(Use(SIZE, soac.size))
-    scalars = {name for name in spaces.made if isinstance(types.get(name), str)}
-    found = [use for use in (*needed, *uses.found) if isinstance(types.get(use.name), ir.Array) or use.name in scalars]
+    found = [use for use in (*needed, *uses.found) if isinstance(types.get(use.name), ir.Array) or (
+        use.name in spaces.made and isinstance(types.get(use.name), str))]
     node = Node(name, op_name(soac), space, tuple(dict.fromkeys(found)), bind.names, uses.rank, uses.place,
                 fails, serial(soac), bind.origin)
     spaces.bind(name, bind)

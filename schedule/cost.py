@@ -56,6 +56,7 @@ class Cost:
 class Traffic:
     """The arrays of a graph as the cost sees them: who streams them, what must be written in every schedule.
 
+    flows       a node that makes an array, one that streams it, and the array
     carries     the nodes that may have a carry: they do if one of these arrays is written; always, if there are none
     carried     per node, the mask of those whose carries what it streams may go into
     """
@@ -83,6 +84,8 @@ class Traffic:
                         and index.nodes[index.maker[name]].op in FILTERS and isinstance(index.types.get(name), str)}
         self.streamed = {k: tuple(name for name in names if self.bytes[name] and index.nodes[k].op != HOST)
                          for k, names in index.streamed.items()}
+        self.flows = [(index.maker[name], k, name) for k, names in self.streamed.items() for name in names
+                      if name in index.maker]
         self.carries = {k: arrays for k in range(len(index.nodes)) if (arrays := self._numbered(k)) is not None}
         carrying = sum(1 << k for k in self.carries)
         self.carried = [(index.dependents[k] | 1 << k) & carrying for k in range(len(index.nodes))]
@@ -107,13 +110,16 @@ class Traffic:
 
     def kernel(self, members: Sequence[int], rescan: float, written: Callable[[str], bool]) -> float:
         """What a kernel of these nodes reads. `written`: is an array?"""
-        made = {name for k in members for name in self.index.nodes[k].results}
-        carrying = sum(1 << k for k in members if k in self.carries and (
-            not self.carries[k] or any(map(written, self.carries[k]))))
+        here, carrying = set(members), 0
+        for k in members:
+            if k in self.carries and (not self.carries[k] or any(map(written, self.carries[k]))):
+                carrying |= 1 << k
         sweeps: dict[str, float] = {}
         for k in members:
             times = 1 + rescan * bool(self.carried[k] & carrying)
-            sweeps.update((name, max(times, sweeps.get(name, 0.0))) for name in self.streamed[k] if name not in made)
+            for name in self.streamed[k]:
+                if self.index.maker.get(name) not in here and times > sweeps.get(name, 0.0):
+                    sweeps[name] = times
         return sum((times * self.bytes[name] for name, times in sorted(sweeps.items())), 0.0)
 
 
@@ -121,8 +127,7 @@ def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]]) 
     """What the schedule with these kernels costs."""
     index, clusters = traffic.index, list(clusters)
     home = {k: number for number, members in enumerate(clusters) for k in members}
-    written = traffic.forced | {name for k, names in traffic.streamed.items() for name in names
-                                if name in index.maker and home[index.maker[name]] != home[k]}
+    written = traffic.forced | {name for maker, k, name in traffic.flows if home[maker] != home[k]}
     waits = traffic.waited | {f for f, waiting in traffic.waiting.items() if any(home[k] != home[f] for k in waiting)}
     moved = sum((traffic.bytes[name] for name in sorted(written)), 0.0) \
         + sum(traffic.kernel(members, profile.rescan, written.__contains__) for members in clusters)

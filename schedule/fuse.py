@@ -28,12 +28,14 @@ from nessie.schedule.sizes import Estimates
 def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
     """The program with kernels merged and rewritten as the schedule says."""
     program = specialise_sites(program)
+    if all(len(cluster) == 1 for region in schedule.regions for cluster in region.clusters):
+        return program
     fusing = Fusing(program, schedule)
     functions = tuple(rewrite_regions(function, fusing.region) for function in program.functions)
     launched = {statement.kernel for function in functions for statement in scope.statements(function.body)
                 if isinstance(statement, ir.Run)}
     kernels = tuple(kernel for kernel in (*program.kernels, *fusing.made) if kernel.name in launched)
-    return simplify(replace(program, kernels=kernels, functions=functions))
+    return simplify(replace(program, kernels=kernels, functions=functions), {kernel.name for kernel in fusing.made})
 
 
 class Fusing:
@@ -48,17 +50,18 @@ class Fusing:
 
     def region(self, region: Region) -> Sequence[ir.Statement]:
         """The region's statements, fused."""
-        parts = steps_of(region, self.kernels)
         schedule = self.regions.get((region.function, region.number))
-        if schedule is None or not parts.steps:
+        if schedule is None or all(len(cluster) == 1 for cluster in schedule.clusters):
             return region.statements
+        parts = steps_of(region, self.kernels)
         steps = {step.name: step for step in parts.steps}
         if sorted(steps) != sorted(name for cluster in schedule.clusters for name in cluster):
             raise InternalError(f"the schedule of {region.function} is not of its region {region.number}")
         statements = list(parts.first)
         types = region_types(region, parts.steps)
-        graph = build_graph(region, parts.steps, Estimates(CPU), types, self.failing)
-        nodes, spaces = {node.name: node for node in graph.nodes}, descriptors(parts.steps)
+        spaces = descriptors(parts.steps)
+        graph = build_graph(region, parts.steps, Estimates(CPU), types, self.failing) if spaces else None
+        nodes = {node.name: node for node in graph.nodes} if graph else {}
         place = {name: number for number, name in enumerate(steps)}
         home = {name: number for number, cluster in enumerate(schedule.clusters) for name in cluster}
         users: dict[str, set[int]] = {}

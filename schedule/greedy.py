@@ -13,11 +13,14 @@ from nessie.schedule.problem import Clusters, Problem
 GROUP = 40                      # of an array's readers, only so many neighbours are paired
 
 
-def greedy(problem: Problem, start: Sequence[Sequence[int]] | None = None) -> Clusters:
+def greedy(problem: Problem, start: Sequence[Sequence[int]] | None = None, least: float = 0.0) -> Clusters:
     """Clusters, beginning from `start` (every node on its own by default): merging whatever may be merged, or only
-    what costs no more merged, whichever ends better."""
-    tries = [merge_all(problem, start or problem.apart(), careful) for careful in (False, True)]
-    return min(tries, key=lambda clusters: problem.cost(clusters).total)
+    what costs no more merged, whichever ends better. `least`: no clusters cost less."""
+    first = merge_all(problem, start or problem.apart(), careful=False)
+    if problem.cost(first).total <= least:
+        return first
+    return min((first, merge_all(problem, start or problem.apart(), careful=True)),
+               key=lambda clusters: problem.cost(clusters).total)
 
 
 def merge_all(problem: Problem, start: Sequence[Sequence[int]], careful: bool) -> Clusters:

@@ -18,7 +18,7 @@ from nessie.schedule.regions import Step, without_a_name
 def merge(name: str, members: Sequence[Step], needed: Collection[str], types: Mapping[str, ir.Type],
           nodes: Mapping[str, Node], descriptors: Mapping[str, ir.Space]) -> tuple[ir.Kernel, ir.Run]:
     """The kernel of these steps and its launch. `needed`: the names that others use; `nodes`: the steps'
-    nodes in the graph; `descriptors`: the spaces that its Elements stand for."""
+    nodes in the graph, wanted where there are `descriptors`: the spaces that its Elements stand for."""
     binds = tuple(step.bind for step in with_segments(members, nodes, descriptors) if step.bind is not None)
     made = {param.name: param for step in members for param in scope.results(step.statement) if param.name != "_"}
     returned = [param for param in made.values() if param.name in needed]
@@ -62,6 +62,8 @@ def with_segments(members: Sequence[Step], nodes: Mapping[str, Node],
                   descriptors: Mapping[str, ir.Space]) -> list[Step]:
     """The steps, flat MAPs over the elements of segments where the graph has put them there and where others here
     know the segments too. Beside flat ones only they stay flat: nobody needs the segments' bounds."""
+    if not descriptors:
+        return list(members)
     here = [nodes[step.name] for step in members]
     segmented = any(step.bind is not None and not isinstance(scope.space_of(step.bind.soac), ir.Flat | None)
                     for step in members)

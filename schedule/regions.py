@@ -1,8 +1,9 @@
 """The control regions of a host function, and what is in them.
 
-A control region is a maximal run of Run, HostLet and Data statements of one block: no branch and no call between
-them. A step is one of its statements that waits for something: the launch of a kernel, or scalar code of the host that
-needs a kernel's result. Other statements of the host come first and count as complete.
+A control region is a maximal run of Run, HostLet and Data statements of one block: no branch, no call and no effect
+between them; of a long run, consecutive pieces, so that the time to schedule it grows no faster than its length. A
+step is one of its statements that waits for something: the launch of a kernel, or scalar code of the host that needs
+a kernel's result. Other statements of the host come first and count as complete.
 
 Inside a region, names of the host that only rename another are replaced by it, and a kernel's one binding is written
 with the host's names: region, kernel and graph then speak of the same things.
@@ -11,12 +12,15 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil
 from typing import Any
 
 from nessie.lambda_cu import ir, rename, scope
 
+LONGEST = 200                   # statements of a region
 UNUSED = "_unused"              # begins the name of a result that nobody needs, within a region
 
 Transform = Callable[["Region"], Sequence[ir.Statement]]
@@ -25,13 +29,14 @@ Transform = Callable[["Region"], Sequence[ir.Statement]]
 @dataclass(frozen=True)
 class Region:
     """`number` counts the function's regions from 0, in the order of the text; `types` has every name of the function,
-    with no aliases; `outside`: names made here and used elsewhere."""
+    with no aliases; `outside`: names made here and used elsewhere; `piece`: others of the same run stand beside it."""
     function: str
     number: int
     statements: tuple[ir.Statement, ...]
     types: Mapping[str, ir.Type]
     aliases: Mapping[str, str]
     outside: frozenset[str]
+    piece: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Step:
     statement: ir.Statement
     bind: ir.Bind | None
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The first array among the results that have a use, else the first of these."""
         names = [param.name for param in scope.results(self.statement) if param.name != "_"]
@@ -69,19 +74,20 @@ def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
         pending: list[ir.Statement] = []
 
         def flush() -> None:
-            if pending:
-                used_here = Counter(name for statement in pending for name in statement_uses(statement))
-                made = {param.name for statement in pending for param in scope.results(statement)}
+            count = ceil(len(pending) / LONGEST)
+            for here in pieces(pending, count):
+                used_here = Counter(name for statement in here for name in statement_uses(statement))
+                made = {param.name for statement in here for param in scope.results(statement)}
                 outside = frozenset(name for name in made if uses[name] > used_here[name])
-                done.extend(transform(Region(function.name, next(numbers), tuple(pending), types, aliases, outside)))
-                pending.clear()
+                done.extend(transform(Region(function.name, next(numbers), here, types, aliases, outside, count > 1)))
+            pending.clear()
 
         for statement in of.statements:
             match statement:
                 case ir.Branch(_, _, then, orelse):
                     flush()
                     done.append(replace(statement, then=block(then), orelse=block(orelse)))
-                case ir.Call():
+                case ir.Call() | ir.Effect():
                     flush()
                     done.append(statement)
                 case _:
@@ -92,11 +98,17 @@ def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
     return replace(function, body=block(function.body))
 
 
+def pieces(statements: Sequence[ir.Statement], count: int) -> Iterator[tuple[ir.Statement, ...]]:
+    """So many neighbouring parts, about as long as each other."""
+    for number in range(count):
+        yield tuple(statements[len(statements) * number // count:len(statements) * (number + 1) // count])
+
+
 def statement_uses(statement: ir.Statement) -> list[str]:
     """The names that the statement mentions, sizes of its results too, once per mention."""
     names = [name for param in scope.results(statement) for name in scope.type_names(param.type)]
     match statement:
-        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments):
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
             names += scope.atom_names(arguments)
         case ir.HostLet(_, value):
             names += scope.free_names(value)

@@ -8,6 +8,7 @@
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -49,6 +50,7 @@ class Rewriting:
         self.names = Names(all_names(kernel))
         self.made = frozenset(name for bind in kernel.binds for name in bind.names)
         self.uses = {id(bind): self.uses_in(bind) for bind in self.binds}
+        self.readers = Counter(name for bind in self.binds for name in self.used(bind))
 
     def uses_in(self, bind: ir.Bind) -> BindUses:
         return BindUses(bind, uses_of(bind.soac, self.types, self.made), frozenset(scope.soac_names(bind.soac)))
@@ -65,8 +67,8 @@ class Rewriting:
         """Replace two bindings by what the rule makes of them, if it does and one walk computes the kernel then."""
         first, second = self.binds[p], self.binds[q]
         made = set(first.names) - {"_"}
-        others = frozenset(name for bind in self.binds if bind is not first and bind is not second
-                           for name in made & self.used(bind))
+        others = frozenset(name for name in made if self.readers[name] > (name in self.used(first))
+                           + (name in self.used(second)))
         joined = rule(first, second, Setting(self.names, others | (self.returned & made), self.failing))
         if joined is None or self.path_between(p, q):
             return False
@@ -76,6 +78,8 @@ class Rewriting:
         if not one_pass(Index(graph), range(len(graph.nodes))):
             return False
         self.binds = binds
+        self.readers.update(self.used(joined))
+        self.readers.subtract([*self.used(first), *self.used(second)])
         return True
 
     def used(self, bind: ir.Bind) -> frozenset[str]:

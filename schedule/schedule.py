@@ -3,6 +3,7 @@
   in    flat lambda_cu
   out   a schedule: for every control region, clusters of its launches
   how   The region's dependence graph; verdicts on pairs; the cheapest clusters that keep them (schedule.solve).
+        Those of a piece of a long run are not said to be the best: kernels across its ends might be better.
         Modes: `ilp`; `greedy` only; `none`, where every launch stays alone.
 """
 from __future__ import annotations
@@ -34,19 +35,27 @@ def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
              sizes: Mapping[str, float] | None = None) -> Schedule:
     """The schedule of every region of the program that launches anything. `sizes`: what some sizes measure."""
     regions = []
-    for graph in graphs(program, profile, sizes):
+    for region, graph in regions_with_graphs(program, profile, sizes):
         problem = Problem(graph, profile)
         found = solve_once(problem, mode)
+        if region.piece and found.status != UNFUSED:
+            found = replace(found, status=GREEDY)
         regions.append(region_schedule(problem, found))
     return Schedule(mode, profile.name, tuple(regions))
 
 
 def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> tuple[Graph, ...]:
     """The dependence graphs of the program's control regions, in the order of the regions."""
+    return tuple(graph for _, graph in regions_with_graphs(program, profile, sizes))
+
+
+def regions_with_graphs(program: ir.Program, profile: Profile,
+                        sizes: Mapping[str, float] | None) -> list[tuple[Region, Graph]]:
+    """The regions that launch something."""
     program = specialise_sites(program)
     kernels = {kernel.name: kernel for kernel in program.kernels}
     failing = scope.failing_functions(program.scalar_functions)
-    found: list[Graph] = []
+    found: list[tuple[Region, Graph]] = []
     for function in program.functions:
         estimates = Estimates(profile, sizes)
 
@@ -54,11 +63,12 @@ def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, floa
             parts = steps_of(region, kernels)
             estimates.learn(parts.first, parts.steps)
             if parts.steps:
-                found.append(build_graph(region, parts.steps, estimates, region_types(region, parts.steps), failing))
+                types = region_types(region, parts.steps)
+                found.append((region, build_graph(region, parts.steps, estimates, types, failing)))
             return region.statements
 
         rewrite_regions(function, note)
-    return tuple(found)
+    return found
 
 
 def solve_once(problem: Problem, mode: str) -> Solution:

@@ -1,6 +1,8 @@
 """The driver: from a problem to the best schedule that the limits allow, never worse than greedy.
 
-    greedy, from single nodes and from contracted blocks       a first answer, and what stays if all else fails
+    greedy, from single nodes and from contracted blocks       a first answer, and what stays if all else fails; mostly
+                                                               it costs what any schedule does at least
+    all schedules that may cost less, where they are few       optimal, and no solver is needed
     the integer program, unless it is too large                optimal, or within what its bound says
     without second sweeps, where a device has them             another candidate
     windows of neighbouring kernels, one by one                for what is still open; first, where there is much
@@ -18,10 +20,10 @@ from nessie.base.source import InternalError
 from nessie.schedule import graph_text
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
-from nessie.schedule.cost import cost
 from nessie.schedule.greedy import greedy
 from nessie.schedule.ilp import Formulation
 from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.search import least_cost, reaches, search
 from nessie.schedule.solver import NODES, SECONDS, Infeasible, solve_model
 
 VARIABLES = 3000                # binary variables of a program that is solved whole
@@ -52,10 +54,15 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     """The cheapest clusters found."""
     limits = limits or Limits()
     deadline = time.monotonic() + limits.seconds
-    blocks = contract(problem) if contracted else problem.apart()
-    best = min((greedy(problem), greedy(problem, blocks)), key=lambda clusters: problem.cost(clusters).total)
-    if not any_pair(problem) or least_possible(problem, best):
+    least = least_cost(problem)
+    best = greedy(problem, least=least)
+    if reaches(problem, best, least):
         return solution(problem, best, OPTIMAL)
+    blocks = contract(problem) if contracted else problem.apart()
+    best = min((best, greedy(problem, blocks)), key=lambda clusters: problem.cost(clusters).total)
+    proved = search(problem, blocks, best)
+    if proved is not None:
+        return solution(problem, proved, OPTIMAL)
     bound: float | None = None
     small = variables(problem, blocks) <= SMALL
     for attempt in (whole, single_sweeps, windows) if small else (windows, whole, single_sweeps):
@@ -109,16 +116,6 @@ def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
     if order is None:
         raise ValueError("clusters that wait for each other")
     return Solution([clusters[number] for number in order], problem.cost(clusters).total, status)
-
-
-def least_possible(problem: Problem, clusters: Clusters) -> bool:
-    """One launch, each input read once, nothing written but what must be: no schedule does with less."""
-    once = replace(problem.profile, rescan=0.0)
-    return len(clusters) == 1 and problem.cost(clusters) == cost(problem.traffic, once, clusters)
-
-
-def any_pair(problem: Problem) -> bool:
-    return any(problem.fusible.ok(u, v) for v in range(len(problem.index.nodes)) for u in range(v))
 
 
 def variables(problem: Problem, blocks: Clusters) -> int:

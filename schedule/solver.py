@@ -11,7 +11,7 @@ from typing import Any
 from nessie.schedule.ilp import Model
 
 NODES = 2000                    # of the branch-and-bound tree
-SECONDS = 4.0
+SECONDS = 2.0
 
 
 class Infeasible(Exception):

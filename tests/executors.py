@@ -25,7 +25,9 @@ from nessie.cudagen import host
 from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.interpreted import Interpreted
 from nessie.frontend import interpreter, library, mono, typed
+from nessie.frontend.interpreted_effects import Effects
 from nessie.lambda_cu import ir, reference
+from nessie.world import World
 
 WIDTH = 3                       # items a chunk
 MEMORY = 1 << 30
@@ -39,11 +41,11 @@ LIMITS = ("out of memory", "Recursion is too deep", "recursion is deeper")
 
 @dataclass(frozen=True)
 class Failed:
-    """The program fails: the message, the places of the source, and what is written beside them (None: not known, as
-    the interpreter numbers no elements). `limit`: it asks for more than there is."""
+    """The program fails: the message, the place in the source; all that is told of places (None: not known, as the
+    interpreter numbers no elements and tells no calls). `limit`: it asks for more than there is."""
     message: str
-    places: tuple[Span, ...] = ()
-    label: str | None = None
+    place: tuple[Span, ...] = ()
+    told: tuple[tuple[Span, str], ...] | None = None
     limit: bool = False
 
 
@@ -57,6 +59,8 @@ class Compiled:
         self.entry = entry
         self.program: typed.Program = self.passes(pipeline.TEXT, Source("test.nesl", source), "infer")
         self.fused: dict[str, ir.Program] = {}
+        self.printed: list[str] = []            # by the last run
+        self.outside = World(self.printed.append)
         self.devices: dict[str, Any] = {}
 
     def passes(self, start: pipeline.Form, program: Any, until: str) -> Any:
@@ -64,7 +68,8 @@ class Compiled:
 
     @cached_property
     def world(self) -> interpreter.World:
-        world = interpreter.World(library.prebuilt(), depth_limit=DEPTH)
+        effects = Effects(self.outside.perform)
+        world = interpreter.World(library.prebuilt(), effects=effects, depth_limit=DEPTH)
         for definition in self.program.definitions:
             interpreter.define(world, definition)
         return world
@@ -112,12 +117,13 @@ def result(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
     try:
         return run(program, executor, arguments)
     except NessieError as error:
-        label = None if executor == "interpreter" else " ".join(label for _, label in error.places)
-        places = tuple(span for span, _ in error.places)
-        return Failed(error.message, places, label, error.message.startswith(LIMITS))
+        told = None if executor == "interpreter" else tuple(error.places)
+        place = tuple(span for span, _ in error.places[:1])
+        return Failed(error.message, place, told, error.message.startswith(LIMITS))
 
 
 def run(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
+    program.printed.clear()
     if executor == "interpreter":
         argument = arguments[-1]
         for value in reversed(arguments[:-1]):
@@ -128,8 +134,10 @@ def run(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
     flat = [flatten_value(value, type_) for value, type_ in zip(arguments, types, strict=True)]
     if where == "reference":
         limits = reference.Limits(depth=DEPTH, memory=MEMORY)
-        return plain_value(reference.execute(program.executable(fuse), flat, limits), type_)
-    found = host.execute(program.executable(fuse), flat, program.device(executor), host.Limits(DEPTH, MEMORY))
+        return plain_value(reference.execute(program.executable(fuse), flat, limits,
+                                            perform=program.outside.perform), type_)
+    found = host.execute(program.executable(fuse), flat, program.device(executor), host.Limits(DEPTH, MEMORY),
+                         perform=program.outside.perform)
     return plain_value(found, type_)
 
 
@@ -138,7 +146,7 @@ def agree(a: Any, b: Any) -> bool:
     match a, b:
         case Failed(), Failed():
             return not a.limit and not b.limit and (ANY in (a, b) or (
-                (a.message, a.places) == (b.message, b.places) and (a.label == b.label or None in (a.label, b.label))))
+                (a.message, a.place) == (b.message, b.place) and (a.told == b.told or None in (a.told, b.told))))
         case (list(), list()) | (tuple(), tuple()):
             return len(a) == len(b) and all(map(agree, a, b))
         case float(), float():

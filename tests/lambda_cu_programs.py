@@ -55,8 +55,12 @@ def data(base: str) -> st.SearchStrategy:
     return st.builds(ir.Data, st.builds(ir.Param, names, st.builds(ir.Array, st.just(base), sizes)), tuples(values))
 
 
+layouts = st.recursive(st.builds(ir.ScalarLayout, scalars), lambda inner: st.one_of(
+    st.builds(ir.PairLayout, inner, inner), st.builds(ir.SeqLayout, inner, st.sampled_from(["dense", "view"]))),
+    max_leaves=4)
 simple_statements = st.one_of(
     st.builds(ir.Run, tuples(params), names, tuples(atoms)), st.builds(ir.Call, tuples(params), names, tuples(atoms)),
+    st.builds(ir.Effect, tuples(params), names, tuples(atoms), layouts, layouts),
     st.builds(ir.HostLet, params, small), data("int"), data("char"))
 
 
@@ -67,9 +71,6 @@ def blocks(statements: st.SearchStrategy) -> st.SearchStrategy:
 statements = st.recursive(
     simple_statements, lambda s: st.builds(ir.Branch, tuples(params), atoms, blocks(s), blocks(s)), max_leaves=4)
 functions = st.builds(ir.Function, names, tuples(params), tuples(params), blocks(statements))
-layouts = st.recursive(st.builds(ir.ScalarLayout, scalars), lambda inner: st.one_of(
-    st.builds(ir.PairLayout, inner, inner), st.builds(ir.SeqLayout, inner, st.sampled_from(["dense", "view"]))),
-    max_leaves=4)
 spans = st.builds(lambda name, library, start: Span(Source(name, "", library), start, start + 3),
                   st.text(max_size=4), st.booleans(), st.integers(0, 99))
 programs = st.builds(

@@ -35,9 +35,11 @@ class RandomProgram:
 
 
 @st.composite
-def programs(draw: Callable[[st.SearchStrategy[T]], T], depth: int = 4) -> RandomProgram:
+def programs(draw: Callable[[st.SearchStrategy[T]], T], depth: int = 4, prints: bool = False,
+             draws: bool = False) -> RandomProgram:
+    """`prints`: here and there they print; `draws`: they draw random numbers."""
     result = draw(st.sampled_from(RESULTS))
-    body = Generator(draw).expression(result, dict(PARAMETERS), draw(st.integers(1, depth)))
+    body = Generator(draw, prints, draws).expression(result, dict(PARAMETERS), draw(st.integers(1, depth)))
     parameters = ", ".join(PARAMETERS)
     types = ", ".join(PARAMETERS.values())
     source = f"{LIBRARY}\nfunction main({parameters}) : ({types}) -> {result} =\n  {body};\n"
@@ -67,8 +69,9 @@ def parts(type_: str) -> tuple[str, str]:
 class Generator:
     """Expressions of a wanted type over variables of known types."""
 
-    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any], prints: bool, draws: bool) -> None:
         self.draw = draw
+        self.prints, self.draws = prints, draws
         self.count = 0
 
     def name(self) -> str:
@@ -83,6 +86,8 @@ class Generator:
         if depth <= 0 or self.one(*range(12)) == 0:
             return self.leaf(type_, variables)
         general = [self.let, self.conditional, self.projection]
+        if self.prints:
+            general += [self.printing, self.printing]
         if type_ in (INT, INTS, ROWS, CHAR, POINT):
             general.append(self.indexing)
         scalars = {INT: self.int_, BOOL: self.bool_, FLOAT: self.float_, CHAR: self.char}
@@ -109,6 +114,12 @@ class Generator:
         return f"[{', '.join(items)}]" if items else f"([] {type_[1:-1]})"
 
     # Any type
+
+    def printing(self, type_: str, env: dict[str, str], depth: int) -> str:
+        bound = self.one(INT, BOOL, INTS, STRING, POINT)
+        value = self.expression(bound, env, depth - 1)
+        text = value if bound == STRING else f"@{value} ++ \"{self.name()} \""
+        return f"(let _ = print_string({text}) in {self.expression(type_, env, depth - 1)})"
 
     def let(self, type_: str, env: dict[str, str], depth: int) -> str:
         if self.one(*range(4)) == 0:
@@ -173,6 +184,7 @@ class Generator:
             lambda: f"find({sub(INT)}, {sub(INTS)})",
             lambda: f"char_code({sub(CHAR)})",
             lambda: f"first(parse_int({sub(STRING)}))",
+            *([lambda: f"rand({self.one(1, 2, 100)} + mod({sub(INT)}, 9))"] * (8 if self.draws else 0)),
         )()
 
     def bool_(self, type_: str, env: dict[str, str], depth: int) -> str:
@@ -202,6 +214,7 @@ class Generator:
             lambda: f"{self.one('max', 'min')}({sub(FLOAT)}, {sub(FLOAT)})",
             lambda: f"{self.one('abs', '-', '2.0 *', '0.5 *')}({sub(FLOAT)})",
             lambda: f"sum({{{self.expression(FLOAT, {**env, 'e': FLOAT}, depth - 1)} : e in {sub(FLOATS)}}})",
+            *([lambda: "0.125 * float(rand(40))"] * (3 if self.draws else 0)),
         )()
 
     def char(self, type_: str, env: dict[str, str], depth: int) -> str:

@@ -18,7 +18,7 @@ from nessie.frontend.parser import parse_type
 EXAMPLES = Path(__file__).parent.parent / "nesl_examples"
 ENTRIES = {             # an entry of each example, and its argument's type where that is open
     "bfs": ("bfs", None), "dotp": ("dotp", "([float],[float])"), "mandelbrot": ("mandelbrot", None),
-    "mxv": ("mxv", "([[float]],[float])"), "norm2": ("norm2", None), "primes": ("primes", None),
+    "mxv": ("mxv", "([[float]],[float])"), "norm2": ("norm2", None), "pi": ("pi_by", None), "primes": ("primes", None),
     "quickhull": ("quickhull", None), "quicksort": ("quicksort", "[int]"),
     "sparse_mxv": ("sparse_mxv", "([[(int,float)]],[float])"), "spmv": ("spmv", None),
     "string_search": ("string_search", "([char],[char])"), "wordcount": ("wordcount", None),

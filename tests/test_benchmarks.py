@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-RUNNER = Path(__file__).parent.parent / "benchmarks" / "run.py"
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+RUNNER = BENCHMARKS / "run.py"
 
 
 def test_all_workloads_run_on_tiny_inputs(tmp_path: Path) -> None:
@@ -19,3 +20,19 @@ def test_all_workloads_run_on_tiny_inputs(tmp_path: Path) -> None:
     assert results["dotp"]["launches"] == 1
     assert results["dotp"]["bytes"] == 8 * (2 * 90 + 1 + 1 + 1)     # elements; a sum, written and read; the cell
     assert results["norm2"]["launches"] == 2
+
+
+def test_all_shapes_grow() -> None:
+    words = [sys.executable, str(BENCHMARKS / "growth.py"), "--size", "4", "--doublings", "1"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert len(ran.stdout.splitlines()) == 1 + 3 * 35
+
+
+def test_programs_are_compiled_and_timed_beside_another_version() -> None:
+    words = [sys.executable, str(BENCHMARKS / "compile.py"), "--target", "reference", "--every", "60",
+             "--rounds", "1", "--against", str(BENCHMARKS.parent)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("5 programs, reference, the other version first\ncases a second")
+    assert "\nflatten " in ran.stdout

@@ -53,6 +53,20 @@ def test_run_with_an_entry_prints_only_the_result(program: str, capsys: pytest.C
         assert capsys.readouterr() == (printed + "\n", "")
 
 
+def test_what_a_file_tells_is_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tells.nesl"
+    path.write_text("describe sum; function g(x) = t; function g(x) = x + 1; v |= 2; set verbose on;")
+    told = ["sum : [a] -> a", "Redefining g", "v : int", "launches: 0"]
+    for words, printed in [(["run", str(path), "-e", "g", "2"], "3\n"), (["run", str(path), "-e", "v"], "2\n"),
+                           (["eval", "set verbose off; v", "-f", str(path)], "it = 2 : int\n")]:
+        nessie(*words)
+        out, err = capsys.readouterr()
+        assert out == printed
+        assert all(text in err for text in told[:4 if words[0] == "run" else 3])
+    nessie("eval", "describe v;", "-f", str(path))
+    assert "variable of the session" in capsys.readouterr().out
+
+
 def test_files_as_arguments_and_results(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in.json").write_text("[1, 2, 3]")
     result = tmp_path / "out.json"
@@ -80,6 +94,28 @@ def test_eval_jsonl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     assert (second["error"]["line"], second["error"]["column"]) == (2, 3) and "value" not in second
     assert third["stats"]["launches"] > 0 and third["stats"]["interpreted"] == 0
     assert "x is not defined" in fourth["error"]["message"]
+
+
+def test_commands_work_in_json_lines_and_their_output_is_the_session_s(monkeypatch: pytest.MonkeyPatch,
+                                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    sources = ["describe sum; 1;", "function g(x) = x + 1; function g(x) = x; g(2);", "1; exit; 2;", "shell \"ls\";",
+               "x |= 1; x &= 2;"]
+    monkeypatch.setattr(sys, "stdin", [json.dumps({"id": source, "source": source}) for source in sources])
+    nessie("eval", "--jsonl")
+    described, redefined, left, refused, background = map(json.loads, capsys.readouterr().out.splitlines())
+    assert described["value"] == "1" and described["output"].startswith("sum : [a] -> a")
+    assert redefined["value"] == "2" and redefined["output"].startswith("Redefining g with a new type.")
+    assert (left["value"], left["type"]) == ("", "")
+    assert "allowed" in refused["error"]["message"] and "background" in background["error"]["message"]
+
+
+def test_a_program_may_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "leaves.nesl"
+    path.write_text("function g(x) = x + 1; g(1); exit; 1/0;")
+    nessie("run", str(path))
+    assert capsys.readouterr() == ("g = fn : int -> int\nit = 2 : int\n", "")
+    nessie("run", str(path), "-e", "g", "2")
+    assert capsys.readouterr() == ("3\n", "")
 
 
 def test_check_reports_every_static_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +185,7 @@ def test_passes_lists_the_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
     assert names[:3] == ["parse", "infer", "monomorphise"] and "fuse" in names
 
 
-MISUSED = [[], ["nonsense"], ["run"], ["eval"], ["run", "a.nesl", "b.nesl"], ["compile", "a.nesl"],
+MISUSED = [["nonsense"], ["run"], ["eval"], ["run", "a.nesl", "b.nesl"], ["compile", "a.nesl"],
            ["show", "a.nesl"],
            ["compile", "a.nesl", "--emit", "loops", "--target", "reference"],
            ["show", "a.nesl", "--after", "llvm", "--target", "cuda"],
@@ -219,7 +255,9 @@ def test_ill_formed_programs_are_found_where_checking_is_not_limited(monkeypatch
     until = pipeline.pass_named("inline")
     with pytest.raises(InternalError, match="the pass monomorphise made an ill-formed mono program: an invariant"):
         pipeline.compile_program(pipeline.Job(entry="g"), pipeline.TEXT, source, until)
-    pipeline.compile_program(pipeline.Job(entry="g", check_share=0.0), pipeline.TEXT, source, until)
+    late = pipeline.Checking(share=0.5, spent=1.0, checking=60.0)
+    pipeline.compile_program(pipeline.Job(entry="g", checks=late), pipeline.TEXT, source, until)
+    assert late.spent > 1.0 and late.checking == 60.0
 
 
 def test_python_m_nessie_and_a_reader_that_leaves() -> None:

@@ -1,6 +1,7 @@
 """The CPU target: compiled kernels do what their bindings mean, on any number of threads; memory, cache, interrupts."""
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -361,6 +362,15 @@ def test_code_is_built_once(folder: Path) -> None:
     assert sources == ["a", "b", "a"] and len(list(folder.iterdir())) == 3
 
 
+def test_few_writes_look_for_old_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir()
+    looked: list[Path] = []
+    monkeypatch.setattr(cache, "trim", looked.append)
+    for source in range(640):
+        cache.write(folder / f"{hashlib.sha256(bytes(source)).hexdigest()}.o", b"")
+    assert 1 <= len(looked) <= 30
+
+
 @pytest.mark.parametrize("damage", [b"", b"short", b"nessie object 1\n" + bytes(40)])
 def test_a_damaged_file_is_made_again(folder: Path, damage: bytes) -> None:
     sources: list[str] = []
@@ -374,6 +384,7 @@ def test_a_damaged_file_is_made_again(folder: Path, damage: bytes) -> None:
 def test_the_oldest_files_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MOST_FILES", 3)
     monkeypatch.setattr(cache, "MOST_BYTES", 1000)
+    monkeypatch.setattr(cache, "TRIMMING", 256)
     for source in "abcd":
         cache.cached(source, "cpu", made([]))
         for path in folder.iterdir():

@@ -228,6 +228,9 @@ using namespace std;
 #define __forceinline__ inline
 static inline double __longlong_as_double(long long a) { double d; memcpy(&d, &a, 8); return d; }
 static inline long long __double_as_longlong(double d) { long long a; memcpy(&a, &d, 8); return a; }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 """
 
 

@@ -99,7 +99,7 @@ def test_json_lines_are_answered_one_by_one(monkeypatch: pytest.MonkeyPatch,
     assert told == [(None, wrong, None, None), (1, wrong, None, None), (2, "b is not defined", 2, 6),
                     (3, wrong, None, None), (5, "Divide by zero.", 1, 2),
                     (6, "syntax error: found the end of the text", 1, 4), (None, wrong, None, None),
-                    (8, "there is nothing to evaluate", None, None)]
+                    (8, "there is nothing to evaluate", 1, 1)]
     assert (answers[-1]["id"], answers[-1]["value"], len(answers)) == (9, "2", 9)
 
 

@@ -39,11 +39,16 @@ class Interpreted(Session):
 
 def printed(session: Session, path: Path) -> str:
     """What `nessie run` prints of the program."""
-    return "".join(f"{outcome}\n" for outcome in session.run(Source(path.name, path.read_text("utf-8"))))
+    told: list[str] = []
+    session.target.world.write = told.append
+    for outcome in session.run(Source(path.name, path.read_text("utf-8"))):
+        told.append(f"{outcome}\n")
+    return "".join(told)
 
 
 def interpreted() -> Session:
     session = Interpreted()
+    session.world.effects.perform = session.target.world.perform
     session.world.functions.update(session.environment.library.functions)
     session.world.datatypes.update(session.environment.library.datatypes)
     return session

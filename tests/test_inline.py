@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from mono_interpreter import Stopped, run
 
+from nessie.base.call_graph import components
 from nessie.base.deep import run_deep
 from nessie.base.source import Source, user_span
 from nessie.frontend import mono
-from nessie.frontend.call_graph import components
 from nessie.frontend.inline import GROWTH, SMALL, inline
 from nessie.frontend.mono_check import check
 from nessie.frontend.mono_text import parse, show

@@ -44,6 +44,7 @@ function main (n : int, xs : [float; n]) -> (m : int, rs : [float; m]) {
     return (k2, again)
   } else {
     let sum : float = run K2 (k, zs)
+    let (told : bool, l : int, text : [char; l]) = perform tell (sum, k, zs) : (float, [float]) -> (bool, [char])
     return (k, zs)
   }
   return (m1, rs1)
@@ -116,6 +117,10 @@ def test_a_well_formed_program_passes() -> None:
     ("run K2 (k, zs)", "run K2 ('c', zs)", "gets char for n, but int is needed"),
     ("let sum : float", "let sum : int", "gives float, but sum is int"),
     ("let sum : float", "let (sum : float, more : float)", "gives 1 results, but 2 names are bound"),
+    ("tell (sum, k, zs)", "tell (k, zs)", "perform tell gets 2 values, but 3 are needed"),
+    ("tell (sum, k, zs)", "tell (sum, n, zs)", r"gets \[float; k\] for [a-z0-9_]+, but \[float; n\] is needed"),
+    ("(told : bool, l : int", "(told : int, l : int", "perform tell gives bool, but told is int"),
+    ("text : [char; l]", "text : [char; k]", r"gives \[char; l\], but text is \[char; k\]"),
     ("again : [float; k2]", "again : [float; k]", r"gives \[float; k2\], but again is \[float; k\]"),
     ("call main (k, zs)", "call main (k, xs)", r"gets \[float; n\] for xs"),
     ("return (k2, again)", "return (k, again)", r"the block gives \[float; k2\] for rs1, but \[float; k\] is needed"),

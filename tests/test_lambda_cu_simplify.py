@@ -175,6 +175,36 @@ entry main : int, bool -> int
     assert simplified(text) == text
 
 
+def test_effects_stay_and_part_what_is_run_twice() -> None:
+    text = """\
+kernel K1 (n : int, xs : [float; n]) -> float {
+  let s = REDUCE { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n)
+  return s
+}
+
+function main (n : int, xs : [float; n]) -> (a : float, b : float, d : float) {
+  let a1 : float = run K1 (n, xs)
+  let _ : bool = perform tell (n) : int -> bool
+  let (b1 : float, c1 : bool) = if true {
+    let e : float = run K1 (n, xs)
+    let _ : bool = perform tell (n) : int -> bool
+    let h : float = run K1 (n, xs)
+    return (e, true)
+  } else {
+    return (0.0, false)
+  }
+  let d1 : float = run K1 (n, xs)
+  return (a1, b1, d1)
+}
+
+entry main : [float] -> (float, (float, float))
+"""
+    found = simplified(text)
+    assert found.count("perform tell") == 2
+    assert found.count("run K1") == 3           # a1, e and d1: effects came between; h is not needed
+    assert "c1" not in found
+
+
 def test_recursion_may_be_too_deep_and_stays() -> None:
     text = """\
 function main (n : int) -> (r : int) {

@@ -225,6 +225,8 @@ def test_meanings_have_the_type_that_the_table_says(op: str, type_: str) -> None
     ("+", (2**63 - 1, 1), -2**63), ("*", (2**62, 4), 0), ("abs", (-2**63,), -2**63), ("round", (-2.5,), -3),
     ("round", (0.49999999999999994,), 0), ("rshift", (-1, 63), -1), ("lshift", (1, 63), -2**63), ("not", (5,), -6),
     ("ln", (0.0,), -math.inf), ("exp", (1e4,), math.inf), ("sinh", (-1e4,), -math.inf), ("max", (-0.0, 0.0), 0.0),
+    ("mul_high", (-1, -1), -2), ("mul_high", (2**62, 4), 1), ("mul_high", (-2**63, 2**63 - 1), 2**62 - 1),
+    ("mix", (0,), -2152535657050944081), ("mix", (0x9E3779B97F4A7C15 - 2**64,), 0x6E789E6AA1B965F4),
 ])
 def test_meanings_at_the_edges(op: str, arguments: tuple[int | float, ...], expected: int | float) -> None:
     assert MEANINGS[op](*arguments) == expected

@@ -242,7 +242,7 @@ def test_every_primitive_has_its_type_from_its_row() -> None:
                 Pair(INT, BOOL))), ("write", (xs, pairs), xs), ("write", (xs, Seq(Pair(INT, INT))), None),
             ("reduce_+", (xs,), FLOAT), ("reduce_+", (Seq(BOOL),), None), ("scan_and", (Seq(BOOL),), Seq(BOOL)),
             ("flatten", (Seq(xs),), xs), ("partition", (xs, Seq(INT)), Seq(xs)), ("order", (xs,), Seq(INT)),
-            ("check", (BOOL, text, pairs), pairs), ("rand", (FLOAT,), FLOAT), ("print_string", (text,), BOOL),
+            ("check", (BOOL, text, pairs), pairs), ("_draw", (BOOL,), INT), ("print_string", (text,), BOOL),
             ("error", (text,), None), ("elt", (Seq(Pair(INT, INT)), INT, INT), None)):
         assert primitive_type(name, arguments) == result, name
     assert fits("error", (text,), xs) and fits("elt", (xs, INT), FLOAT) and not fits("elt", (xs, INT), INT)

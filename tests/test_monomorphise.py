@@ -7,7 +7,7 @@ import pytest
 from mono_interpreter import Stopped, run
 
 from nessie.base.deep import run_deep
-from nessie.base.source import NessieError, Source, Unsupported
+from nessie.base.source import NessieError, Source
 from nessie.base.types import BOOL, FLOAT, INT, Pair, Seq, Type
 from nessie.base.values import Record
 from nessie.frontend import mono, typed
@@ -176,9 +176,27 @@ def test_polymorphic_recursion_without_end_is_an_error() -> None:
             main(source)
 
 
-def test_time_is_refused() -> None:
-    with pytest.raises(Unsupported, match="time"):
-        main("function main(x) = time(x + 1);")
+def test_types_that_the_top_level_leaves_open_are_no_functions_own() -> None:
+    """The variables a and b of the top level are not those of g."""
+    definitions, environment = environment_of("function g(v) = g(v); (g([1]), g([2.5]));")
+    last = definitions.definitions[-1]
+    assert isinstance(last, typed.Variable) and isinstance(last.pattern, typed.NamePattern)
+    check(monomorphise_expression(environment, last.value, last.pattern.type).program)
+
+
+@pytest.mark.parametrize("pair", ["({0}, {0})", "twice({0}, {0})"])
+def test_types_that_double_in_a_function_are_bounded(pair: str) -> None:
+    doubled = "; ".join(f"a{i} = {pair.format(f'a{i - 1}')}" for i in range(1, 9))
+    source = f"""datatype twice(a, a) :: (a in any); function g(a0) = let {doubled} in 1;
+                 function main(n) = g(({', '.join(['(n + 1)'] * 200)}));"""
+    with pytest.raises(NessieError, match="a type in this function, as it is called, has more than 30,000 parts"):
+        main(source)
+
+
+def test_time_is_the_clock_before_and_after() -> None:
+    program = main("""function main(x) = let _ = print_string("a"); (v,s) = time(let _ = print_line(@x) in x + 1);
+                                             (g,r) = time(sin) in (v, s, r, g(0.0));""").program
+    assert run(program, 3) == (4, (1.0, (0.0, 0.0)))
 
 
 def test_deep_trees() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from library_calls import values
 
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
@@ -175,7 +176,7 @@ justify_text ([char], int) -> [[char]]
 lowercase uppercase char -> char
 string_eql ([char], [char]) -> bool
 parse_int parse_unsigned_int [char] -> (int, bool)
-parse_int_vect [char] -> [int]
+parse_int_vect [char] -> ([int], bool)
 parse_float [char] -> (float, bool)
 digitp char -> bool
 make_table ((a, b), int) -> hashtable(a, b) :: (a in any; b in any)
@@ -184,6 +185,29 @@ create_table fast_create_table [(a, b)] -> hashtable(a, b) :: (a in any; b in an
 search_table ([a], hashtable(a, b)) -> [(b, bool)] :: (a in any; b in any)
 table_entries hashtable(a, b) -> [(a, b)] :: (a in any; b in any)
 print_char char -> bool
+open_in_file open_out_file open_append_file [char] -> (stream, bool, [char])
+close_file stream -> (bool, [char])
+read_char stream -> (char, bool, [char])
+read_line stream -> (([char], bool), bool, [char])
+read_word stream -> (([char], char, bool), bool, [char])
+read_string ([char], int, stream) -> (([char], int), bool, [char])
+read_object (a, stream) -> (a, bool, [char]) :: (a in any)
+read_int_seq stream -> ([int], bool, [char])
+read_float_seq stream -> ([float], bool, [char])
+write_char (char, stream) -> (bool, [char])
+write_string ([char], stream) -> (bool, [char])
+write_object (a, stream) -> (bool, [char]) :: (a in any)
+read_check (a, bool, [char]) -> a :: (a in any)
+write_check close_check (bool, [char]) -> bool
+open_check (a, bool, [char]) -> a :: (a in any)
+write_object_to_file (a, [char]) -> bool :: (a in any)
+read_object_from_file (a, [char]) -> a :: (a in any)
+write_string_to_file append_string_to_file ([char], [char]) -> bool
+read_string_from_file prompt get_environment_variable [char] -> [char]
+read_int_seq_from_file [char] -> [int]
+read_float_seq_from_file [char] -> [float]
+grep ([char], [char]) -> [[char]]
+shell_command ([char], [char]) -> [char]
 print_string print_line error [char] -> bool
 print_debug ([char], a) -> a :: (a in any)
 """
@@ -221,7 +245,8 @@ def test_recorded_values(case: dict[str, str]) -> None:
     ("(-2)^3;", -8), ("0^0;", 1), ("1.5^3;", 3.375), ("2.0^10;", 1024.0), ("gcd(12,18);", 6), ("index(0);", []),
     ("rotate([] int,3);", []), ("rotate([1,2,3],-1);", [2, 3, 1]), ("next([] int,1);", []), ("bottop([1]);", [[1], []]),
     ("transpose([] [int]);", []), ("transpose([[] int]);", []), ("group_by([1,2,3],2);", [[1, 2], [3]]),
-    ("max_index([] int);", 2 ** 63 - 1), ("find(3,[1,2]);", -1), ("search_for_subseqs(\"\",\"ab\");", [0, 1, 2]),
+    ("let nan = 0.0 * exp(1000.0) in [max_index([] int), min_index([] int), max_index([nan]), min_index([1.0, nan])];",
+     [2 ** 63 - 1] * 4), ("find(3,[1,2]);", -1), ("search_for_subseqs(\"\",\"ab\");", [0, 1, 2]),
     ("search_for_subseqs(\"abc\",\"ab\");", []), ("name([3,1,3]);", [2, 1, 2]),
     ("name([\"ab\",\"b\",\"ab\"]);", [2, 1, 2]),
     ("unpack([1,2],[f,t,f,t]);", [0, 1, 0, 2]), ("unpack([] [int],[f,f]);", [[], []]),
@@ -230,13 +255,19 @@ def test_recorded_values(case: dict[str, str]) -> None:
     ("scan(max,0,[3,1,4,1,5]);", ([0, 3, 3, 4, 4], 5)), ("scan(max, 0, [] int);", ([], 0)),
     ("{scan((a, b) => a ++ b, [] int, v) : v in [[] [int], [[1]], [[1], [2, 3]]]};",
      [([], []), ([[]], [1]), ([[], [1]], [1, 2, 3])]), ("scan((a,b) => a*2+b,0,[7]);", ([0], 7)),
+    ("scan((a,b) => a+b,10,[1,2,3]);", ([10, 11, 13], 16)),
     ("fseq(0.0,0.5,1.0);", [0.0, 0.5, 1.0]), ("split_index([f,t,f]);", ([2, 1], [0, 2, 1])),
     ("join([1,2],[0,2],[3],[1]);", [1, 3, 2]), ("take([1,2,3],-2);", [2, 3]), ("drop([1,2,3],-2);", [1]),
     ("parse_int(\"-9223372036854775808\");", (-2 ** 63, True)), ("parse_int(\"\");", (0, False)),
     ("parse_float(\"123456789012345678901234567890\");", (123456789012345678e12, True)),
     ("parse_float(\"1e400\");", (math.inf, True)), ("parse_float(\"1e-400\");", (0.0, True)),
-    ("parse_float(\".5\");", (0.5, True)),
-    ("parse_int_vect(\" 12 -3  x\");", [12, -3, 0]), ("hash([1,2],10) == hash([1,2],10);", True),
+    ("parse_float(\".5\");", (0.5, True)), ("parse_float(\"\");", (0.0, True)), ("parse_float(\"1E5\");", (0.0, False)),
+    ("parse_unsigned_int(\"\");", (0, True)), ("parse_int_vect(\"\");", ([], True)),
+    ("iseq1(2,5);", [2, 3, 4]), ("seq_dist(7,2);", [7, 7]), ("make_sequence([1],2);", [1, 2]),
+    ("elt_nocheck([1,2],1);", 2), ("get_nocheck([1,2],[1]);", [2]), ("permute_nocheck([1,2],[1,0]);", [2, 1]),
+    ("div_internal(7.0,2.0);", 3.5), ("rem_internal(-7,2);", -1),
+    ("search_table([1],make_table((0,\"\"),0));", [([], False)]),
+    ("parse_int_vect(\" 12 -3  x\");", ([12, -3, 0], False)), ("hash([1,2],10) == hash([1,2],10);", True),
     ("let tab = insert_table([(1,5)],create_table([(1,2),(3,4)])) in search_table([1,3,9],tab);",
      [(5, True), (4, True), (0, False)]),
     ("kth_smallest(\"hello\",1);", "h"), ("median([4.0,1.0,3.0]);", 3.0), ("eql([[1],[] int],[[1],[] int]);", True),
@@ -261,18 +292,78 @@ def test_texts(source: str, expected: str) -> None:
     assert text(source) == expected
 
 
+TIES = st.builds(lambda m, e: m * 2.0 ** e, st.integers(1, 2 ** 30), st.integers(-15, -1))
+NEAR_TIES = st.builds(lambda m, e: float(f"{m}5e{e}"), st.integers(10 ** 7, 10 ** 8 - 1), st.integers(-330, 299))
+POWERS = st.builds(lambda e, to: math.nextafter(float(f"1e{e}"), to), st.integers(-323, 308), st.floats(0, 1e308))
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TIES | NEAR_TIES | POWERS | FINITE, st.integers(0, 8))
+@example(2049258.95, 7)
+@example(1.7976931348623157e308, 7)
+@example(5e-324, 8)
+@example(1.39345735e-241, 7)        # the floats nearest to a half that are none: by 2^-65, and by 2^-67
+@example(1.227701635e+129, 8)
+def test_floats_are_rounded_as_their_exact_values_are(x: float, digits: int) -> None:
+    assert called("float_string", x) == "".join(interpreter.MEANING["string"].value((FLOAT,), x))
+    mantissa, exponent = f"{x:.{digits}e}".split("e")
+    point = "" if digits else "."
+    assert called("exp_string", (x, digits)) == (f"{mantissa}{point}e{int(exponent):+}" if x else "0.0")
+
+
+def called(name: str, argument: Any) -> str:
+    world = interpreter.World()
+    world.functions = dict(library().library.functions)
+    return "".join(interpreter.call(world, name, argument).value)
+
+
 @pytest.mark.parametrize(("source", "message"), [
     ("take([1,2],3);", "Bounds error for function TAKE."), ("drop([1,2],-3);", "Bounds error for function DROP."),
     ("zip([1],[1,2]);", "Length mismatch in function ZIP."), ("2^-1;", "The power must be nonnegative for ^ ."),
-    ("permute([1,2,3],[0,1]);", "Bad arguments to function PERMUTE."), ("head_rest([] int);", "Sequence reference"),
+    ("permute([1,2,3],[0,1]);", "Bad arguments to function PERMUTE."),
+    ("permute([1,2],[0,2]);", "Bad arguments to function PERMUTE."), ("head_rest([] int);", "Sequence reference"),
     ("interleave([1],[2,3]);", "Length mismatch for function INTERLEAVE."), ("hash(1,0);", "must be positive"),
     ("transpose([[1,2],[3]]);", "Lengths of subsequences are not equal in function TRANSPOSE."),
     ("exp_string(1.0,9);", "In function exp_string, digits_after_point is too large."),
+    ("exp_string(1.0,-1);", "In function exp_string, digits_after_point is negative."),
 ])
 def test_checks(source: str, message: str) -> None:
     with pytest.raises(NessieError) as raised:
         run(source)
     assert message in raised.value.message and raised.value.places[0][0].source.name == "test.nesl"
+
+
+@pytest.mark.parametrize(("text", "width", "lines"), [
+    ("", 5, []), ("aaa bb c. dddddddddd ee f g h", 6, ["aaa bb", "c.", "dddddddddd", "ee f g", "h"]),
+    ("one. two  three", 40, ["one.  two three"]), ("a b", -3, ["a", "b"]), ("a b c d", 5, ["a b c", "d"]),
+])
+def test_justify_text(text: str, width: int, lines: list[str]) -> None:
+    assert ["".join(line) for line in value(f'justify_text("{text}",{width});')] == lines
+
+
+KEYS = st.sampled_from(["x", "y", "zz", ""])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.tuples(KEYS, st.integers(0, 9)), min_size=1, max_size=5), min_size=1, max_size=3))
+def test_hash_tables(batches: list[list[tuple[str, int]]]) -> None:
+    """Inserting replaces, and a table grows."""
+    expected: dict[str, int] = {}
+    table = 'make_table(("",0),1)'
+    for batch in batches:
+        expected |= dict(batch)
+        table = "insert_table([" + ",".join([f'("{k}",{v})' for k, v in batch]) + f"],{table})"
+    found = value(f'table = {table}; search_table(["x","y","zz","","no"],table);')
+    assert found == [(expected.get(k, 0), k in expected) for k in ("x", "y", "zz", "", "no")]
+    entries = value(f"table_entries({table});")
+    assert sorted(("".join(k), v) for k, v in entries) == sorted(expected.items())
+
+
+def test_hashes_spread() -> None:
+    for keys in ("i * 1024", "@i", "(i,i*7)", "float(i) * 0.1", "[i,i]"):
+        most = value(f"max_val({{n : (_,n) in histogram({{hash({keys},500) : i in [0:500]}})}});")
+        assert most < 9, keys
 
 
 # Derived functions against the interpreter's own meanings ---------------------------------------
@@ -283,15 +374,6 @@ ELEMENTS: dict[Type, st.SearchStrategy[Any]] = {
     CHAR: st.sampled_from("ab"),
     POINT: st.builds(Record, st.just("point"), st.integers(0, 2))}
 TYPE = st.recursive(st.sampled_from(list(ELEMENTS)), lambda t: st.builds(Seq, t) | st.builds(Pair, t, t), max_leaves=4)
-
-
-def values(type_: Type) -> st.SearchStrategy[Any]:
-    match type_:
-        case Seq(element):
-            return st.lists(values(element), max_size=4)
-        case Pair(first, second):
-            return st.tuples(values(first), values(second))
-    return ELEMENTS[type_]
 
 
 def by_derived(name: str, type_: Type, argument: Any) -> Any:
@@ -310,15 +392,16 @@ def by_derived(name: str, type_: Type, argument: Any) -> Any:
 @given(st.data())
 def test_derived_functions(data: st.DataObject) -> None:
     type_ = data.draw(TYPE)
-    a, b = data.draw(values(type_)), data.draw(values(type_))
-    many = [*data.draw(st.lists(values(type_), max_size=6)), a, b]
+    some = values(type_, ELEMENTS)
+    a, b = data.draw(some), data.draw(some)
+    many = [*data.draw(st.lists(some, max_size=6)), a, b]
     assert by_derived("eql", type_, (a, b)) == interpreter.MEANING["eql"].value((type_,), (a, b))
     assert by_derived("eql", type_, (a, a)) is True
     assert by_derived("string", type_, a) == interpreter.MEANING["string"].value((type_,), a)
     assert by_derived("_string_limited", type_, (a, 1)) == interpreter.MEANING["_string_limited"].value((type_,),
     (a, 1))
     assert by_derived("_label", type_, many) == interpreter.MEANING["_label"].value((type_,), many)
-    assert by_derived("hash", type_, (a, 1000)) == interpreter.MEANING["hash"].value((type_,), (a, 1000))
+    assert by_derived("_code", type_, a) == interpreter.MEANING["_code"].value((type_,), a)
 
 
 @pytest.mark.parametrize("type_", [INT, FLOAT])

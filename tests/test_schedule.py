@@ -22,6 +22,7 @@ from nessie.schedule.fusible import Fusible, rule
 from nessie.schedule.greedy import greedy
 from nessie.schedule.pdg import Graph, Index
 from nessie.schedule.problem import Problem
+from nessie.schedule.regions import LONGEST
 from nessie.schedule.schedule import graphs, schedule
 from nessie.schedule.solve import solve
 
@@ -178,6 +179,18 @@ def test_other_modes(mode: str) -> None:
     check_schedule(program, found)
     assert len(found.regions[0].clusters) == {"greedy": 2, "none": 5}[mode]
     check(fuse(program, found))
+
+
+def test_a_long_run_is_scheduled_in_pieces_that_claim_no_optimum() -> None:
+    length = 2 * LONGEST + 1
+    lines = [f"  let x{k + 1} : [float; n] = run Divide (n, x{k}, 2.0)\n" for k in range(length)]
+    text = f"{KERNELS}\nfunction f (n : int, x0 : [float; n]) -> (m : int, ys : [float; m]) {{\n{''.join(lines)}" \
+           f"  return (n, x{length})\n}}\nentry f : [float] -> [float]\n"
+    found = schedule(parse(text))
+    assert [(region.number, region.status) for region in found.regions] == [(0, "greedy"), (1, "greedy"), (2, "greedy")]
+    program = fused(text)
+    assert len(shape(program)) == sum(len(region.clusters) for region in found.regions) < length / 20
+    assert list(execute(program, [Flat(1, np.array([2.0 ** length]))]).column) == [1.0]
 
 
 TWO_ERRORS = """

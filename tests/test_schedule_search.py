@@ -18,12 +18,15 @@ import pytest
 from nessie.base.source import InternalError
 from nessie.lambda_cu import ir
 from nessie.schedule import certificate, pdg, schedule, solver
+from nessie.schedule.contract import contract
 from nessie.schedule.cost import CPU, H200, Profile, cost
 from nessie.schedule.greedy import Merging, greedy
 from nessie.schedule.ilp import Formulation
 from nessie.schedule.pdg import Elements, Flat, Graph, Node, Survivors, Unit, Use
 from nessie.schedule.problem import Clusters, Problem
-from nessie.schedule.solve import Limits, Solution, any_pair, least_possible, solution, solve
+from nessie.schedule.search import least_cost
+from nessie.schedule.search import search as search_small
+from nessie.schedule.solve import Limits, Solution, exact, solution, solve
 from nessie.schedule.windows import improve
 
 PROFILES = (CPU, H200, Profile("bytes", 1.0, 0.0, 0.0), Profile("small", 1e5, 1e5, 0.5))
@@ -173,6 +176,13 @@ def search(seeds: range, most: int, engine: str = "highs") -> None:
         graph, profile = random_graph(seed, most), PROFILES[seed % len(PROFILES)]
         problem = Problem(graph, profile)
         least = brute(problem)
+        assert least_cost(problem) <= least * (1 + 1e-9), (seed, graph)
+        start = greedy(problem)
+        if any(problem.fusible.ok(u, v) for u, v in combinations(range(len(graph.nodes)), 2)):
+            programmed = exact(problem, problem.apart(), start, engine, Limits())[0]
+            assert programmed and abs(problem.cost(programmed).total - least) <= 1e-6 * max(1.0, least), (seed, graph)
+        searched = search_small(problem, problem.apart(), start)
+        assert searched is None or abs(problem.cost(searched).total - least) <= 1e-6 * max(1.0, least), (seed, graph)
         for contracted in (True, False):
             found = solve(problem, engine, contracted=contracted)
             names = [[graph.nodes[k].name for k in members] for members in found.clusters]
@@ -197,9 +207,8 @@ def test_the_program_finds_what_brute_force_finds_on_thousands() -> None:
 
 
 def hard() -> Problem:
-    """The first random one that greedy does not solve."""
-    return next(problem for seed in range(1000) for problem in [Problem(random_graph(seed, 6), CPU)]
-                if problem.cost(greedy(problem)).total > solve(problem).cost)
+    """The first random one that an integer program solves, and greedy does not."""
+    return next(problem for problem in large_problems() if problem.cost(greedy(problem)).total > solve(problem).cost)
 
 
 def test_no_time_for_a_solver_gives_greedy() -> None:
@@ -209,10 +218,16 @@ def test_no_time_for_a_solver_gives_greedy() -> None:
     assert found.cost <= problem.cost(greedy(problem)).total
 
 
+def large_problems() -> Iterator[Problem]:
+    """Those that are not solved before an integer program is asked."""
+    for seed in range(1000):
+        problem = Problem(random_graph(seed, 12), CPU)
+        if search_small(problem, contract(problem), greedy(problem)) is None:
+            yield problem
+
+
 def large_problem() -> Problem:
-    """One that is not solved before an integer program is asked."""
-    return next(problem for seed in range(100) for problem in [Problem(random_graph(seed, 6), CPU)]
-                if any_pair(problem) and not least_possible(problem, greedy(problem)))
+    return next(large_problems())
 
 
 def test_a_program_without_solution_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:

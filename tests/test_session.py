@@ -9,6 +9,7 @@ from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.session import Session
 from nessie.targets import Limits, Target
+from nessie.world import World
 
 
 def outcomes(text: str, target: Target | None = None) -> list[str]:
@@ -35,6 +36,9 @@ PRINTED = [
     ("a = 3; b = a; a = 4; b;", ["a = 3 : int", "b = 3 : int", "a = 4 : int", "it = 3 : int"]),
     ("function a1(x) = x + 1; function b1(x) = a1(x); function a1(x) = x + 2; b1(1);",
      [*["a1 = fn : int -> int", "b1 = fn : int -> int"], "a1 = fn : int -> int", "it = 3 : int"]),
+    ("a = 1; a = 0.5; a = 2; function add(k) = x => x + k; g = add(a); a = t; g(1);",
+     ["a = 1 : int", "a = 0.5 : float", "a = 2 : int", "add = fn : a -> (a -> a) :: (a in number)",
+      "g = fn : int -> int", "a = T : bool", "it = 3 : int"]),
     ("{(a, _) in [(1, 2), (3, 4)] | a > 1}; {_ in [1, 2]}; datatype p(int, int); {p(_, b) in [p(1, 2)] | b > 1};",
      ["it = [(3, 4)] : [(int, int)]", "it = [1, 2] : [int]", "p = fn : (int, int) -> p",
       "it = [p(1, 2)] : [p]"]),
@@ -58,7 +62,7 @@ def test_a_form_that_fails_changes_nothing_and_the_session_goes_on() -> None:
 
 def test_long_results_are_laid_out_on_three_lines() -> None:
     lines = outcomes("[0:40];")[0].split("\n")
-    assert [lines[0], lines[1][:8], lines[2]] == ["it = ", "  [0, 1,", "  : [int]"]
+    assert [lines[0], lines[1][:8], lines[2]] == ["it = ", "  [0, 1,", "   : [int]"]
 
 
 @pytest.mark.parametrize("target", ["cpu", "reference"])
@@ -89,7 +93,7 @@ def test_stats_count_what_was_done() -> None:
 
 def test_commands() -> None:
     written: list[str] = []
-    target = Target("reference", write=written.append)
+    target = Target("reference", world=World(written.append))
     forms = 'describe sum; apropos plus_sc; help; set nonsense 3; load "no such file"; get x; x |= 5; x;'
     found = outcomes(forms, target)
     text = "".join(written)
@@ -106,7 +110,7 @@ def test_loaded_forms_are_as_good_as_written_ones(tmp_path: Path) -> None:
 
 def test_a_print_length_is_a_number() -> None:
     for wrong in ("²", "9" * 5000, "-1"):
-        assert outcomes(f"set print_length {wrong};") == ["error: there is no such setting"]
+        assert outcomes(f"set print_length {wrong};") == [f"error: print_length cannot be set to {wrong}"]
 
 
 def test_a_target_that_is_not_there_says_so() -> None:

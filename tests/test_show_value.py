@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Fun, Identity, Pair, Seq, Type
 from nessie.base.values import Flat, Nested, Record, flatten_value
+from nessie.outcome import Outcome
 from nessie.show_value import show_value
 
 CASES = [
@@ -68,6 +69,7 @@ def test_long_sequences_are_cut_at_every_level_but_strings_are_not() -> None:
     assert show_value([1, 2, 3], Seq(INT), 3) == "[1, 2, 3]"
     assert show_value([1, 2, 3, 4], Seq(INT), 3) == "[1, 2, 3,...]"
     assert show_value([[1, 2], [3], []], Seq(Seq(INT)), 1) == "[[1,...],...]"
+    assert [show_value(v, Seq(INT), 0) for v in ([1], [])] == ["[...]", "[]"]
     assert show_value(list("abcdef"), STRING, 3) == '"abcdef"'
 
 
@@ -82,3 +84,12 @@ def test_of_a_long_sequence_only_what_is_shown_is_looked_at() -> None:
     assert show_value(Flat(10**12, endless), Seq(INT), 2) == "[7, 7,...]"
     offsets = np.broadcast_to(np.int64(0), (10**12,))
     assert show_value(Flat(10**12 - 1, Nested(offsets, endless)), Seq(Seq(INT)), 2) == "[[], [],...]"
+
+
+@pytest.mark.parametrize(("width", "expected"), [
+    (109, "it = {} : int"), (111, "it\n = {} : int"), (114, "it = \n  {} : int"), (115, "it = {}\n      : int"),
+    (118, "it = \n  {}\n   : int"),
+])
+def test_wide_results_are_laid_out_on_several_lines(width: int, expected: str) -> None:
+    value = "x" * width
+    assert str(Outcome("it", value, "int")) == expected.format(value)

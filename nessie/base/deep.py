@@ -79,6 +79,12 @@ def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
         _interrupts.remove(interrupt)
 
 
+def forget_interrupt() -> None:
+    """If the interrupt left text run by exec, as dataclasses do, Python would die of it after all: another text makes
+    it forget."""
+    exec("")
+
+
 def wait_for(ended: threading.Event, thread: threading.Thread) -> None:
     """Until the work ends. The first Ctrl-C asks it to, the next ones insist."""
     for attempt in range(PATIENCE + 1):

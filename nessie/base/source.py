@@ -4,14 +4,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SHOWN = 160                     # so much of a line is shown with an error
+SHOWN_CALLS = 3                 # so many of the calls that lead to it
 
 
 @dataclass(frozen=True)
 class Source:
-    """A named text: a file, a line typed at the prompt, a test case; or Nessie's own library."""
+    """A named text: a file, a form typed at the prompt, a test case; or Nessie's own library. It may be the part of a
+    longer text that begins with a later line."""
     name: str
     text: str
     library: bool = False
+    first_line: int = 1
 
 
 @dataclass(frozen=True)
@@ -24,12 +27,15 @@ class Span:
     @property
     def line(self) -> int:
         """1-based."""
-        return self.source.text.count("\n", 0, self.start) + 1
+        return self.source.text.count("\n", 0, self.start) + self.source.first_line
 
     @property
     def column(self) -> int:
         """1-based, in characters."""
         return self.start - self.source.text.rfind("\n", 0, self.start)
+
+    def holds(self, other: Span) -> bool:
+        return self.source == other.source and self.start <= other.start and other.end <= self.end
 
     def excerpt(self, label: str = "") -> str:
         """The line that holds this span, of a long one what is around it; with carets and the label below."""
@@ -65,6 +71,15 @@ NOWHERE: Origin = ()
 def user_span(origin: Origin) -> Span | None:
     """Where the user wrote it: the innermost span outside the library."""
     return next((span for span in origin if not span.source.library), None)
+
+
+def places(origin: Origin, label: str = "") -> list[tuple[Span, str]]:
+    """Where the user wrote it, labelled, and the calls of the user's functions that lead there, innermost first: of
+    many the innermost and the outermost. A call's span that holds what it leads to would say nothing new."""
+    written = [span for span in origin if not span.source.library]
+    calls = [call for inner, call in zip(written, written[1:]) if not call.holds(inner)]
+    told = calls if len(calls) <= SHOWN_CALLS else [*calls[:SHOWN_CALLS - 1], calls[-1]]
+    return [*((span, label) for span in written[:1]), *((call, "called from here") for call in told)]
 
 
 class NessieError(Exception):

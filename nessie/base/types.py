@@ -127,6 +127,28 @@ def no_datatypes(data: Data) -> Type:
     raise KeyError(f"the datatype {data.name} is not known here")
 
 
+def expand(type_: Type, content: ContentOf) -> Type:
+    """The type with every datatype replaced by its content, as flat values have it."""
+    match type_:
+        case Data():
+            return expand(content(type_), content)
+        case Seq(element):
+            return Seq(expand(element, content))
+        case Pair(first, second):
+            return Pair(expand(first, content), expand(second, content))
+    return type_
+
+
+def holds_function(type_: Type) -> bool:
+    """Is a function in its values? Those in datatypes do not count."""
+    match type_:
+        case Seq(element):
+            return holds_function(element)
+        case Pair(first, second):
+            return holds_function(first) or holds_function(second)
+    return isinstance(type_, Fun)
+
+
 # Variables --------------------------------------------------------------------------------------
 
 

@@ -43,6 +43,26 @@ class Flat:
     column: Column
 
 
+def text_value(text: str) -> Flat:
+    """A text as a flat [char]."""
+    return Flat(len(text), code_points(text))
+
+
+def text_of(value: Flat) -> str:
+    """The text that a flat [char] is."""
+    return text_of_codes(value.column[:value.length])
+
+
+def code_points(text: str) -> np.ndarray[Any, Any]:
+    """The code points of a text: a column of chars."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<i4")).astype(DTYPES["char"])
+
+
+def text_of_codes(codes: np.ndarray[Any, Any]) -> str:
+    """The text that a column of chars is."""
+    return codes.astype("<i4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
 def flatten_value(value: Any, type_: Type) -> Any:
     """The flat shape of a plain value of this type (datatypes as their content)."""
     match type_:
@@ -106,8 +126,12 @@ __all__ = [
     "Flat",
     "Nested",
     "Record",
+    "code_points",
     "column",
     "flatten_value",
     "plain_column",
     "plain_value",
+    "text_of",
+    "text_of_codes",
+    "text_value",
 ]

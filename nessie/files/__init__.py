@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from nessie.base.source import NessieError
-from nessie.base.types import ContentOf, Type, Var, no_datatypes, show_type
-from nessie.files.fit import expand, holds_function, is_vector
+from nessie.base.types import ContentOf, Type, Var, expand, holds_function, no_datatypes, show_type
+from nessie.files.fit import is_vector
 from nessie.files.json_format import encode_json, read_json
 from nessie.files.matrix_market import read_mtx
 from nessie.files.numpy_format import encode_npy, read_npy, read_npz

@@ -11,8 +11,20 @@ from typing import Any
 import numpy as np
 
 from nessie.base.source import NessieError, Source, Span
-from nessie.base.types import CLASSES, FLOAT, Base, ContentOf, Data, Fun, Pair, Seq, Type, Var, show_type, substitute
-from nessie.base.values import DTYPES, Column, Flat, Nested
+from nessie.base.types import (
+    CLASSES,
+    FLOAT,
+    Base,
+    ContentOf,
+    Pair,
+    Seq,
+    Type,
+    Var,
+    expand,
+    show_type,
+    substitute,
+)
+from nessie.base.values import Column, Flat, Nested
 
 
 class Misfit(Exception):
@@ -21,28 +33,6 @@ class Misfit(Exception):
 
 def is_vector(type_: Type) -> bool:
     return isinstance(type_, Seq) and isinstance(type_.element, Base)
-
-
-def expand(type_: Type, content: ContentOf) -> Type:
-    """The type with every datatype replaced by its content, as flat values have it."""
-    match type_:
-        case Data():
-            return expand(content(type_), content)
-        case Seq(element):
-            return Seq(expand(element, content))
-        case Pair(first, second):
-            return Pair(expand(first, content), expand(second, content))
-    return type_
-
-
-def holds_function(type_: Type) -> bool:
-    """Of a type without datatypes."""
-    match type_:
-        case Seq(element):
-            return holds_function(element)
-        case Pair(first, second):
-            return holds_function(first) or holds_function(second)
-    return isinstance(type_, Fun)
 
 
 def fill(wanted: Type, held: Type, found: dict[str, Type]) -> None:
@@ -116,11 +106,6 @@ def number(word: str, type_: Base) -> int | float | None:
 def shorten(word: str) -> str:
     """A word of a file, as messages show it."""
     return f'"{word}"' if len(word) <= 40 else f'"{word[:40]}..."'
-
-
-def codes(text: str) -> np.ndarray[Any, Any]:
-    """The code points of a text: a column of chars."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<i4").astype(DTYPES["char"])
 
 
 def offsets_of(lengths: Any) -> np.ndarray[Any, Any]:

@@ -28,13 +28,14 @@ from nessie.base.types import (
     Seq,
     Type,
     Var,
+    expand,
     nest_right,
     show_type,
     substitute,
     unnest_right,
 )
-from nessie.base.values import DTYPES, Column, Flat, Nested, plain_value
-from nessie.files.fit import Misfit, codes, complain, decoded, expand, fill, joined, offsets_of
+from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, plain_value
+from nessie.files.fit import Misfit, complain, decoded, fill, joined, offsets_of
 
 KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "char": (str,)}
 
@@ -148,7 +149,7 @@ def to_column(values: list[Any], type_: Type, content: ContentOf) -> Column:
         case Base(name):
             return scalar_column(values, name)
         case Seq(Base("char")) if all(isinstance(v, str) for v in values):
-            return Nested(offsets_of([len(v) for v in values]), codes("".join(values)))
+            return Nested(offsets_of([len(v) for v in values]), code_points("".join(values)))
         case Seq(element):
             require({type(v) for v in values} <= {list})
             lengths = [len(v) for v in values]
@@ -166,7 +167,7 @@ def scalar_column(values: list[Any], name: str) -> Column:
     require({type(v) for v in values} <= set(KINDS[name]))
     if name == "char":
         require(all(len(v) == 1 for v in values))
-        return codes("".join(values))
+        return code_points("".join(values))
     try:
         return np.array(values, DTYPES[name])
     except OverflowError:

@@ -26,12 +26,13 @@ from nessie.base.types import (
     Seq,
     Type,
     Var,
+    expand,
     nest_right,
     show_type,
     substitute,
 )
-from nessie.base.values import DTYPES, Column, Flat, Nested
-from nessie.files.fit import Misfit, codes, complain, decoded, expand, fill, fitted, number, offsets_of, shorten
+from nessie.base.values import DTYPES, Column, Flat, Nested, code_points
+from nessie.files.fit import Misfit, complain, decoded, fill, fitted, number, offsets_of, shorten
 
 BOOLS = {"t": True, "true": True, "f": False, "false": False}
 
@@ -59,7 +60,7 @@ def read_txt(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     text = decoded(path, Path(path).read_bytes())
     match expand(type_, content):
         case Seq(Base("char")):
-            column = codes(text)
+            column = code_points(text)
             return Flat(column.size, column), type_
         case Seq(Seq(Base("char"))):
             parts = lines(text)
@@ -73,7 +74,7 @@ def read_txt(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
 
 def lines(text: str) -> Nested:
     """The text between line ends; after the last one nothing follows."""
-    column = codes(text.replace("\r\n", "\n"))
+    column = code_points(text.replace("\r\n", "\n"))
     if column.size and column[-1] != ord("\n"):
         column = np.append(column, np.int32(ord("\n")))
     ends = np.flatnonzero(column == ord("\n"))
@@ -87,7 +88,7 @@ def read_open(path: str, text: str, type_: Type, content: ContentOf) -> tuple[An
     kind = guess(words) if words or not fits_text(type_) else STRING
     if isinstance(kind, Base):
         return read_numbers(path, text, kind, type_, content)
-    column = codes(text)
+    column = code_points(text)
     try:
         return fitted(Flat(column.size, column), STRING, type_, content)
     except Misfit as error:
@@ -202,7 +203,7 @@ def nest(columns: list[Column], type_: Type) -> Column:
 def cell_column(path: str, text: str, name: str, cells: list[str], kind: Type, places: list[int]) -> Column:
     """The cells of a column as values of the kind."""
     if kind == STRING:
-        return Nested(offsets_of([len(c) for c in cells]), codes("".join(cells)))
+        return Nested(offsets_of([len(c) for c in cells]), code_points("".join(cells)))
     if kind in (INT, FLOAT):
         assert isinstance(kind, Base)
         values = numbers(cells, kind)
@@ -216,7 +217,7 @@ def cell_column(path: str, text: str, name: str, cells: list[str], kind: Type, p
         wrong = found.index(None)
     elif kind == CHAR:
         if all(len(c) == 1 for c in cells):
-            return codes("".join(cells))
+            return code_points("".join(cells))
         wrong = next(i for i, c in enumerate(cells) if len(c) != 1)
     else:
         raise complain(path, text, 1, f"the column {name} cannot hold {show_type(kind)}")

@@ -1,16 +1,12 @@
 """Makes nessie/frontend/library.typed from nessie/frontend/prelude.nesl:   python -m nessie.frontend.build_library"""
 from __future__ import annotations
 
-from pathlib import Path
-
 from nessie.base.source import Source
 from nessie.frontend.environment import Definitions, Environment
 from nessie.frontend.infer import infer
-from nessie.frontend.library import TYPED
+from nessie.frontend.library import PRELUDE, TYPED
 from nessie.frontend.parser import parse
 from nessie.frontend.typed_text import show
-
-PRELUDE = Path(__file__).with_name("prelude.nesl")
 
 
 def library_text() -> str:

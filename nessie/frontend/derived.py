@@ -213,6 +213,10 @@ def float_num(make: Maker, type_: Type, x: Name) -> Exp:
     return x if type_ == FLOAT else make.call("float", (), x)
 
 
+def rand(make: Maker, type_: Type, v: Name) -> Exp:
+    return make.call("_rand_float" if type_ == FLOAT else "_rand_int", (), v)
+
+
 def int_to_any(make: Maker, type_: Type, i: Name, x: Name) -> Exp:
     return make.call("float", (), i) if type_ == FLOAT else i
 
@@ -223,11 +227,21 @@ def float_to_any(make: Maker, type_: Type, r: Name, x: Name) -> Exp:
 # Hashing and labels ---------------------------------------------------------------------------------
 
 
-def hash_(make: Maker, type_: Type, x: Name, n: Name) -> Exp:
-    """Made from the text: equal values have equal texts."""
-    value = make.call("_hash_text", (), make.call("string", (type_,), x), n)
-    return make.call("_check", (INT,), make.call(">", (INT,), n, integer(0)),
-                     String("The second argument for the function HASH must be positive."), value)
+def code(make: Maker, type_: Type, x: Name) -> Exp:
+    match type_:
+        case Base("int"):
+            return x
+        case Base(name):
+            return make.call({"bool": "btoi", "char": "char_code", "float": "_code_of_float"}[name], (), x)
+        case Pair(first, second):
+            return make.call("_codes_of_two", (), make.call("_code", (first,), make.first(x)),
+                             make.call("_code", (second,), make.rest(x)))
+        case Seq(element):
+            item = Name("x", element)
+            return make.call("_code_of_sequence", (), each(make.call("_code", (element,), item), (item, x)))
+        case Data():
+            return make.opened("y", type_, x, lambda y: make.call("_code", (y.type,), y))
+    return integer(0)
 
 
 def label(make: Maker, type_: Type, v: Name) -> Exp:
@@ -258,6 +272,6 @@ def label(make: Maker, type_: Type, v: Name) -> Exp:
 MAKERS: dict[str, Callable[..., Exp]] = {
     "eql": eql, "string": string, "_string_limited": string_limited, "identity": identity, "_zero_of": zero_of,
     "one": one, "zero": zero, "float_num": float_num, "int_to_any": int_to_any, "float_to_any": float_to_any,
-    "hash": hash_, "_label": label,
+    "_code": code, "rand": rand, "_label": label,
 }
-ARITY = {"eql": 2, "hash": 2, "_string_limited": 2, "int_to_any": 2, "float_to_any": 2}
+ARITY = {"eql": 2, "_string_limited": 2, "int_to_any": 2, "float_to_any": 2}

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from nessie.base.layers import Layers
 from nessie.base.names import shown_name
 from nessie.base.source import NOWHERE, NessieError, Origin
-from nessie.base.types import Base, Data, Fun, Identity, Scheme, Type
-from nessie.frontend import syntax, typed
+from nessie.base.types import ZEROS, Base, Data, Fun, Identity, Scheme, Type
+from nessie.frontend import syntax, typed, typed_walk
 from nessie.frontend.primitives import CONSTANTS, PRIMITIVES
 from nessie.frontend.typed_typing import pattern_type as pattern_type
 from nessie.frontend.types_text import primitive_scheme
@@ -30,15 +31,18 @@ class Entry:
     arity: int = 1
 
 
+Anonymous = tuple[typed.Lambda, tuple[str, ...]]        # and the type variables of the definition it is in
+
+
 class Definitions:
     """Typed definitions by internal name, and what the names that users write mean."""
 
     def __init__(self, before: Definitions | None = None) -> None:
         """A copy of those before, if any."""
-        self.entries: dict[str, Entry] = dict(before.entries) if before else {}
-        self.own_functions: dict[str, typed.Function] = dict(before.own_functions) if before else {}
-        self.datatypes: dict[str, typed.Datatype] = dict(before.datatypes) if before else {}
-        self.variables: list[typed.Variable] = list(before.variables) if before else []
+        self.entries: Layers[str, Entry] = Layers(before.entries if before else None)
+        self.own_functions: Layers[str, typed.Function] = Layers(before.own_functions if before else None)
+        self.datatypes: Layers[str, typed.Datatype] = Layers(before.datatypes if before else None)
+        self.lambdas: Layers[str, Anonymous] = Layers(before.lambdas if before else None)       # by their identities
 
     @property
     def functions(self) -> Mapping[str, typed.Function]:
@@ -53,8 +57,16 @@ class Definitions:
     def function(self, name: str) -> typed.Function | None:
         return self.own_functions.get(name)
 
+    def documentation(self, name: str) -> str:
+        """What a function's author says about it, by internal name; empty where that is nothing."""
+        function = self.function(name)
+        return (function.doc or "") if function else ""
+
     def datatype(self, name: str) -> typed.Datatype | None:
         return self.datatypes.get(name)
+
+    def anonymous(self, identity: str) -> Anonymous | None:
+        return self.lambdas.get(identity)
 
     def scheme(self, name: str) -> Scheme | None:
         """The scheme of a function or constructor, by internal name."""
@@ -70,10 +82,16 @@ class Definitions:
         match definition:
             case typed.Function():
                 self.own_functions[definition.name] = definition
+                self.add_lambdas(definition.body, tuple([v.name for v in definition.variables]))
             case typed.Datatype():
                 self.datatypes[definition.name] = definition
             case typed.Variable():
-                self.variables.append(definition)
+                self.add_lambdas(definition.value, ())
+
+    def add_lambdas(self, body: typed.Exp, variables: tuple[str, ...]) -> None:
+        for exp in typed_walk.expressions(body):
+            if isinstance(exp, typed.Lambda):
+                self.lambdas[typed_walk.identity(exp).name] = exp, variables
 
 
 @dataclass
@@ -81,12 +99,13 @@ class Environment:
     """Functions and datatypes are found by internal names, entries by the names that users write."""
     library: Definitions
     program: Definitions = field(default_factory=Definitions)
-    taken: set[str] = field(default_factory=set)            # internal names in use
+    versions: Layers[str, int] = field(default_factory=Layers)      # how many definitions of a name have had names
     lambdas: int = 0                                        # how many anonymous functions there are
     in_library: bool = False                                # is it the library that is being inferred?
 
     def copy(self) -> Environment:
-        return Environment(self.library, Definitions(self.program), set(self.taken), self.lambdas, self.in_library)
+        return Environment(self.library, Definitions(self.program), Layers(self.versions), self.lambdas,
+                           self.in_library)
 
     def lookup(self, name: str) -> Entry | None:
         """What the name means. Names of the library that begin with `_` mean something in the library only."""
@@ -99,7 +118,7 @@ class Environment:
         if row := PRIMITIVES.get(name):
             return Entry("primitive", name, primitive_scheme(name, row.type))
         if name in CONSTANTS:
-            return Entry("constant", name, Scheme((), Base(CONSTANTS[name][1])))
+            return Entry("constant", name, Scheme((), constant_type(CONSTANTS[name].type)))
         return self.program.entry(name) if self.in_library else self.library.entry(name)
 
     def global_scheme(self, name: str) -> Scheme | None:
@@ -117,6 +136,14 @@ class Environment:
             raise NessieError(f"function {shown_name(name)} is declared, but not defined", *places)
         return found
 
+    def documentation(self, name: str) -> str:
+        """What a function's author says about it, by internal name."""
+        return self.program.documentation(name) or self.library.documentation(name)
+
+    def anonymous(self, identity: str) -> Anonymous | None:
+        """The lambda of this identity."""
+        return self.program.anonymous(identity) or self.library.anonymous(identity)
+
     def datatype(self, name: str) -> typed.Datatype | None:
         """The declaration of a datatype, by internal name."""
         return self.program.datatype(name) or self.library.datatype(name)
@@ -128,12 +155,10 @@ class Environment:
 
     def internal_name(self, name: str) -> str:
         """An internal name for a definition of this name, not in use yet."""
-        number, internal = 1, name
-        while internal in self.taken or (not self.in_library and self.builtin(internal) is not None):
-            number += 1
-            internal = f"{name}'{number}"
-        self.taken.add(internal)
-        return internal
+        hidden = not self.in_library and self.builtin(name) is not None
+        number = (self.versions.get(name) or int(hidden)) + 1
+        self.versions[name] = number
+        return name if number == 1 else f"{name}'{number}"
 
     def names(self) -> list[str]:
         """All names that a program can use."""
@@ -149,3 +174,7 @@ def function_scheme(function: typed.Function) -> Scheme:
 def constructor_scheme(datatype: typed.Datatype) -> Scheme:
     identity = Identity(datatype.name, datatype.variables)
     return Scheme(datatype.variables, Fun(datatype.content, Data(datatype.name, datatype.variables), identity))
+
+
+def constant_type(name: str) -> Type:
+    return Base(name) if name in ZEROS else Data(name, ())

@@ -11,8 +11,6 @@ from nessie.base.types import BOOL, INT, Base, Data, Fun, Identity, Pair, Seq, T
 from nessie.frontend.environment import Environment
 from nessie.frontend.typed_typing import content_type
 
-LARGEST = 5_000             # nodes of a type: no program needs more, polymorphic recursion does
-
 
 def erase(type_: Type, environment: Environment) -> Type | None:
     """The type at run time; None for nothing."""
@@ -35,6 +33,18 @@ def erase(type_: Type, environment: Environment) -> Type | None:
     raise InternalError(f"a value of type {type_}")
 
 
+def remains(type_: Type, environment: Environment) -> bool:
+    """Is anything of a value of the type there at run time?"""
+    match type_:
+        case Pair(first, second):
+            return remains(first, environment) or remains(second, environment)
+        case Data():
+            return remains(content(type_, environment), environment)
+        case Fun(_, _, Identity(_, _, captured)):
+            return any([remains(inner, environment) for inner in captured])
+    return True
+
+
 def both(first: Type | None, second: Type | None) -> Type | None:
     return Pair(first, second) if first and second else first or second
 
@@ -45,24 +55,3 @@ def content(data: Data, environment: Environment) -> Type:
     if datatype is None:
         raise InternalError(f"datatype {data.name} is not defined")
     return content_type(datatype, data)
-
-
-def is_too_large(types: tuple[Type, ...]) -> bool:
-    """Have the types more than LARGEST nodes in all?"""
-    pending, seen = list(types), 0
-    while pending:
-        seen += 1
-        if seen > LARGEST:
-            return True
-        match pending.pop():
-            case Seq(element):
-                pending.append(element)
-            case Pair(first, second):
-                pending += (first, second)
-            case Fun(argument, result, identity):
-                pending += (argument, result, identity)
-            case Identity(_, inner, captured):
-                pending += inner + captured
-            case Data(_, arguments):
-                pending += arguments
-    return False

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from nessie.base.names import Names
-from nessie.base.source import Origin
-from nessie.base.types import BOOL, Type, substitute
+from nessie.base.source import NessieError, Origin
+from nessie.base.types import BOOL, Data, Type, substitute
 from nessie.frontend import mono, typed
 from nessie.frontend.environment import Environment
-from nessie.frontend.erase import both, erase
+from nessie.frontend.erase import both, content, erase, remains
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_typing import type_of
 from nessie.frontend.mono_walk import is_trivial, let_chain
 from nessie.frontend.typed_typing import pattern_names
+from nessie.frontend.unify import LARGEST, is_too_large
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Erasure:
-    """In one function at types: `types` is what its type variables stand for."""
+    """In one function at types: `types` is what its type variables stand for; `origin`: the function's."""
     environment: Environment
     binders: Names
     types: dict[str, Type]
+    origin: Origin
 
     def bare(self, value: Value) -> Exp:
         """The value as an expression: for nothing, false."""
@@ -52,7 +54,17 @@ class Erasure:
         return substitute(type_, self.types) if self.types else type_
 
     def erase(self, type_: Type) -> Type | None:
-        return erase(self.close(type_), self.environment)
+        closed = self.close(type_)
+        if is_too_large([closed], self.outermost):
+            raise NessieError(f"a type in this function, as it is called, has more than {LARGEST:,} parts",
+                              *[(span, "") for span in self.origin[:1]])
+        return erase(closed, self.environment)
+
+    def outermost(self, type_: Type) -> Type:
+        """The type, no datatype."""
+        while isinstance(type_, Data):
+            type_ = content(type_, self.environment)
+        return type_
 
     def fresh(self, wish: str) -> str:
         return self.binders.fresh("ignored" if wish == "_" else wish)
@@ -88,6 +100,15 @@ class Erasure:
                 return both(self.pattern_type(first), self.pattern_type(second))
         return self.pattern_type(pattern.argument)
 
+    def remains(self, pattern: typed.Pattern) -> bool:
+        """Is anything of what the pattern takes apart there at run time?"""
+        match pattern:
+            case typed.NamePattern(_, type_):
+                return remains(self.close(type_), self.environment)
+            case typed.PairPattern(first, second):
+                return self.remains(first) or self.remains(second)
+        return self.remains(pattern.argument)
+
     def spread(self, pattern: typed.Pattern, value: Value) -> list[Step]:
         """The value taken apart along the pattern, from left to right."""
         match pattern:
@@ -96,9 +117,9 @@ class Erasure:
             case typed.DataPattern(_, _, argument):
                 return self.spread(argument, value)
         left, right = pattern.first, pattern.second
-        if self.pattern_type(left) is None:
+        if not self.remains(left):
             return [*self.spread(left, Nothing()), *self.spread(right, value)]
-        if self.pattern_type(right) is None:
+        if not self.remains(right):
             return [*self.spread(left, value), *self.spread(right, Nothing())]
         if isinstance(value, mono.Pair):
             return [*self.spread(left, value.first), *self.spread(right, value.second)]

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nessie.base.source import NessieError, Origin, Span
-from nessie.base.types import Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute, unnest_right
+from nessie.base.source import Origin, Span
+from nessie.base.types import Data, Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute, unnest_right
 from nessie.frontend import complaints, patterns, signatures, syntax, typed
 from nessie.frontend.environment import Entry, Environment, constructor_scheme, function_scheme
 from nessie.frontend.inference import SELF, Inference
@@ -46,8 +46,9 @@ def infer_form(form: syntax.TopLevel, environment: Environment) -> typed.Definit
             return datatype(form, environment)
         case syntax.Assign(bound, value) | syntax.FileVariable(bound, value):
             return variable(bound, value, form.span, environment)
-        case syntax.Background(name, value):
-            return variable(syntax.NamePattern(name, None, form.span), value, form.span, environment)
+        case syntax.Background(name):
+            raise complaints.complaint("nothing can be left to run in the background", (form.span, ""),
+                                       hint=f"{name} = ...; evaluates it at once")
         case syntax.Evaluate(value):
             return variable(syntax.NamePattern("it", None, form.span), value, form.span, environment)
     return None
@@ -105,7 +106,7 @@ def inferred(state: Inference, form: syntax.FunctionDef, own: Fun) -> Inferred:
 def settled(state: Inference, form: syntax.FunctionDef, found: Inferred) -> typed.Function:
     """The function with its types, under its internal name."""
     argument, result = found.type.argument, found.type.result
-    settle = Settle(state.unifier, [argument, result], reserved(state.environment), state.lambdas)
+    settle = Settle(state.unifier, [argument, result], state.environment.program.datatypes, state.lambdas)
     scheme = Scheme(settle.variables, Fun(settle.type(argument), settle.type(result), Identity(SELF)))
     settle.itself = name_for(form.name, "function", scheme, state.environment, form)
     settle.memo.clear()
@@ -157,7 +158,7 @@ def declare(form: syntax.FunctionDef, environment: Environment) -> None:
     assert form.signature is not None
     state = Inference(environment, form.name, RULES)
     type_ = signature_type(state, form.signature)
-    settle = Settle(state.unifier, [type_.argument, type_.result], reserved(environment), state.lambdas)
+    settle = Settle(state.unifier, [type_.argument, type_.result], environment.program.datatypes, state.lambdas)
     scheme = Scheme(settle.variables, Fun(settle.type(type_.argument), settle.type(type_.result), Identity(SELF)))
     name = environment.internal_name(form.name)
     assert isinstance(scheme.type, Fun)
@@ -189,11 +190,6 @@ def canonical(scheme: Scheme) -> str:
     names = {v.name: Var(n, v.cls) for v, n in zip(variables, letters(), strict=False)}
     return show(substitute(type_, dict(names))) + str([v.cls for v in variables])
 
-
-def reserved(environment: Environment) -> set[str]:
-    """Names that type variables may not have: those of datatypes."""
-    return {name for name in environment.program.datatypes if len(name) <= 2}
-
 # Datatypes and variables ----------------------------------------------------------------------------
 
 
@@ -203,19 +199,15 @@ def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Dataty
     refuse_protected(form.name, form.span, environment)
     classes = signatures.context_classes(form.contexts)
     written: dict[str, Type] = {name: Var(name, cls) for name, cls in classes.items()}
-    before = environment.program.entries.pop(form.name, None)
-    try:
-        content = signatures.to_type(form.type, written, environment, None)
-    except signatures.UnknownType as error:
-        if error.name == form.name:
-            raise NessieError(f"the datatype {form.name} contains itself", *error.places,
-                              hint="a tree is kept in sequences, its edges as indices") from None
-        raise
-    finally:
-        if before is not None:
-            environment.program.entries[form.name] = before
+    itself = next((t for t in signatures.names(form.type) if t.name == form.name and t.name not in written), None)
+    if itself is not None:
+        raise complaints.complaint(f"the datatype {form.name} contains itself", (itself.span, ""),
+                                   hint="a tree is kept in sequences, its edges as indices")
+    content = signatures.to_type(form.type, written, environment, None)
+    before = environment.program.entries.get(form.name)
     variables = tuple(dict.fromkeys(free_variables(content)))
-    name = name_for(form.name, "constructor", Scheme(variables, Pair(content, content)), environment)
+    same = Data(before.name if before else form.name, variables)
+    name = name_for(form.name, "constructor", Scheme(variables, Pair(content, same)), environment)
     definition = typed.Datatype(name, variables, content, at(form.span))
     environment.program.entries[form.name] = Entry("constructor", name, constructor_scheme(definition), at(form.span))
     return definition
@@ -229,7 +221,7 @@ def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, enviro
     exp, type_ = state.exp(value)
     names: dict[str, Type] = {}
     matched = pattern(state, bound, type_, names, value.span)
-    settle = Settle(state.unifier, [type_, *names.values()], reserved(environment), state.lambdas)
+    settle = Settle(state.unifier, [type_, *names.values()], environment.program.datatypes, state.lambdas)
     internal: dict[str, str] = {}
     settled = settle.exp(exp)
     for name, named in names.items():

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from nessie.base.source import Origin
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Scheme, Type, Var, instantiate
+from nessie.base.source import Origin, Span
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Scheme, Type, Var, instantiate
 from nessie.frontend import complaints, syntax, typed
 from nessie.frontend.environment import Entry, Environment
 from nessie.frontend.primitives import CONSTANTS
-from nessie.frontend.unify import Unifier
+from nessie.frontend.unify import LARGEST, Unifier, is_too_large
 
 Result = tuple[typed.Exp, Type]
 Rules = Mapping[type, Callable[["Inference", Any], Result]]
@@ -80,6 +80,12 @@ class Inference:
             else:
                 self.scope[name] = local
 
+
+def refuse_too_large(state: Inference, type_: Type, where: Span | None = None) -> None:
+    """A few functions that double a type make of any type one that no memory holds."""
+    if is_too_large([type_], state.find):
+        raise complaints.complaint(f"the type of this has more than {LARGEST:,} parts", (where, ""))
+
 # Names and constants --------------------------------------------------------------------------------
 
 
@@ -124,7 +130,16 @@ def capture(state: Inference, variable: typed.Name, depth: int) -> typed.Name:
 def global_name(state: Inference, entry: Entry, at: Origin) -> Result:
     types, type_ = state.instantiate(entry.scheme)
     if entry.kind == "constant":
-        return typed.Const(CONSTANTS[entry.name][0], type_, at), type_
+        return constant(state, CONSTANTS[entry.name].value, type_, at), type_
     if entry.kind == "variable":
         return capture(state, typed.Name(entry.name, type_, at), 0), type_
     return typed.Global(entry.name, types, type_, at), type_
+
+
+def constant(state: Inference, value: int | float | str, type_: Type, at: Origin) -> typed.Exp:
+    """A constant of the library: a scalar, or a datatype's constructor applied to an int."""
+    if not isinstance(type_, Data):
+        return typed.Const(value, type_, at)
+    scheme = state.environment.global_scheme(type_.name)
+    assert scheme is not None, type_.name
+    return typed.Apply(typed.Global(type_.name, (), scheme.type, at), typed.Const(value, INT, at), type_, at)

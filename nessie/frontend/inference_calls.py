@@ -5,7 +5,7 @@ from nessie.base.source import Origin, Span
 from nessie.base.types import Fun, Identity, Pair, Type, Var, nest_right, unnest_right
 from nessie.frontend import complaints, syntax, typed
 from nessie.frontend.environment import Entry
-from nessie.frontend.inference import SELF, Inference, Result, global_name, number, origin
+from nessie.frontend.inference import SELF, Inference, Result, global_name, number, origin, refuse_too_large
 from nessie.frontend.primitives import BINARY, UNARY
 from nessie.frontend.unify import Clash
 
@@ -38,6 +38,7 @@ def call(state: Inference, shown: str, function: tuple[typed.Exp, Type, Span | N
             expected = scheme.type.argument if scheme and isinstance(scheme.type, Fun) else expected
         parts = [(place, state.resolve(t)) for (_, t), place in arguments]
         raise complaints.wrong_argument(shown, state.resolve(expected), parts, clash, span) from None
+    refuse_too_large(state, type_.result, *at)
     return typed.Apply(applied, argument, type_.result, at), type_.result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from nessie.base.source import Span
 from nessie.base.types import Data, Fun, Pair, Type
 from nessie.frontend import complaints, syntax, typed
-from nessie.frontend.inference import Inference
+from nessie.frontend.inference import Inference, refuse_too_large
 from nessie.frontend.unify import Clash
 
 
@@ -15,12 +15,15 @@ def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[
         case syntax.NamePattern(name):
             if name in names:
                 raise complaints.complaint(f"{name} is bound twice", (written.span, "bound here again"))
+            refuse_too_large(state, type_, value or written.span)
             if name != "_":
                 names[name] = type_
             return typed.NamePattern(name, type_)
         case syntax.PairPattern(first, second):
-            shape = Pair(state.fresh(), state.fresh())
-            fit(state, written, "a pair", shape, type_, value)
+            shape = state.find(type_)
+            if not isinstance(shape, Pair):
+                shape = Pair(state.fresh(), state.fresh())
+                fit(state, written, "a pair", shape, type_, value)
             left = pattern(state, first, shape.first, names, value)
             return typed.PairPattern(left, pattern(state, second, shape.second, names, value))
         case syntax.DataPattern(constructor, argument):

@@ -15,11 +15,11 @@ from collections import Counter
 from dataclasses import replace
 from itertools import chain
 
+from nessie.base.call_graph import callees_first
 from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.base.types import Seq, Type
 from nessie.frontend import mono
-from nessie.frontend.call_graph import callees_first
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_typing import type_of
 from nessie.frontend.mono_walk import binders, expressions, is_trivial, let_chain, map_parts
@@ -27,6 +27,9 @@ from nessie.frontend.mono_walk import binders, expressions, is_trivial, let_chai
 SMALL = 150                 # nodes of a function that is copied to many places
 GROWTH = 4                  # times the program, by such copies
 LONGEST_ORIGIN = 32         # spans: the innermost ones and the outermost
+
+Bound = list[tuple[str, Exp]]       # the names and values of a chain of lets
+Spread = tuple[Bound, Exp]          # such a chain, and what is in it
 
 
 def inline(program: mono.Program) -> mono.Program:
@@ -103,13 +106,11 @@ class Copy:
 
     def exp(self, exp: Exp) -> Exp:
         match exp:
-            case mono.Let():
-                return self.let(exp)
+            case mono.Let() | mono.Call():
+                return let_chain(*self.spread(exp))
             case mono.Var(name, type_, origin):
                 found = self.by.get(name, exp)
                 return mono.Var(found.name, type_, self.at(origin)) if isinstance(found, mono.Var) else found
-            case mono.Call(function, arguments, _, origin) if self.inliner.takes(function):
-                return self.body(function, tuple([self.exp(a) for a in arguments]), self.at(origin))
             case mono.First(pair, origin):
                 return project(mono.First(self.exp(pair), self.at(origin)))
             case mono.Second(pair, origin):
@@ -120,6 +121,10 @@ class Copy:
                               for g, s in zip(generators, sources, strict=True))
                 condition = None if exp.filter is None else self.exp(exp.filter)
                 return mono.Each(self.exp(exp.body), named, condition, self.at(exp.origin))
+        return self.parts(exp)
+
+    def parts(self, exp: Exp) -> Exp:
+        """The same node over copied parts."""
         copied = map_parts(self.exp, exp)
         return replace(copied, origin=self.at(exp.origin)) if self.origin else copied
 
@@ -131,27 +136,34 @@ class Copy:
         self.by[name] = mono.Var(fresh, element_type(source))
         return fresh
 
-    def let(self, exp: Exp) -> Exp:
-        """A chain of lets, of any length."""
-        bound: list[tuple[str, Exp]] = []
+    def spread(self, exp: Exp) -> Spread:
+        """The copy without the lets around it, and those lets: a chain of any length, made once."""
+        bound: Bound = []
         while isinstance(exp, mono.Let):
-            bound += self.bind(exp.name, self.exp(exp.value))
+            lets, value = self.spread(exp.value)
+            bound += lets + self.bind(exp.name, value)
             exp = exp.body
-        return let_chain(bound, self.exp(exp))
+        if not isinstance(exp, mono.Call):
+            return bound, self.exp(exp)
+        if not self.inliner.takes(exp.function):
+            return bound, self.parts(exp)
+        lets, value = self.body(exp.function, [self.spread(a) for a in exp.arguments], self.at(exp.origin))
+        return bound + lets, value
 
-    def body(self, function: str, arguments: tuple[Exp, ...], origin: Origin) -> Exp:
+    def body(self, function: str, arguments: list[Spread], origin: Origin) -> Spread:
         """The function's body, for a call with these arguments. The body of the only call keeps its names."""
         callee = self.inliner.functions[function]
         copy = Copy(self.inliner, self.renamed or self.inliner.uses[function] > 1, origin)
-        bound: list[tuple[str, Exp]] = []
-        for parameter, argument in zip(callee.parameters, arguments, strict=True):
-            bound += copy.bind(parameter.name, argument)
-        return let_chain(bound, copy.exp(callee.body))
+        bound: Bound = []
+        for parameter, (lets, argument) in zip(callee.parameters, arguments, strict=True):
+            bound += lets + copy.bind(parameter.name, argument)
+        lets, value = copy.spread(callee.body)
+        return bound + lets, value
 
-    def bind(self, name: str, value: Exp) -> list[tuple[str, Exp]]:
+    def bind(self, name: str, value: Exp) -> Bound:
         """Makes the name mean the value: itself if it is trivial, else by the lets that are returned. Lets around
         the value come first: let x = (let y = v in e) in b is let y = v; x = e in b."""
-        bound: list[tuple[str, Exp]] = []
+        bound: Bound = []
         while isinstance(value, mono.Let):
             bound.append((value.name, value.value))
             value = value.body

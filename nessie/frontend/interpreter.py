@@ -15,15 +15,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nessie.base.deep import run_deep
-from nessie.base.source import NessieError, Origin, Unsupported, user_span
-from nessie.base.types import Data, Type, Var, substitute
+from nessie.base.source import NessieError, Origin, user_span
+from nessie.base.types import Data, Fun, Type, Var, instantiate, substitute
 from nessie.base.values import Record
 from nessie.frontend import typed
 from nessie.frontend.environment import Definitions
-from nessie.frontend.meanings import MEANINGS, Failure
+from nessie.frontend.interpreted_effects import Call, Effects
+from nessie.frontend.meanings import MEANINGS, Failure, mix, wrap
 from nessie.frontend.meanings_any import DERIVED, identity
-from nessie.frontend.random_keys import Activation, mix, random_below
+from nessie.frontend.primitives import PRIMITIVES
+from nessie.frontend.random_numbers import element_state, random_below, state_after
 from nessie.frontend.typed_typing import content_type
+from nessie.frontend.types_text import primitive_scheme
 
 MEANING = {**MEANINGS, **DERIVED}
 DEPTH = 100_000                         # calls within calls
@@ -69,12 +72,13 @@ class World:
     functions: dict[str, typed.Function] = field(default_factory=dict)
     datatypes: dict[str, typed.Datatype] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
-    write: Callable[[str], None] = lambda text: None
+    effects: Effects = field(default_factory=Effects)
     depth_limit: int = DEPTH
-    activation: Activation = field(default_factory=lambda: Activation(0))
+    seeded: int = mix(0)                                    # the state in which each top-level form begins
+    state: int = 0                                          # of the activation that runs, see random_numbers
     work: int = 0
     depth: int = 0
-    calls: list[Origin] = field(default_factory=list)       # where the functions now running were called
+    calls: list[Call] = field(default_factory=list)         # the functions now running
 
     def function(self, name: str) -> typed.Function | None:
         return self.functions.get(name) or self.library.function(name)
@@ -86,6 +90,12 @@ class World:
         datatype = self.datatype(data.name)
         assert datatype is not None, data.name
         return content_type(datatype, data)
+
+    def draw(self) -> int:
+        """64 random bits."""
+        bits = mix(self.state)
+        self.state = state_after(self.state)
+        return bits
 
     def charge(self, work: int) -> None:
         self.work += work
@@ -112,7 +122,7 @@ def run(program: typed.Program, world: World | None = None) -> list[Result]:
 def call(world: World, name: str, argument: Any, types: tuple[Type, ...] = ()) -> Result:
     """A function of the world, at types, applied to a plain value (a tuple for several)."""
     def value() -> Any:
-        return apply(world, GlobalValue(name, types), argument, ())
+        return apply(world, GlobalValue(name, types), argument, None)
     return run_deep(lambda: measured(world, typed.NamePattern("it", Var("a")), value))
 
 
@@ -123,21 +133,28 @@ def define(world: World, definition: typed.Definition) -> list[Result]:
         case typed.Datatype(name):
             world.datatypes[name] = definition
         case typed.Variable(pattern, value):
-            result = measured(world, pattern, lambda: evaluate(world, value, Scope({}, {})))
+            result = measured(world, pattern, lambda: evaluate_form(world, value))
             bind(pattern, result.value, world.variables)
             return [result]
     return []
 
 
+def evaluate_form(world: World, value: typed.Exp) -> Any:
+    world.calls.append(Call(None, value))
+    return evaluate(world, value, Scope({}, {}))
+
+
 def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> Result:
     """Evaluate one top-level form. It draws the same random numbers as if it were the first."""
-    world.work, world.depth = 0, 0
-    world.activation = Activation(world.activation.key)
+    world.work, world.depth, world.state = 0, 0, world.seeded
     world.calls.clear()
     try:
         return Result(pattern, value(), world.work, world.depth)
     except RecursionError:
         raise too_deep(world) from None
+    finally:
+        world.effects.positions.clear()
+        world.effects.let_out()
 
 
 # Expressions ------------------------------------------------------------------------------------
@@ -162,9 +179,9 @@ def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
             return evaluate(world, then if chosen else orelse, scope)
         case typed.Apply(typed.Global("_check"), typed.Pair(condition, typed.Pair(message, value)), _, origin):
             return evaluate_check(world, condition, message, value, scope, origin)
-        case typed.Apply(function, argument, _, origin):
+        case typed.Apply(function, argument):
             applied = evaluate(world, function, scope)
-            return apply(world, applied, evaluate(world, argument, scope), origin)
+            return apply(world, applied, evaluate(world, argument, scope), exp)
         case typed.Pair(first, second):
             a = evaluate(world, first, scope)
             return a, evaluate(world, second, scope)
@@ -199,18 +216,23 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
     if len(set(map(len, sources))) > 1:
         raise error_at(world, "Length mismatch in an apply-to-each.", each.origin)
     world.charge(1 if each.filter is None else 1 + len(sources[0]))
-    outer, step, start, deepest = world.activation, world.activation.step(), world.depth, world.depth
+    outer, start, deepest, drew = world.state, world.depth, world.depth, False
     results = []
     for position, elements in enumerate(zip(*sources, strict=True)):
         found: Locals = {}
         for generator, element in zip(each.generators, elements, strict=True):
             bind(generator.pattern, element, found)
         inner = scope.bind(found)
-        world.activation, world.depth = outer.element(step, position), start
+        first = element_state(outer, position)
+        world.state, world.depth = first, start
+        world.effects.positions.append(position)
         if each.filter is None or evaluate(world, each.filter, inner):
             results.append(evaluate(world, each.body, inner))
-        deepest = max(deepest, world.depth)
-    world.activation, world.depth = outer, deepest
+        deepest, drew = max(deepest, world.depth), drew or world.state != first
+        world.effects.positions.pop()
+    world.state, world.depth = state_after(outer) if drew else outer, deepest
+    if not world.effects.positions:
+        world.effects.let_out()
     return results
 
 
@@ -229,38 +251,38 @@ def bind(pattern: typed.Pattern, value: Any, into: Locals) -> None:
 
 # Functions --------------------------------------------------------------------------------------
 
-def apply(world: World, function: Any, argument: Any, origin: Origin) -> Any:
-    """The function's value at the argument."""
+def apply(world: World, function: Any, argument: Any, site: typed.Apply | None) -> Any:
+    """The function's value at the argument; `site`: where the program applies it."""
     match function:
         case LambdaValue(written, scope):
             found: Locals = {}
             bind(written.pattern, argument, found)
-            return evaluate_body(world, written.body, scope.bind(found), origin)
+            return evaluate_body(world, written.body, scope.bind(found), site)
         case ClosureValue(inner, first):
-            return apply(world, inner, (first, argument), origin)
+            return apply(world, inner, (first, argument), site)
         case GlobalValue(name, types):
-            return apply_global(world, name, types, argument, origin)
+            return apply_global(world, name, types, argument, site)
     raise TypeError(function)
 
 
-def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any, origin: Origin) -> Any:
+def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any, site: typed.Apply | None) -> Any:
     if called := world.function(name):
         found: Locals = {}
         bind(called.parameter, argument, found)
         names = dict(zip((v.name for v in called.variables), types, strict=True))
-        return evaluate_body(world, called.body, Scope(found, names), origin)
+        return evaluate_body(world, called.body, Scope(found, names), site)
     if world.datatype(name):
         return Record(name, argument)
     try:
-        return apply_primitive(world, name, types, argument)
+        return apply_primitive(world, name, types, argument, site)
     except Failure as failure:
-        raise error_at(world, str(failure), origin) from None
+        raise error_at(world, str(failure), site.origin if site else ()) from None
 
 
-def evaluate_body(world: World, body: typed.Exp, scope: Scope, origin: Origin) -> Any:
+def evaluate_body(world: World, body: typed.Exp, scope: Scope, site: typed.Apply | None) -> Any:
     """Run a function's body; its call is remembered for errors."""
     world.charge(1)
-    world.calls.append(origin)
+    world.calls.append(Call(site, body))
     if len(world.calls) > world.depth_limit:
         raise too_deep(world)
     value = evaluate(world, body, scope)
@@ -268,25 +290,29 @@ def evaluate_body(world: World, body: typed.Exp, scope: Scope, origin: Origin) -
     return value
 
 
-def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: Any) -> Any:
+def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: Any, site: typed.Apply | None) -> Any:
     match name:
         case "identity" | "_zero_of":
             world.charge(1)
             return identity(types[0], world.content)
-        case "print_char" | "print_string":
-            world.charge(1)
-            world.write("".join(argument))
-            return True
         case "error":
             raise Failure("".join(argument))
         case "rand":
             world.charge(1)
-            return random_below(argument, world.activation.step())
+            return random_below(argument, world.draw())
+        case "_draw":
+            world.charge(1)
+            return wrap(world.draw())
         case "rand_seed":
-            world.activation = Activation(mix(argument % 2**64))
+            world.effects.allow(name)
+            world.state = world.seeded = mix(argument)
             return True
-        case _ if name not in MEANING:
-            raise Unsupported(f"the interpreter does not have the function {name}")
+    if name in PRIMITIVES and PRIMITIVES[name].kind == "effect":
+        assert site is not None
+        type_ = instantiate(primitive_scheme(name, PRIMITIVES[name].type), types)
+        assert isinstance(type_, Fun)
+        world.charge(1)
+        return world.effects.do(name, argument, type_, world.content, world.calls, site)
     meaning = MEANING[name]
     value = meaning.value(types, argument)
     if work := meaning.work(argument, value):
@@ -298,7 +324,7 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
 
 def error_at(world: World, message: str, origin: Origin) -> NessieError:
     """The error, shown where the user's own text last stood: there, or in the nearest call from it."""
-    for place in (origin, *reversed(world.calls)):
+    for place in (origin, *[call.site.origin for call in reversed(world.calls) if call.site]):
         if span := user_span(place):
             return NessieError(message, (span, ""))
     return NessieError(message)

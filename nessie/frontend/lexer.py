@@ -47,6 +47,9 @@ TOKEN = re.compile(rf"""
 # What a command's text consists of, up to the `;` or `$` that ends it.
 COMMAND_TEXT = re.compile(r'(?: %[^%]*% | "(?:[^"\\]|\\.)*" | `. | [^;$%"`] )*', re.VERBOSE | re.DOTALL)
 
+# Which character closes what another one opens; anything can follow the others.
+CLOSED_BY = {"%": "%", '"': '"', "`": "", "": ""}
+
 FORM_BEGINS = ("", "SEMI", "DOLLAR")       # the kinds of token before the first one of a form
 
 LARGEST = 2 ** 63 - 1
@@ -63,17 +66,23 @@ def is_command(text: str, first: Token) -> bool:
 class Lexer:
     """Hands out the tokens of a source one by one; knows where it is, so that a parser can skip what is wrong."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, start: int = 0) -> None:
         self.source = source
-        self.position = 0
+        self.position = start
         self.previous = ""
+
+    def more(self, closer: str = "") -> bool:
+        """Whether the source has got more text, which a token needs; one that is open needs this character. There is
+        a lexer that reads as it goes (frontend.incoming)."""
+        return False
 
     def token(self) -> Token | None:
         """The next token, or None at the end of the text."""
-        text = self.source.text
-        while self.position < len(text):
-            match = TOKEN.match(text, self.position)
+        while self.position < len(self.source.text) or self.more():
+            match = TOKEN.match(self.source.text, self.position)
             if match is None:
+                if self.goes_on(self.position):
+                    continue
                 raise self.stray()
             start, self.position = self.position, match.end()
             if match.lastgroup != "skip":
@@ -117,6 +126,12 @@ class Lexer:
             raise self.error(f"this int is larger than {LARGEST}", start, end, hint="a float has a point: 1e20 or 5.0")
         return Token("NUMBER", value, start, end)
 
+    def goes_on(self, at: int) -> bool:
+        """Whether there is more text for what begins here and has no end: a comment, a string, a character or, at the
+        end of the text, anything."""
+        begins = self.source.text[at:at + 1]
+        return begins in CLOSED_BY and self.more(CLOSED_BY[begins])
+
     def stray(self) -> NessieError:
         """The error for a character where no token begins."""
         at, text = self.position, self.source.text
@@ -137,14 +152,20 @@ class Lexer:
         """The raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too.
         `ends_itself`: the text's end will do for one."""
         self.previous = "SEMI"
-        match = COMMAND_TEXT.match(self.source.text, word.end)
-        assert match is not None        # the pattern matches the empty text
-        end = match.end()
+        end = self.command_end(word)
+        while self.goes_on(end):
+            end = self.command_end(word)
         ended = ends_itself if end == len(self.source.text) else self.source.text[end] in ";$"
         if not ended:
             raise self.error(f"the command {word.value} has no end", word.start, word.end, hint="end it with ;")
         self.position = end + 1
-        return match[0].strip(), end
+        return self.source.text[word.end:end].strip(), end
+
+    def command_end(self, word: Token) -> int:
+        """How far the text goes on that may be the command's."""
+        match = COMMAND_TEXT.match(self.source.text, word.end)
+        assert match is not None        # the pattern matches the empty text
+        return match.end()
 
     def skip_form(self) -> None:
         """Go on after the next `;` or `$`, for which strings and comments are not searched."""

@@ -10,16 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from nessie.base.names import shown_name
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens
 from nessie.base.types import Scheme
 from nessie.frontend import typed
-from nessie.frontend.environment import Definitions, Entry, Environment, constructor_scheme, function_scheme
+from nessie.frontend.environment import Anonymous, Definitions, Entry, Environment, constructor_scheme, function_scheme
 from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.typed_parser import Parser
 from nessie.frontend.typed_text import KEYWORDS
 from nessie.frontend.types_text import primitive_scheme
 
+PRELUDE = Path(__file__).with_name("prelude.nesl")
 TYPED = Path(__file__).with_name("library.typed")
 DEFINITION = re.compile(r"^(function|datatype) `?(\w+)", re.MULTILINE)
 
@@ -63,8 +65,16 @@ class Prebuilt(Definitions):
         if name not in self.own_functions and self.texts.get(name, "").startswith("function"):
             definition = self.parser(name).definition()
             assert isinstance(definition, typed.Function)
-            self.own_functions[name] = definition
+            self.add(definition)
         return self.own_functions.get(name)
+
+    def anonymous(self, identity: str) -> Anonymous | None:
+        self.function(shown_name(identity))         # what it is in
+        return super().anonymous(identity)
+
+    def documentation(self, name: str) -> str:
+        header = self.parser(name).header() if name in self.texts else None
+        return (header.doc or "") if isinstance(header, typed.Function) else ""
 
     def datatype(self, name: str) -> typed.Datatype | None:
         self.entry(name)

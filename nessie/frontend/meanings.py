@@ -93,6 +93,14 @@ def shift_right(a: int, n: int) -> int:
     return a >> n
 
 
+def mix(x: int) -> int:
+    """The finaliser of splitmix64, modulo 2**64: every bit of the result depends on every bit of x."""
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
 def to_int(rounding: Callable[[float], int], name: str) -> Callable[[float], int]:
     def convert(x: float) -> int:
         check(math.isfinite(x) and MIN_INT <= rounding(x) <= MAX_INT,
@@ -140,6 +148,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "rem": remainder, "mod": modulus, "max": greater, "min": lesser,
     "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": shift_left, "rshift": shift_right,
+    "_mul_high": lambda a, b: wrap((a % 2**64) * (b % 2**64) >> 64),
 }
 
 UNARY: dict[str, Callable[[Any], Any]] = {
@@ -148,6 +157,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "not": complement, "float": float, "btoi": int, "char_code": ord, "code_char": code_char,
     "trunc": to_int(math.trunc, "TRUNC"), "floor": to_int(math.floor, "FLOOR"), "ceil": to_int(math.ceil, "CEIL"),
     "round": to_int(round_half_away, "ROUND"), "sqrt": square_root, "ln": logarithm, "_isnan": math.isnan,
+    "_mix": lambda a: wrap(mix(a)),
     "exp": real(math.exp), "sin": real(math.sin), "cos": real(math.cos), "tan": real(math.tan),
     "asin": real(math.asin), "acos": real(math.acos), "atan": real(math.atan),
     "sinh": real(math.sinh, lambda x: math.copysign(math.inf, x)), "cosh": real(math.cosh), "tanh": real(math.tanh),

@@ -10,9 +10,10 @@ from typing import Any
 
 from nessie.base.types import FLOAT, Base, ContentOf, Data, Pair, Seq, Type
 from nessie.base.values import Record
-from nessie.frontend.meanings import MEANINGS, Meaning, check, one, wrap
+from nessie.frontend.meanings import MEANINGS, Meaning, one, wrap
 
 WIDTH = 5                               # elements that a limited text shows of a sequence
+FACTOR = 6364136223846793005            # of the parts of a code
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -101,12 +102,33 @@ def labels(v: list[Any]) -> list[int]:
     return [first.setdefault(key(x), i) for i, x in enumerate(v)]
 
 
-def hash_value(a: Any, n: int) -> int:
-    check(n > 0, "The second argument for the function HASH must be positive.")
-    total = 0
-    for character in reversed(text(a)):         # character i counts 31^i times; the sum wraps as ints do
-        total = wrap(31 * total + ord(character))
-    return total % n
+def code(value: Any) -> int:
+    """An int made from the value, the same for equal values."""
+    match value:
+        case bool() | int():
+            return int(value)
+        case str():
+            return ord(value)
+        case float():
+            return float_code(value)
+        case list():
+            total = 0
+            for element in reversed(value):     # element i counts FACTOR^i times
+                total = wrap(FACTOR * total + code(element))
+            return wrap(total + len(value))
+        case tuple():
+            return wrap(code(value[0]) + FACTOR * code(value[1]))
+        case Record():
+            return code(value.content)
+    return 0
+
+
+def float_code(x: float) -> int:
+    """The fraction's 53 bits plus the exponent, with the sign."""
+    if x == 0 or not math.isfinite(x):
+        return 0
+    fraction, exponent = math.frexp(abs(x))
+    return (int(fraction * 2.0 ** 53) + exponent - 53) * (1 if x > 0 else -1)
 
 
 def number(x: Any, type_: Type) -> Any:
@@ -129,7 +151,7 @@ DERIVED: dict[str, Meaning] = {
     "eql": Meaning(lambda _, a: equal(*a), of_size),
     "string": Meaning(lambda _, a: list(text(a)), lambda argument, value: size(argument) + len(value)),
     "_string_limited": Meaning(lambda _, a: list(text(a[0], a[1], WIDTH)), of_size),
-    "hash": Meaning(lambda _, a: hash_value(*a), of_size),
+    "_code": Meaning(lambda _, a: code(a), of_size),
     "_label": Meaning(lambda _, v: labels(v), of_size),
     "one": Meaning(lambda t, _: number(1, t[0]), one),
     "zero": Meaning(lambda t, _: number(0, t[0]), one),

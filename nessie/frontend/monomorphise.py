@@ -11,20 +11,20 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from nessie.base.names import Names, shown_name
 from nessie.base.source import NOWHERE, NessieError, Origin, user_span
-from nessie.base.types import Fun, Identity, Type, match_types, nest_right, substitute
+from nessie.base.types import INT, Fun, Identity, Type, free_variables, match_types, nest_right, substitute
 from nessie.frontend import mono, typed, typed_walk
-from nessie.frontend.environment import Environment, pattern_type
-from nessie.frontend.erase import erase, is_too_large
+from nessie.frontend.environment import Anonymous, Environment, pattern_type
+from nessie.frontend.erase import erase
 from nessie.frontend.mono_walk import called, map_parts
 from nessie.frontend.primitives import IN_MONO, PRIMITIVES
 from nessie.frontend.specialise import Instance, Specialiser, Supply
 from nessie.frontend.typed_typing import leaves
 from nessie.frontend.types_text import show_scheme
+from nessie.frontend.unify import is_too_large
 
 MOST_COPIES = 300               # of one function at different types
 
@@ -74,7 +74,7 @@ class Instances:
         self.names = Names(IN_MONO)
         self.made: dict[tuple[str, tuple[Type, ...]], Instance] = {}
         self.copies: dict[str, int] = {}
-        self.lambdas: dict[str, tuple[typed.Lambda, tuple[str, ...]]] = {}
+        self.lambdas: dict[str, Anonymous] = {}
         self.pending: list[Instance] = []
         self.supply = Supply(environment, Names(), self.function, self.anonymous, self.register)
 
@@ -83,11 +83,12 @@ class Instances:
         return instance
 
     def function(self, name: str, types: tuple[Type, ...], origin: Origin) -> Instance:
-        key = name, types
         if is_too_large(types) or self.copies.get(name, 0) > MOST_COPIES:
             place = user_span(origin)
             raise NessieError(f"{shown_name(name)} is called at ever larger types, without end",
                               *([(place, "here")] if place else []))
+        types = tuple([ground(type_) for type_ in types])
+        key = name, types
         if key not in self.made:
             definition = derive(name, types, self.environment) if name in PRIMITIVES \
                 else self.environment.function(name)
@@ -102,22 +103,21 @@ class Instances:
 
     def register(self, function: typed.Lambda, variables: tuple[str, ...]) -> None:
         """Remember a lambda; its identity is at types for these variables."""
-        assert isinstance(function.type, Fun) and isinstance(function.type.identity, Identity)
-        self.lambdas[function.type.identity.name] = function, variables
+        self.lambdas[typed_walk.identity(function).name] = function, variables
 
     def anonymous(self, kind: Fun) -> Instance:
         """The instance of a lambda: its captured variables come before its own parameters."""
-        identity = kind.identity
-        assert isinstance(identity, Identity)
-        key = identity.name, (*identity.types, *identity.captured, kind)
+        grounded, identity = ground(kind), ground(kind.identity)
+        assert isinstance(grounded, Fun) and isinstance(identity, Identity)
+        key = identity.name, (*identity.types, *identity.captured, grounded)
         if key not in self.made:
-            if identity.name not in self.lambdas:
-                find_lambdas(self.environment, self.register)
-            function, variables = self.lambdas[identity.name]
+            found = self.lambdas.get(identity.name) or self.environment.anonymous(identity.name)
+            assert found is not None, identity.name
+            function, variables = found
             by = dict(zip(variables, identity.types, strict=True))
             name = self.names.fresh(identity.name.replace("'", "_"))
-            self.made[key] = self.add(Instance(name, close(with_captured(function), by), kind.result, function.body, by,
-                                               function.origin))
+            parameter = close(with_captured(function), by)
+            self.made[key] = self.add(Instance(name, parameter, grounded.result, function.body, by, function.origin))
         return self.made[key]
 
     def finish(self, entry: Instance) -> Monomorphised:
@@ -133,6 +133,12 @@ class Instances:
         parameters = tuple(leaf.type for leaf in leaves(entry.parameter) if erase(leaf.type, self.environment))
         return Monomorphised(mono.Program(tuple(functions), entry.name), parameters, variables[entry.name],
                              entry.result)
+
+
+def ground(type_: Type) -> Type:
+    """The type without variables: on those that are left open nothing depends, and int is in every class."""
+    open_: dict[str, Type] = {variable.name: INT for variable in free_variables(type_)}
+    return substitute(type_, open_) if open_ else type_
 
 
 def with_captured(function: typed.Lambda) -> typed.Pattern:
@@ -159,19 +165,6 @@ def close(pattern: typed.Pattern, by: dict[str, Type]) -> typed.Pattern:
         case typed.DataPattern(constructor, types, argument):
             return typed.DataPattern(constructor, tuple(substitute(t, by) for t in types), close(argument, by))
     raise TypeError(pattern)
-
-
-def find_lambdas(environment: Environment, register: Callable[[typed.Lambda, tuple[str, ...]], None]) -> None:
-    """All lambdas of the definitions: a top-level variable may hold one that no text of this program contains."""
-    definitions: list[typed.Function | typed.Variable] = []
-    for known in (environment.library, environment.program):
-        definitions += [*known.functions.values(), *known.variables]
-    for definition in definitions:
-        variables = tuple(v.name for v in definition.variables) if isinstance(definition, typed.Function) else ()
-        body = definition.body if isinstance(definition, typed.Function) else definition.value
-        for exp in typed_walk.expressions(body):
-            if isinstance(exp, typed.Lambda):
-                register(exp, variables)
 
 
 def pass_variables(functions: list[mono.Function], wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]],

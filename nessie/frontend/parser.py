@@ -11,7 +11,7 @@ the next `;` or `$`.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -39,20 +39,24 @@ def parse(source: Source) -> syntax.Program:
 def parse_forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.TopLevel | NessieError]:
     """Each top-level form in order; for a bad one its error. `ends_itself`: the last form needs no `;`."""
     lexer = Lexer(source)
-    while True:
-        automaton = Automaton(lexer, ends_itself)
-        try:
-            first = first_token(lexer)
-            if first is None:
-                return
-            if is_command(source.text, first):
-                yield command(lexer, first, ends_itself)
-            else:
-                yield automaton.run(first)
-        except NessieError as error:
-            if automaton.token is None or automaton.token.kind not in END_KINDS:
-                lexer.skip_form()
-            yield error
+    while (form := next_form(lexer, Automaton(lexer, ends_itself))) is not None:
+        yield form
+
+
+def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieError | None:
+    """The next form; for a bad one its error, and the lexer is behind it. None at the end of the text."""
+    try:
+        first = first_token(lexer)
+        if first is None:
+            return None
+        if is_command(lexer.source.text, first):
+            return command(lexer, first, automaton.ends_itself)
+        form: syntax.TopLevel = automaton.run(first)
+        return form
+    except NessieError as error:
+        if not automaton.at_end():
+            lexer.skip_form()
+        return error
 
 
 def parse_expression(source: Source) -> syntax.Exp:
@@ -100,13 +104,16 @@ def token_span(source: Source, token: Token) -> Span:
 
 
 class Automaton:
-    """Reads one form. `token` is the token it reads at present; `seen` are those before it, for error messages."""
+    """Reads one form. `token` is the token it reads at present; `seen` are those before it, for error messages.
+    `apply` makes a symbol of those that a rule takes; once that has failed, the form is read on without, to its end."""
 
-    def __init__(self, lexer: Lexer, ends_itself: bool = False) -> None:
+    def __init__(self, lexer: Lexer, ends_itself: bool = False, apply: Apply | None = None) -> None:
         check_tables()
-        self.lexer, self.ends_itself = lexer, ends_itself
+        self.lexer, self.ends_itself, self.apply = lexer, ends_itself, apply or apply_rule
         self.token: Token | None = None
         self.seen: list[Token] = []
+        self.whole = False
+        self.failure: NessieError | None = None
 
     def run(self, *first: Token) -> Any:
         """What the grammar makes of the first tokens and those that the lexer gives."""
@@ -117,13 +124,20 @@ class Automaton:
                 self.token = waiting.pop() if waiting else self.next_token()
             action = step(states, self.token.kind if self.token else "")
             if action is None:
-                raise self.unexpected()
+                raise self.failure or self.unexpected()
             if action > 0:
                 symbols.append(self.taken())
                 continue
             made, taken, function = RULES[-action]
-            symbol = apply_rule(function, symbols[len(symbols) - taken:], self.lexer.source)
+            try:
+                symbol = self.apply(function, symbols[len(symbols) - taken:], self.lexer.source)
+            except NessieError as error:
+                self.failure, self.apply = error, make_nothing
+                symbol = NOTHING
             if made == "toplevel":
+                self.whole = True
+                if self.failure:
+                    raise self.failure
                 return symbol.value
             del symbols[len(symbols) - taken:]
             symbols.append(symbol)
@@ -134,6 +148,10 @@ class Automaton:
         token, self.token = self.token, None
         self.seen.append(token)
         return Symbol(token.value, token.start, token.end)
+
+    def at_end(self) -> bool:
+        """Whether the form has been read to its end, bad as it may be."""
+        return self.whole or (self.token is not None and self.token.kind in END_KINDS)
 
     def unexpected(self) -> NessieError:
         assert self.token is not None
@@ -155,6 +173,9 @@ class Symbol:
 
     def __init__(self, value: Any, start: int, end: int) -> None:
         self.value, self.start, self.end = value, start, end
+
+
+Apply = Callable[[str, list[Symbol], Source], Symbol]
 
 
 class Reduction:
@@ -190,6 +211,13 @@ def apply_rule(function: str, symbols: list[Symbol], source: Source) -> Symbol:
     if symbols:
         return Symbol(reduction.made, symbols[0].start, symbols[-1].end)
     return Symbol(reduction.made, 0, 0)
+
+
+def make_nothing(function: str, symbols: list[Symbol], source: Source) -> Symbol:
+    return NOTHING
+
+
+NOTHING = Symbol("", 0, 0)
 
 
 @cache

@@ -8,7 +8,7 @@ A row's kind says what monomorphisation makes of it:
     check      _check(condition, message, value): the value; where the condition fails, a run-time error with the
                message, a string literal, and the value is not computed
     derived    a function for every type, made from the types it is used at by frontend.derived
-    effect     the primitive `target` of mono: input, output, random numbers, in the order written
+    effect     the primitive `target` of mono: what nessie.world does with the world outside, in the order written
 
 Names that begin with `_` belong to the library: programs neither see them nor clash with them.
 """
@@ -21,14 +21,22 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Primitive:
     """`type` as NESL writes it: variables a, b, .. with their classes after `::`. `mono_type` is that of its target,
-    where it is more general. `in_each`: may it stand in what an apply-to-each does for every element?"""
+    where it is more general."""
     name: str
     type: str
     kind: str
     target: str
     doc: str
     mono_type: str = ""
-    in_each: bool = True
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The value of a datatype is what its constructor is applied to."""
+    name: str
+    value: int | float | str
+    type: str
+    doc: str
 
 
 NUMBER, LOGICAL, ORDINAL = " :: (a in number)", " :: (a in logical)", " :: (a in ordinal)"
@@ -48,8 +56,8 @@ def derived(name: str, type_: str, doc: str) -> Primitive:
     return Primitive(name, type_, "derived", name, doc)
 
 
-def effect(name: str, type_: str, doc: str, mono_type: str = "", in_each: bool = True) -> Primitive:
-    return Primitive(name, type_, "effect", name, doc, mono_type, in_each)
+def effect(name: str, type_: str, doc: str, mono_type: str = "") -> Primitive:
+    return Primitive(name, type_, "effect", name, doc, mono_type)
 
 
 SCALARS = (
@@ -75,6 +83,8 @@ SCALARS = (
     scalar("not", "a -> a" + LOGICAL, "Complement; bitwise on int."),
     scalar("lshift", "(int, int) -> int", "Shift left. Checked: the count is in 0..63."),
     scalar("rshift", "(int, int) -> int", "Shift right, keeping the sign. Checked: the count is in 0..63."),
+    scalar("_mul_high", "(int, int) -> int", "The upper 64 bits of the product of ints without signs.", "mul_high"),
+    scalar("_mix", "int -> int", "64 bits that look random, the same for the same int.", "mix"),
     scalar("float", "int -> float", "The int as a float."),
     scalar("trunc", "float -> int", "The float without its fraction. Checked: the result is an int."),
     scalar("floor", "float -> int", "The greatest int not above. Checked: the result is an int."),
@@ -139,24 +149,43 @@ SPECIALS = (
     derived("eql", "(a, a) -> bool", "Equal, at any type: element by element."),
     derived("string", "a -> [char]", "A value as text; also @x."),
     derived("identity", "a -> a", "The zero of the type: 0, 0.0, f, the character of code 0, an empty sequence."),
-    derived("hash", "(a, int) -> int",
-            "A number from 0 to n-1 made from the value; equal values give equal numbers. Checked: n > 0."),
+    derived("_code", "a -> int", "An int made from the value, the same for equal values."),
     derived("_label", "[a] -> [int]", "Numbers from 0 to #v-1, the same for equal values and only for them."),
     derived("_string_limited", "(a, int) -> [char]", "As string, but n levels deep and 5 elements wide."),
     derived("_zero_of", "[a] -> a", "The zero of the type of the elements, of which there may be none."),
     derived("one", "a -> a" + NUMBER, "The 1 of the number's type."),
     derived("zero", "a -> a" + NUMBER, "The 0 of the number's type."),
+    derived("rand", "a -> a" + NUMBER, "A random number from 0 up to, but not including, v. Checked: v > 0."),
     derived("float_num", "a -> float" + NUMBER, "An int or a float as a float."),
     derived("int_to_any", "(int, a) -> a" + NUMBER, "The int, converted to the type of the second argument."),
     derived("float_to_any", "(float, a) -> a" + NUMBER, "The float, converted to the type of the second argument."),
 )
 
+# What elements of an apply-to-each may do all at once; other effects are refused there. (Random numbers are none by
+# then: frontend.random_state.)
+LIFTED_EFFECTS = ("print_string", "error", "_now")
+ONE_AT_A_TIME = ("files, streams, other programs and the seed of the random numbers cannot be used inside an "
+                 "apply-to-each")
+STATUS = "bool, [char]"                 # did it succeed, and if not, why
 EFFECTS = (
-    effect("print_char", "char -> bool", "Prints a character; t."),
     effect("print_string", "[char] -> bool", "Prints the characters; t."),
     effect("error", "[char] -> bool", "Stops with the message.", mono_type="[char] -> a"),
-    effect("rand", "a -> a" + NUMBER, "A random number from 0 up to, but not including, v. Checked: v > 0."),
+    effect("_draw", "bool -> int", "64 random bits."),
+    effect("_now", "bool -> float", "Seconds since some moment."),
+    effect("_open", f"([char], int) -> (int, {STATUS})", "The stream of a file: 1 to read, 2 to write, 3 to append."),
+    effect("_close", f"int -> ({STATUS})", "Closes a stream."),
+    effect("_read_string", f"([char], int, int) -> (([char], int), {STATUS})",
+           "Reads to one of the characters, at most n if n >= 0; what ended it: the character, -1 the end, -2 the n."),
+    effect("_write_string", f"([char], int) -> ({STATUS})", "Writes the characters to a stream."),
+    effect("_read_object", f"(a, int) -> (a, {STATUS})", "Reads a value of this one's type that _write_object wrote."),
+    effect("_write_object", f"(a, int) -> ({STATUS})", "Writes a value to a stream."),
+    effect("_read_numbers", f"(a, int) -> ([a], {STATUS}){NUMBER}", "Reads numbers of this one's type in parentheses."),
+    effect("_spawn", f"([char], int, int, int) -> ((int, int, int), {STATUS})",
+           "Starts a program on streams, new ones for -1; its input, output and error streams."),
+    effect("_shell", f"([char], [char]) -> ([char], {STATUS})", "What a shell's command makes of the text."),
+    effect("get_environment_variable", "[char] -> [char]", "The value of an environment variable, or nothing."),
     effect("rand_seed", "int -> bool", "Seeds the random numbers; t."),
+    effect("_seed", "bool -> int", "The seed that random numbers begin with."),
 )
 
 PRIMITIVES: dict[str, Primitive] = {row.name: row for row in SCALARS + SEQUENCES + SPECIALS + EFFECTS}
@@ -164,16 +193,24 @@ PRIMITIVES: dict[str, Primitive] = {row.name: row for row in SCALARS + SEQUENCES
 # The primitives of mono by their names there.
 IN_MONO: dict[str, Primitive] = {row.target: row for row in PRIMITIVES.values() if row.kind not in ("pair", "derived")}
 
-CONSTANTS: dict[str, tuple[int | float | str, str]] = {
-    "pi": (math.pi, "float"), "max_int": (2 ** 63 - 1, "int"), "min_int": (-2 ** 63, "int"),
-    "newline": ("\n", "char"), "space": (" ", "char"), "tab": ("\t", "char"),
-}
+CONSTANTS: dict[str, Constant] = {row.name: row for row in (
+    Constant("pi", math.pi, "float", "3.141592653589793."),
+    Constant("max_int", 2 ** 63 - 1, "int", "The greatest int, 2^63 - 1."),
+    Constant("min_int", -2 ** 63, "int", "The least int, -2^63."),
+    Constant("newline", "\n", "char", "The character of code 10."),
+    Constant("space", " ", "char", "A blank."),
+    Constant("tab", "\t", "char", "The character of code 9."),
+    Constant("nullstr", -1, "stream", "No stream."),
+    Constant("stdin", 0, "stream", "The standard input."),
+    Constant("stdout", 1, "stream", "Where programs print."),
+    Constant("stderr", 2, "stream", "Where programs print, too."),
+)}
 
 # The library's functions, rows of this table among them, that a program may define anew for itself.
 REDEFINABLE = frozenset((
     "sum", "product", "max_val", "min_val", "any", "all", "parity", "count", "index", "enumerate", "max_index",
-    "min_index", "rotate", "subseq", "drop", "take", "put", "cond_put", "bottop", "split", "interleave", "odd_elts",
-    "even_elts"))
+    "min_index", "rotate", "subseq", "drop", "take", "put", "cond_put", "unpack", "join", "bottop", "split",
+    "head_rest", "rest_tail", "interleave", "odd_elts", "even_elts"))
 
 # What the operators of the syntax stand for, where it is not a primitive of the operator's own name.
 BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",

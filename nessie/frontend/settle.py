@@ -6,6 +6,8 @@
 """
 from __future__ import annotations
 
+from collections.abc import Container
+
 from nessie.base.types import INT, Base, Data, Fun, Identity, Pair, Seq, Type, Var, free_variables
 from nessie.frontend import typed
 from nessie.frontend.inference import SELF
@@ -16,10 +18,11 @@ NO_FUNCTION = Identity("no function")       # where no function can ever come
 
 
 class Settle:
-    """`general`: the types whose unresolved variables become the definition's type variables; `own`: the identities
-    that are made in it, which are at its type variables."""
+    """`general`: the types whose unresolved variables become the definition's type variables; `reserved`: names that
+    these may not have, those of datatypes; `own`: the identities that are made in it, which are at its type
+    variables."""
 
-    def __init__(self, unifier: Unifier, general: list[Type], reserved: set[str], own: set[str]) -> None:
+    def __init__(self, unifier: Unifier, general: list[Type], reserved: Container[str], own: set[str]) -> None:
         self.unifier, self.itself, self.own = unifier, "", own
         self.names: dict[str, Var] = {}
         supply = (n for n in letters() if n not in reserved)

@@ -1,7 +1,7 @@
 """Types as programs write them, made types."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 
 from nessie.base.source import NessieError, Span
@@ -63,15 +63,22 @@ def named_type(written: syntax.TypeName, variables: dict[str, Type], environment
     return Data(entry.name, tuple([to_type(a, variables, environment, identity) for a in arguments]))
 
 
-class UnknownType(NessieError):
+def names(written: syntax.TypeExp) -> Iterator[syntax.TypeName]:
+    """The names in a type."""
+    match written:
+        case syntax.TypeSeq(element):
+            yield from names(element)
+        case syntax.TypePair(first, second) | syntax.TypeFun(first, second):
+            yield from names(first)
+            yield from names(second)
+        case syntax.TypeName():
+            yield written
+            for argument in written.arguments:
+                yield from names(argument)
+
+
+def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieError:
     """No type has this name."""
-
-    def __init__(self, name: str, span: Span | None, hint: str) -> None:
-        super().__init__(f"there is no type {name}", *places(span, ""), hint=hint)
-        self.name = name
-
-
-def unknown_type(written: syntax.TypeName, environment: Environment) -> UnknownType:
     if len(written.name) == 1:
         hint = f"a type variable needs a class: {written.name} in any, after ::"
     else:
@@ -79,4 +86,4 @@ def unknown_type(written: syntax.TypeName, environment: Environment) -> UnknownT
         types = [name for name, entry in entries.items() if entry and entry.kind == "constructor"]
         near = get_close_matches(written.name, [*BASES, *types], 1)
         hint = f"did you mean {near[0]}?" if near else ""
-    return UnknownType(written.name, written.span, hint)
+    return NessieError(f"there is no type {written.name}", *places(written.span, ""), hint=hint)

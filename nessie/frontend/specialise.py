@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nessie.base.names import Names
-from nessie.base.source import NOWHERE, InternalError, Origin, Unsupported, user_span
+from nessie.base.source import NOWHERE, InternalError, NessieError, Origin, user_span
 from nessie.base.types import BOOL, Fun, Identity, Pair, Type
 from nessie.frontend import mono, typed
 from nessie.frontend.environment import Environment
@@ -17,6 +17,8 @@ from nessie.frontend.erased_values import Erasure, Nothing, Step, Value, nothing
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_walk import is_trivial, let_chain
 from nessie.frontend.primitives import PRIMITIVES, Primitive
+from nessie.frontend.settle import NO_FUNCTION
+from nessie.frontend.timing import timed
 from nessie.frontend.typed_typing import leaves, pattern_names
 from nessie.frontend.types_text import primitive_scheme
 
@@ -49,7 +51,7 @@ class Specialiser:
     def __init__(self, supply: Supply, instance: Instance) -> None:
         self.supply = supply
         self.instance = instance
-        self.erasure = Erasure(supply.environment, supply.binders, instance.types)
+        self.erasure = Erasure(supply.environment, supply.binders, instance.types, instance.origin)
         self.locals: dict[str, Value] = {}
         self.variables: dict[str, tuple[typed.Name, mono.Var]] = {}
 
@@ -105,10 +107,15 @@ class Specialiser:
             case typed.Closure(function, argument, _, origin):
                 closed = self.exp(function)
                 return self.erasure.pair(closed, self.exp(argument), origin)
-            case typed.Time(_, origin):
-                place = user_span(origin)
-                raise Unsupported("compiled programs cannot use time yet", *([(place, "")] if place else []))
+            case typed.Time(body, origin):
+                return self.time(self.exp(body), origin)
         raise TypeError(exp)
+
+    def time(self, value: Value, origin: Origin) -> Value:
+        """The value and the seconds that it took."""
+        bound, there, seconds = timed(self.erasure.bare(value), self.erasure.binders, origin)
+        result = value if isinstance(value, Nothing) and not value.effects else there
+        return let_chain(bound, self.erasure.bare(self.erasure.pair(result, seconds, origin)))
 
     def name(self, exp: typed.Name) -> Value:
         if exp.name in self.locals:
@@ -183,6 +190,10 @@ class Specialiser:
         if not isinstance(kind, Fun) or not isinstance(kind.identity, Identity):
             raise InternalError(f"an application of {kind}")
         name, types, captured = kind.identity.name, kind.identity.types, kind.identity.captured
+        if name == NO_FUNCTION.name:
+            place = user_span(origin)
+            raise NessieError("what is called here is never a function: nothing makes one",
+                              *([(place, "")] if place else []))
         if name == CLOSURE:
             return self.apply_closure(captured, function, argument, origin)
         if is_anonymous(name):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nessie.base.types import Fun, Identity
 from nessie.frontend import typed
 
 
@@ -33,3 +34,9 @@ def expressions(exp: typed.Exp) -> Iterator[typed.Exp]:
         exp = pending.pop()
         yield exp
         pending.extend(reversed(parts(exp)))
+
+
+def identity(function: typed.Lambda) -> Identity:
+    """Which function the lambda is."""
+    assert isinstance(function.type, Fun) and isinstance(function.type.identity, Identity)
+    return function.type.identity

@@ -6,7 +6,11 @@ the unifier. Bindings form chains that `find` shortens (union-find), so no subst
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var
+
+LARGEST = 30_000            # nodes of a type; some functions double their argument's, and recursion may without end
 
 
 class Clash(Exception):
@@ -25,6 +29,31 @@ def meet(one: str, other: str) -> str | None:
         return other
     first, second = set(CLASSES[one]), set(CLASSES[other])
     return one if first <= second else other if second <= first else None
+
+
+def parts(type_: Type) -> tuple[Type, ...]:
+    """What the type is made of; nothing, where it is a base type or a variable."""
+    match type_:
+        case Seq(element):
+            return (element,)
+        case Pair(first, second):
+            return (first, second)
+        case Fun(argument, result, identity):
+            return (argument, result, identity)
+        case Identity(_, types, captured):
+            return types + captured
+        case Data(_, arguments):
+            return arguments
+    return ()
+
+
+def is_too_large(types: Iterable[Type], find: Callable[[Type], Type] = lambda type_: type_) -> bool:
+    """Have the types more than LARGEST nodes in all? `find` tells what is known of one."""
+    pending, seen = list(types), 0
+    while pending and seen <= LARGEST:
+        seen += 1
+        pending += parts(find(pending.pop()))
+    return bool(pending)
 
 
 class Unifier:
@@ -108,20 +137,9 @@ class Unifier:
         pending = [type_]
         while pending:
             type_ = self.find(pending.pop())
-            match type_:
-                case Var(other):
-                    if other == name:
-                        return True
-                case Seq(element):
-                    pending.append(element)
-                case Pair(first, second):
-                    pending += (first, second)
-                case Fun(argument, result, identity):
-                    pending += (argument, result, identity)
-                case Identity(_, types, captured):
-                    pending += types + captured
-                case Data(_, arguments):
-                    pending += arguments
+            if isinstance(type_, Var) and type_.name == name:
+                return True
+            pending += parts(type_)
         return False
 
     def resolve(self, type_: Type) -> Type:

@@ -9,13 +9,13 @@ def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
     found: list[list[str]] = []
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}
-    open_: list[str] = []                   # visited, in no component yet
+    open_: dict[str, None] = {}             # visited, in no component yet
     for root in graph:
         if root in number:
             continue
         work = [(root, iter(graph[root]))]
         number[root] = lowest[root] = len(number)
-        open_.append(root)
+        open_[root] = None
         while work:
             node, callees = work[-1]
             callee = next(callees, None)
@@ -27,18 +27,19 @@ def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
                     found.append(cut(open_, node))
             elif callee not in number:
                 number[callee] = lowest[callee] = len(number)
-                open_.append(callee)
+                open_[callee] = None
                 work.append((callee, iter(graph[callee])))
             elif callee in open_:
                 lowest[node] = min(lowest[node], number[callee])
     return found
 
 
-def cut(stack: list[str], node: str) -> list[str]:
+def cut(stack: dict[str, None], node: str) -> list[str]:
     """Takes the nodes from this one on off the stack."""
-    position = stack.index(node)
-    taken = stack[position:]
-    del stack[position:]
+    taken = [stack.popitem()[0]]
+    while taken[-1] != node:
+        taken.append(stack.popitem()[0])
+    taken.reverse()
     return taken
 
 

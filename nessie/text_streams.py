@@ -1,0 +1,167 @@
+"""The streams of running programs: numbers for the standard input, for where programs print, for files and pipes.
+
+Text is UTF-8; in files, bytes that are not come back as they went in. What fails in the system is no error of the
+program: it gets the reason as a message. What takes too long, or more memory than there may be, is an error: a reader
+calls `poll` before it waits and after each piece, with the bytes that it holds.
+"""
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import select
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from nessie.base.values import Flat, text_value
+
+STANDARD_INPUT, NONE = 0, -1
+MODES = {1: os.O_RDONLY, 2: os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 3: os.O_WRONLY | os.O_CREAT | os.O_APPEND}
+PIECE = 1 << 16                 # bytes or characters read at a time
+PATIENCE = 0.1                  # seconds between two polls while nothing arrives
+CHARACTER = 4                   # bytes of a character in memory
+AT_END, AT_MOST = -1, -2        # what ended a reading, if no delimiter did
+
+Status = tuple[bool, Flat]
+Poll = Callable[[int], None]
+
+DONE: Status = (True, text_value(""))
+
+
+class Source:
+    """What a stream reads: the pieces of a file or pipe, as text."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    def piece(self, poll: Poll) -> str:
+        """The next characters; none at the end."""
+        while True:
+            while not select.select([self.descriptor], [], [], PATIENCE)[0]:
+                poll(0)
+            found = os.read(self.descriptor, PIECE)
+            text = self.decoder.decode(found, final=not found)
+            if text or not found:
+                return text
+
+
+class StandardInput:
+    """Read by lines, as it is shared with what evaluates the program's forms."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def piece(self, poll: Poll) -> str:
+        if self.file.isatty():
+            while not select.select([self.file], [], [], PATIENCE)[0]:
+                poll(0)
+        return self.file.readline(PIECE)
+
+
+@dataclass
+class Stream:
+    """`ahead`: what has been read, but not by the program; from `at` on. `descriptor`: none of the standard input's."""
+    source: Source | StandardInput
+    descriptor: int | None = None
+    ahead: str = ""
+    at: int = 0
+
+    def read_to(self, delimiters: str, most: int, poll: Poll = lambda size: None) -> tuple[str, int]:
+        """The characters to the next delimiter, which is skipped, and its code, or AT_END; at most so many, if most is
+        not negative, and AT_MOST."""
+        wanted = re.compile(f"[{re.escape(delimiters)}]") if delimiters else None
+        found: list[str] = []
+        held = 0
+        while held != most:
+            if self.at == len(self.ahead):
+                self.ahead, self.at = self.source.piece(poll), 0
+                if not self.ahead:
+                    return "".join(found), AT_END
+            end = len(self.ahead) if most < 0 else min(len(self.ahead), self.at + most - held)
+            hit = wanted.search(self.ahead, self.at, end) if wanted else None
+            stop = hit.start() if hit else end
+            found.append(self.ahead[self.at:stop])
+            held += stop - self.at
+            self.at = hit.end() if hit else stop
+            if hit:
+                return "".join(found), ord(hit[0])
+            poll(CHARACTER * held)
+        return "".join(found), AT_MOST
+
+
+@dataclass
+class Streams:
+    """The open ones by number. `input`: what is the standard input, if there is any."""
+    input: IO[str] | None = None
+    open: dict[int, Stream] = field(default_factory=dict)
+    last: int = 2               # number given away
+
+    def find(self, number: int) -> Stream | None:
+        if number == STANDARD_INPUT and number not in self.open and self.input is not None:
+            self.open[number] = Stream(StandardInput(self.input))
+        return self.open.get(number)
+
+    def open_file(self, path: str, mode: int) -> tuple[int, Status]:
+        try:
+            return self.add(os.open(path, MODES[mode], 0o666)), DONE
+        except (OSError, ValueError) as error:
+            return NONE, failed(error)
+
+    def add(self, descriptor: int) -> int:
+        """The number of a new stream on the descriptor, which is the stream's from now on."""
+        self.last += 1
+        self.open[self.last] = Stream(Source(descriptor), descriptor)
+        return self.last
+
+    def close(self, number: int) -> Status:
+        """The standard input is only let go: it may be read again."""
+        stream = self.open.pop(number, None)
+        if stream is None:
+            return no_stream(number)
+        if stream.descriptor is None:
+            return DONE
+        try:
+            os.close(stream.descriptor)
+        except OSError as error:
+            return failed(error)
+        return DONE
+
+    def close_all(self) -> None:
+        for number in list(self.open):
+            self.close(number)
+
+    def write(self, text: str, number: int) -> Status:
+        stream = self.open.get(number)
+        if stream is None or stream.descriptor is None:
+            return no_stream(number)
+        try:
+            left = memoryview(text.encode("utf-8", "surrogateescape"))
+            while left:
+                left = left[os.write(stream.descriptor, left):]
+        except (OSError, ValueError) as error:
+            return failed(error)
+        return DONE
+
+    def reading(self, number: int, read: Callable[[Stream], Any], otherwise: Any) -> tuple[Any, Status]:
+        """What is read of the stream, and the status."""
+        stream = self.find(number)
+        if stream is None:
+            return otherwise, no_stream(number)
+        try:
+            return read(stream), DONE
+        except (OSError, ValueError) as error:
+            return otherwise, failed(error)
+
+
+def failed(error: Exception) -> Status:
+    return False, text_value(reason(error))
+
+
+def reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def no_stream(number: int) -> Status:
+    return False, text_value(f"there is no open stream {number}")
