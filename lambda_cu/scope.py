@@ -27,6 +27,7 @@ def same(a: object, b: object) -> bool:
 # Expressions ------------------------------------------------------------------------------------
 
 
+FREE_NAMES = "free names"       # where an expression keeps them
 LEAVES = frozenset({ir.Const, ir.Var, ir.Fail})
 PARTS: dict[type, Callable[[Any], tuple[ir.Exp, ...]]] = {
     **dict.fromkeys(LEAVES, lambda exp: ()),
@@ -81,9 +82,12 @@ def subexpressions(exp: ir.Exp) -> Iterator[ir.Exp]:
 
 def free_names(exp: ir.Exp) -> tuple[str, ...]:
     """The scalars and arrays that the expression mentions where none of its lets binds them."""
-    found: dict[str, None] = {}
-    note_free_names(exp, found, {})
-    return tuple(found)
+    known: tuple[str, ...] | None = vars(exp).get(FREE_NAMES)
+    if known is None:
+        found: dict[str, None] = {}
+        note_free_names(exp, found, {})
+        vars(exp)[FREE_NAMES] = known = tuple(found)        # kept with it: passes ask again and again
+    return known
 
 
 def note_free_names(exp: ir.Exp, found: dict[str, None], bound: dict[str, int]) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nessie.session import Session
 
 FAILED, MISUSED = 1, 2
-CHECKS = pipeline.Checking(share=0.05)      # of what this process compiles
+CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
 
 
 def main(words: list[str] | None = None) -> int:

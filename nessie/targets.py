@@ -59,29 +59,30 @@ class Target:
 
     def execute(self, program: ir.Program | Built, arguments: Sequence[Any]) -> Any:
         """The same of a compiled program."""
-        self.world.limit(self.limits.seconds, self.memory())
+        memory = self.memory()
+        self.world.limit(self.limits.seconds, memory)
         match self.name:
             case "cpu":
-                return self.on_cpu(program, arguments)
+                return self.on_cpu(program, arguments, memory)
             case "reference" if isinstance(program, ir.Program):
-                return self.on_reference(program, arguments)
+                return self.on_reference(program, arguments, memory)
         raise Unsupported(f"the target {self.name} is not there yet; there are cpu and reference")
 
-    def on_cpu(self, built: ir.Program | Built, arguments: Sequence[Any]) -> Any:
+    def on_cpu(self, built: ir.Program | Built, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.cudagen import cpu, host
         program = built if isinstance(built, ir.Program) else built.program
         device = cpu.Cpu(built, self.threads)
         try:
-            limits = host.Limits(self.limits.depth, self.memory(), self.limits.seconds)
+            limits = host.Limits(self.limits.depth, memory, self.limits.seconds)
             return host.execute(program, arguments, device, limits, perform=self.world.perform)
         finally:
             self.stats.launches += device.stats.launches
             self.stats.elements += device.stats.elements
 
-    def on_reference(self, program: ir.Program, arguments: Sequence[Any]) -> Any:
+    def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.lambda_cu import reference
         stats = reference.Stats()
-        limits = reference.Limits(depth=self.limits.depth, memory=self.memory(), seconds=self.limits.seconds)
+        limits = reference.Limits(depth=self.limits.depth, memory=memory, seconds=self.limits.seconds)
         try:
             return reference.execute(program, arguments, limits, stats, self.world.perform)
         finally:
