@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nessie.flatten.checked_scalars import same_for_all
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, Domain, irregular, op
+from nessie.flatten.domains import HOST, ZERO, Domain, atom_of, irregular, op
 from nessie.flatten.materialise import (
     elements,
     run_for_errors,
@@ -91,6 +92,9 @@ def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain,
     equal = op("==", length, expected)
     if domain is HOST:
         t.emitter.require(equal, UNEQUAL, exp.origin)
+        return False
+    if same_for_all(context.close(equal), domain) and not context.failing:
+        t.emitter.require(op("or", op("==", atom_of(domain.size), ZERO), context.close(equal)), UNEQUAL, exp.origin)
         return False
     context.check(equal, ir.Const(0, "int"), "int", UNEQUAL, exp.origin)
     run_for_errors(t.emitter, domain, context)

@@ -152,6 +152,16 @@ TRAPS: dict[str, tuple[str, str, str, str, tuple[Any, ...], Any]] = {
     "a body guarded twice": (
         "", N, "int", "sum({10 / x : x in {x in v | x >= 0} | x /= 0})", ([0, 3, 5, -1],), 5),
 
+    "a wrong length that no element has": ("", "(v, k) : ([int], int)", "[[int]]", "{[0:k] : x in v}", ([], -1), []),
+    "a wrong length that all elements have": ("", "(v, k) : ([int], int)", "[[int]]", "{[0:k] : x in v}", ([7], -1),
+                                              ERROR),
+    "a wrong length in a branch that none takes": (
+        "", "(v, k) : ([int], int)", "[[int]]", "{if x > 0 then [0:k] else v : x in v}", ([-7], -1), [[-7]]),
+    "unequal lengths that no element has": (
+        "", "(v, w) : ([int], [int])", "[[int]]", "{{y + z : y in w; z in [1,2]} : x in v}", ([], [1]), []),
+    "unequal lengths that all elements have": (
+        "", "(v, w) : ([int], [int])", "[[int]]", "{{y + z : y in w; z in [1,2]} : x in v}", ([0], [1]), ERROR),
+
     # numbers
     "the least int over -1": ("", N, "[int]", "{x / -1 : x in v}", ([MIN, MAX],), [MIN, -MAX]),
     "the rest of the least int": ("", N, "[int]", "{rem(x, -1) : x in v}", ([MIN, 5],), [0, 0]),
