@@ -9,7 +9,7 @@ the payloads.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from nessie.base.types import Base, Pair, Seq, Type
@@ -205,11 +205,18 @@ class Packer:
             return [first, second, atom_of(held.space.size), *self.pack(held.value, item, held.space, inner)]
 
         seen = second if domain is HOST else total_length(emitter, second, domain)
-        smaller = emitter.host().name(ir.Op("<=", (seen, atom_of(held.space.size))), "bool", "smaller")
-        blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in map(emitter.block, (compact, keep))]
-        results = params_of(emitter, Seq(item), domain, sequence_signature(inner), self.hint)
-        emitter.emit(ir.Branch(tuple(results), smaller, blocks[0], blocks[1], emitter.origin))
-        return [ir.Var(result.name) for result in results]
+        smaller = ir.Op("<=", (seen, atom_of(held.space.size)))
+        return choice(emitter, smaller, compact, keep, params_of(emitter, Seq(item), domain, sequence_signature(inner),
+                                                                 self.hint))
+
+
+def choice(emitter: Emitter, condition: ir.Exp, then: Callable[[], list[ir.Atom]], orelse: Callable[[], list[ir.Atom]],
+           results: list[ir.Param]) -> list[ir.Atom]:
+    """What one of two ways gives; the host decides."""
+    test = emitter.host().name(condition, "bool", "smaller")
+    blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in map(emitter.block, (then, orelse))]
+    emitter.emit(ir.Branch(tuple(results), test, blocks[0], blocks[1], emitter.origin))
+    return [ir.Var(result.name) for result in results]
 
 
 def bounds_view(domain: Domain, start: ir.Atom, length: ir.Atom, leaves: tuple[Leaf, ...]) -> Sequence:

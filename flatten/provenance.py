@@ -177,7 +177,7 @@ def of_primitive(name: str, arguments: list[Signature], type_: Type) -> Signatur
     match name:
         case "elt":
             return of_element(arguments[0])
-        case "subseq":
+        case "subseq" | "_compact":
             return arguments[0]
         case "check":
             return arguments[2]

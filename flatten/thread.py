@@ -66,6 +66,8 @@ class Purity:
                 return self.pure(condition) and self.pure(then) and self.pure(orelse)
             case mono.Prim("check", (condition, _, value)):
                 return self.pure(condition) and self.pure(value)
+            case mono.Prim("_compact", (part,)):
+                return self.pure(part)
             case mono.Prim("error", arguments):
                 return isinstance(arguments[0], mono.String)
             case mono.Prim(name, arguments):
@@ -110,6 +112,8 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
                                  message, origin)
         case mono.Prim("error", (mono.String(message),), type_, origin):
             return context.guard(ir.Const(False, "bool"), lambda inner: nothing(type_), message, origin)
+        case mono.Prim("_compact", (part,)):
+            return go(part)
         case mono.Prim(name, arguments, _, origin) if name in ops.OPS:
             return apply_operator(name, [scalar_of(go(a)) for a in arguments], context, origin)
         case mono.Prim(name, arguments, _, origin):

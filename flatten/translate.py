@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from nessie.base.types import BOOL
 from nessie.flatten.building import literal
+from nessie.flatten.compaction import compacted
 from nessie.flatten.conditionals import conditional
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, Domain
@@ -30,6 +31,9 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
         t.emitter.origin = origin
     if isinstance(exp, mono.Literal | mono.String):
         return literal(t, exp, env, domain, hint)
+    if isinstance(exp, mono.Prim) and exp.name == "_compact":
+        whole = t.value(exp.arguments[0], env, domain, hint)
+        return compacted(t.emitter, whole, exp.type, HOST, hint) if domain is HOST else whole
     if t.purity.pure(exp):
         return pure(t, exp, env, domain, hint)
     match exp:

@@ -101,6 +101,10 @@ def inline(job: Job, program: Any) -> Any:
     return call("frontend.inline:inline", program)
 
 
+def release(job: Job, program: Any) -> Any:
+    return call("flatten.release:release", program)
+
+
 def flatten(job: Job, program: Any) -> Any:
     return call("flatten.flatten:flatten", program)
 
@@ -158,6 +162,8 @@ PASSES = (
          "random numbers are made from a state that is passed along; drawing becomes arithmetic"),
     # before flattening, so that what a call does to each element can be seen from outside
     Pass("inline", (MONO,), MONO, inline, "calls of functions that are not recursive become their bodies"),
+    # after inlining: only frames that are left can hold anything
+    Pass("release", (MONO,), MONO, release, "marks small parts of large sequences that a recursion would keep alive"),
     Pass("flatten", (MONO,), FLAT, flatten, "nested parallelism becomes kernels of one array combinator each"),
     Pass("once", (FLAT,), FLAT, once, "scalar arithmetic on kernels' results stays on the device"),
     # before simplifying: what only checks needed goes with them

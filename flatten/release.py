@@ -1,0 +1,137 @@
+"""Pass: sequences that would keep a large payload alive for a small part of it are marked for copying.
+
+  in    mono
+  out   mono, with _compact(e) for e where
+          - the value of e outlives the function's frame or is held by it during a recursion: a let that is used
+            after a call that may come back here, an argument of such a call, a result of a function;
+          - nothing of e's payload belongs to a caller (flatten.provenance): what is kept alive is this frame's own
+  how   Flattening makes a run-time choice of _compact (flatten.compaction). A frame copies no more of a payload than
+        a quarter of what it took to make it, for each _compact in its text; so cost is kept.
+  why   A view holds the whole of its payload. Each level of a recursion could hold one, without bound.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from nessie.base.call_graph import components
+from nessie.base.types import Pair, Seq, Type
+from nessie.flatten.provenance import FRESH, Signature, Sources, of_parameters, provenance, signatures
+from nessie.frontend import mono
+from nessie.frontend.mono_typing import type_of
+from nessie.frontend.mono_walk import called, expressions, map_parts, parts
+
+
+def release(program: mono.Program) -> mono.Program:
+    graph = {f.name: set(called(f.body)) for f in program.functions}
+    if not any(graph.values()):
+        return program
+    known = signatures(program.functions)
+    made = []
+    for component in components(graph):
+        recursive = len(component) > 1 or component[0] in graph[component[0]]
+        made += [(name, frozenset(component if recursive else ())) for name in component]
+    again = dict(made)
+    return replace(program, functions=tuple(
+        replace(f, body=Frame(known, calls_in(f.body, again[f.name])).tail(f.body, of_parameters(f)))
+        for f in program.functions))
+
+
+def calls_in(body: mono.Exp, functions: frozenset[str]) -> frozenset[int]:
+    """The ids of the expressions in which the host calls one of the functions. In the body of an apply-to-each,
+    lifted versions are called: the host has one frame for all of these."""
+    found: set[int] = set()
+    for exp in reversed(list(expressions(body)) if functions else []):
+        inside = [g.source for g in exp.generators] if isinstance(exp, mono.Each) else parts(exp)
+        if (isinstance(exp, mono.Call) and exp.function in functions) or any(id(part) in found for part in inside):
+            found.add(id(exp))
+    return frozenset(found)
+
+
+Env = Mapping[str, Signature]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A function's body; the expressions `back` may come back to the function."""
+    known: Mapping[str, Signature]
+    back: frozenset[int]
+
+    def tail(self, exp: mono.Exp, env: Env) -> mono.Exp:
+        """The expression whose value is the function's result."""
+        match exp:
+            case mono.Let():
+                return self.lets(exp, env, self.tail)
+            case mono.If(condition, then, orelse, origin):
+                return mono.If(self.inner(condition, env), self.tail(then, env), self.tail(orelse, env), origin)
+            case mono.Call():
+                return exp
+        return self.kept(self.inner(exp, env), exp, env)
+
+    def lets(self, exp: mono.Exp, env: Env, last: Callable[[mono.Exp, Env], mono.Exp]) -> mono.Exp:
+        """A chain of lets: of each, whether it is used after a call that comes back here."""
+        chain: list[mono.Let] = []
+        inner = dict(env)               # a chain of lets extends one environment: names are bound once
+        while isinstance(exp, mono.Let):
+            chain.append(exp)
+            inner[exp.name] = provenance(exp.value, inner, self.known)
+            exp = exp.body
+        result = last(exp, inner)
+        used, held = names_in(exp), self.held_during(exp)
+        for let in reversed(chain):
+            value = self.inner(let.value, inner)
+            if let.name in held:
+                value = self.kept(value, let.value, inner)
+            if id(let.value) in self.back:
+                held |= used
+            held |= self.held_during(let.value)
+            used |= names_in(let.value)
+            result = mono.Let(let.name, value, result, let.origin)
+        return result
+
+    def held_during(self, exp: mono.Exp) -> set[str]:
+        """The names that the expression may use after a call in it that comes back; none, if it is that call."""
+        return names_in(exp) if id(exp) in self.back and not isinstance(exp, mono.Call) else set()
+
+    def inner(self, exp: mono.Exp, env: Env) -> mono.Exp:
+        """An expression whose value the function goes on with."""
+        if id(exp) not in self.back:
+            return exp
+        match exp:
+            case mono.Let():
+                return self.lets(exp, env, self.inner)
+            case mono.Call(function, arguments, type_, origin):
+                changed = [self.kept(self.inner(a, env), a, env) for a in arguments]
+                return mono.Call(function, tuple(changed), type_, origin)
+            case mono.Each(body, generators, condition, origin):
+                sources = tuple([mono.Generator(g.name, self.inner(g.source, env)) for g in generators])
+                return mono.Each(body, sources, condition, origin)
+        return map_parts(lambda part: self.inner(part, env), exp)
+
+    def kept(self, exp: mono.Exp, before: mono.Exp, env: Env) -> mono.Exp:
+        """The expression, marked if there is reason to; `before`: as it was."""
+        type_ = type_of(before)
+        if not has_sequence(type_) or not own(provenance(before, env, self.known)):
+            return exp
+        return mono.Prim("_compact", (exp,), type_, getattr(exp, "origin", ()))
+
+
+def names_in(exp: mono.Exp) -> set[str]:
+    return {e.name for e in expressions(exp) if isinstance(e, mono.Var)}
+
+
+def has_sequence(type_: Type) -> bool:
+    match type_:
+        case Pair(first, second):
+            return has_sequence(first) or has_sequence(second)
+    return isinstance(type_, Seq)
+
+
+def own(signature: Signature) -> bool:
+    """Is all of it made here?"""
+    match signature:
+        case (first, second):
+            return own(first) and own(second)
+        case Sources(paths, element):
+            return paths <= {FRESH} and own(element)
+    return True
