@@ -51,10 +51,10 @@ def effect(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, h
 
 def perform(t: Translator, exp: mono.Prim, argument: Value, takes: Type, hint: str) -> Value:
     """The effect, now."""
-    atoms = dense_result(t.emitter, argument, takes, HOST)
+    atoms, layout = dense_result(t.emitter, argument, takes, HOST)
     results: list[ir.Param] = []
     value = dense_parameter(t.emitter, exp.type, HOST, hint, results)
-    t.emitter.emit(ir.Effect(tuple(results), exp.name, tuple(atoms), layout_of(takes), layout_of(exp.type), exp.origin))
+    t.emitter.emit(ir.Effect(tuple(results), exp.name, tuple(atoms), layout, layout_of(exp.type), exp.origin))
     return value
 
 

@@ -22,7 +22,7 @@ def entry_function(t: Translator, function: mono.Function) -> tuple[ir.Function,
     params: list[ir.Param] = []
     env = {p.name: dense_parameter(emitter, p.type, HOST, p.name, params) for p in function.parameters}
 
-    def body() -> list[ir.Atom]:
+    def body() -> tuple[list[ir.Atom], ir.Layout]:
         if any(function.name in called(f.body) for f in t.program.functions):
             arguments = tuple(mono.Var(p.name, p.type) for p in function.parameters)
             value = call(t, mono.Call(function.name, arguments, function.result, function.origin), env, HOST, "it")
@@ -30,8 +30,7 @@ def entry_function(t: Translator, function: mono.Function) -> tuple[ir.Function,
             value = t.value(function.body, env, HOST, "it")
         return dense_result(emitter, value, function.result, HOST)
 
-    atoms, statements = emitter.block(body)
-    layout = layout_of(function.result)
+    (atoms, layout), statements = emitter.block(body)
     name = function.name if function.name not in emitter.functions else emitter.fresh("main")
     main = ir.Function(name, tuple(params), parameters(layout, emitter.names, "result"),
                        ir.Block(statements, tuple(atoms)), function.origin)
@@ -58,21 +57,33 @@ def dense_parameter(emitter: Emitter, type_: Type, domain: Domain, hint: str, pa
     raise TypeError(type_)
 
 
-def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> list[ir.Atom]:
-    """The names that the result comes out in: sequences dense, views copied."""
+def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> tuple[list[ir.Atom], ir.Layout]:
+    """The names that the result comes out in, and how it lies in them: sequences dense, views copied; those that are
+    known to be all of one length need no offsets."""
     match value, type_:
         case Both(a, b), Pair(first, second):
-            return [*dense_result(emitter, a, first, domain), *dense_result(emitter, b, second, domain)]
-        case Scalar(), Base():
-            return [Packer(emitter, hint="result").name(value, domain)]
+            names, layout = dense_result(emitter, a, first, domain)
+            others, other = dense_result(emitter, b, second, domain)
+            return names + others, ir.PairLayout(layout, other)
+        case Scalar(), Base(base):
+            return [Packer(emitter, hint="result").name(value, domain)], ir.ScalarLayout(base)
         case Sequence(), Seq(item):
             if not (value.dense and value.home is domain):
                 space = space_of(emitter, value, domain)
                 value = dense(domain, space, elements(emitter, value, space, domain))
-            inside = dense_result(emitter, value.leaves[0].value, item, value.space)
-            bounds: list[ir.Atom] = [] if domain is HOST else [ir.Var(offsets_of(emitter, value.space))]
-            return [*bounds, atom_of(value.space.size), *inside]
+            inside, layout = dense_result(emitter, value.leaves[0].value, item, value.space)
+            bounds, form = bounds_of(emitter, value.space, domain)
+            return [*bounds, atom_of(value.space.size), *inside], ir.SeqLayout(layout, form)
     raise TypeError(type_)
+
+
+def bounds_of(emitter: Emitter, space: Domain, domain: Domain) -> tuple[list[ir.Atom], str]:
+    """What tells where the domain's sequences lie in the space, and the layout's form."""
+    if domain is HOST:
+        return [], "dense"
+    if isinstance(space.space, ir.Uniform):
+        return [atom_of(space.space.length)], "uniform"
+    return [ir.Var(offsets_of(emitter, space))], "dense"
 
 
 def offsets_of(emitter: Emitter, space: Domain) -> str:

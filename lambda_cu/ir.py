@@ -387,6 +387,7 @@ class SeqLayout:
     """A sequence, one or n of them.
         dense    host:  size, then the elements' names over `size`
                  n:     offsets [int; n+1], size, then the elements' names over `size`
+        uniform  n:     length of each, size, then the elements' names over `size`; never on the host
         view     host:  start, length, size, then the names of the payload over `size`
                  n:     starts [int; n], lengths [int; n], size, then the names of the payload
     `size` is an int name or constant: the number of elements of the payload."""

@@ -62,7 +62,11 @@ def bound_parameters(form: str, names: Names, wish: str, count: ir.Size | None) 
     if form == "view":
         word: ir.Type = "int" if count is None else ir.Array("int", count)
         return ir.Param(names.fresh(f"{wish}_start"), word), ir.Param(names.fresh(f"{wish}_length"), word)
-    return () if count is None else (ir.Param(names.fresh(f"{wish}_offsets"), ir.Array("int", count, 1)),)
+    if count is None:
+        return ()
+    if form == "uniform":
+        return (ir.Param(names.fresh(f"{wish}_length"), "int"),)
+    return (ir.Param(names.fresh(f"{wish}_offsets"), ir.Array("int", count, 1)),)
 
 
 # Values to names --------------------------------------------------------------------------------
@@ -93,9 +97,20 @@ def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
         case ir.SeqLayout(element, form):
             offsets = np.asarray(column.offsets[:count + 1], np.int64)
             size = int(offsets[-1])
-            bounds = [offsets[:-1], np.diff(offsets)] if form == "view" else [offsets]
-            return [*bounds, size, *column_names(column.content, element, size)]
+            return [*column_bounds(offsets, form), size, *column_names(column.content, element, size)]
     raise TypeError(layout)
+
+
+def column_bounds(offsets: Array, form: str) -> list[Any]:
+    """What tells where sequences with these offsets lie."""
+    lengths = np.diff(offsets)
+    if form == "view":
+        return [offsets[:-1], lengths]
+    if form == "uniform":
+        if len(lengths) and (lengths != lengths[0]).any():
+            raise ValueError("sequences of different lengths have no uniform layout")
+        return [int(lengths[0]) if len(lengths) else 0]
+    return [offsets]
 
 
 # Names to values --------------------------------------------------------------------------------
@@ -146,6 +161,9 @@ def column_from(held: Iterator[Any], layout: ir.Layout, count: int) -> Column:
             offsets = np.zeros(count + 1, np.int64)
             np.cumsum(lengths, out=offsets[1:])
             return Nested(offsets, select(column_from(held, element, size), starts, lengths))
+        case ir.SeqLayout(element, "uniform"):
+            length, size = int(next(held)), int(next(held))
+            return Nested(np.arange(count + 1, dtype=np.int64) * length, column_from(held, element, size))
         case ir.SeqLayout(element, _):
             offsets, size = next(held)[:count + 1], int(next(held))
             return Nested(offsets, column_from(held, element, size))

@@ -207,7 +207,7 @@ def layout(tokens: Tokens) -> ir.Layout:
         second = layout(tokens)
         tokens.expect(")")
         return ir.PairLayout(first, second)
-    form = tokens.accept("view") or "dense"
+    form = tokens.accept("view") or tokens.accept("uniform") or "dense"
     if form == "dense" and not tokens.at("["):
         return ir.ScalarLayout(scalar(tokens))
     tokens.expect("[")

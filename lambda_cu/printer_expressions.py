@@ -192,7 +192,7 @@ def show_type(type_: ir.Type) -> str:
 
 
 def show_layout(layout: ir.Layout) -> str:
-    """int, (int, [float]), [[char]], view [int]."""
+    """int, (int, [float]), [[char]], view [int], [uniform [int]]."""
     match layout:
         case ir.ScalarLayout(base):
             return base

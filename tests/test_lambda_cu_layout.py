@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,16 @@ def test_dense_values_are_not_copied() -> None:
     assert (size, total) == (3, 3) and content.base is value.column.content
     back = from_names([size, offsets, total, content], layout_of(Seq(Seq(INT))))
     assert np.shares_memory(back.column.content, content) and np.shares_memory(back.column.offsets, offsets)
+
+
+def test_sequences_of_one_length_need_no_offsets() -> None:
+    layout = ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int"), "uniform"))
+    for value in ([[1, 2], [3, 4]], [[], []], []):
+        held = to_names(flatten_value(value, Seq(Seq(INT))), layout)
+        assert [len(held), len(parameters(layout, Names()))] == [4, 4] and isinstance(held[1], int)
+        assert plain_value(from_names(held, layout), Seq(Seq(INT))) == value
+    with pytest.raises(ValueError, match="different lengths"):
+        to_names(flatten_value([[1], [2, 3]], Seq(Seq(INT))), layout)
 
 
 def test_views_become_rows_in_order_each_as_often_as_seen() -> None:
