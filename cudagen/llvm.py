@@ -17,6 +17,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from nessie.cudagen.gathers import waits_for_memory
 from nessie.cudagen.llvm_operators import TYPES, Value, apply
 from nessie.cudagen.loops import (
     CHUNK_RANGE,
@@ -41,6 +42,7 @@ from nessie.cudagen.loops import (
     While,
 )
 
+SCALAR = "!999999"              # the note that loops are not to be vectorised
 MEMORY = {**TYPES, "bool": "i8"}
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
            ("exchange", "int"): "xchg", ("exchange", "float"): "xchg"}
@@ -214,8 +216,15 @@ class FunctionPrinter:
         self.end(f"br label %next.{n}")
         self.label(f"next.{n}")
         self.do(f"{index}.next = add nsw i64 {index}, {step}")
-        self.end(f"br label %for.{n}")
+        self.end(f"br label %for.{n}{self.as_scalar() if waits_for_memory(loop) else ''}")
         self.label(f"done.{n}")
+
+    def as_scalar(self) -> str:
+        """A note on the branch back that the loop is not to be vectorised."""
+        note = f"!{len(self.declared)}"
+        self.declared.setdefault(SCALAR, f'{SCALAR} = !{{!"llvm.loop.vectorize.enable", i1 false}}')
+        self.declared[note] = f"{note} = distinct !{{{note}, {SCALAR}}}"
+        return f", !llvm.loop {note}"
 
     def while_(self, condition: Exp, body: tuple[Stmt, ...]) -> None:
         n = self.number()

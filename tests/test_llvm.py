@@ -247,6 +247,27 @@ def test_maps_guards_and_extremes_are_vectorised(body: str) -> None:
     assert vectors(f"host f(int n, float[] xs, float[] ys, writable float[] out) {{ {body} }}")
 
 
+ROWS = """
+host f(int n, int[] ends, int[] js, float[] xs, writable float[] out) {
+  var float sum = 0.0;
+  for (s = 0; s < n; s += 1) {
+    for (i = ends[s]; i < END; i += 1) { int j = js[i]; var float x = 0.0; if (j < n) { x = xs[AT]; } sum = sum +~ x; }
+  }
+  out[0] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("end", "at", "kept"), [
+    ("ends[s + 1]", "j", True), ("ends[s + 1]", "js[j + 1]", True), ("ends[s + 1]", "i", False), ("n", "j", False)])
+def test_gathers_in_rows_are_not_vectorised(end: str, at: str, kept: bool) -> None:
+    """Rows are of any length, often short, and a gather waits for memory."""
+    text = llvm.show(parse(ROWS.replace("END", end).replace("AT", at)))
+    assert ("llvm.loop.vectorize.enable" in text) == kept
+    if kept:
+        assert "x double> " not in building.optimised(text)
+
+
 @pytest.mark.skipif(vector_math.vector_library() is None, reason="the C library has no vector functions")
 @pytest.mark.parametrize("op", ["exp", "ln", "sin", "cos"])
 def test_library_functions_are_called_on_vectors(op: str) -> None:
