@@ -17,7 +17,7 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -33,28 +33,14 @@ from nessie.cudagen.plan import ArrayResult, Phase, Plan
 from nessie.cudagen.pool import shared_pool
 from nessie.cudagen.sorting import SORTS
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.stats import Stats
+from nessie.lambda_cu.traffic import Traffic, bytes_moved, traffic
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 FEW = 3                         # chunks that are not worth a second thread
 REASSOCIATED = " reassoc "      # in LLVM's text
 
 Size = Callable[[list[int], Any], int]      # of a launch's words and its cells
-
-
-@dataclass
-class KernelStats:
-    launches: int = 0
-    elements: int = 0
-    seconds: float = 0.0
-
-
-@dataclass
-class Stats:
-    """What the device has done since it was made. Kernels' seconds are measured only while `timing`."""
-    launches: int = 0
-    elements: int = 0
-    kernels: dict[str, KernelStats] = field(default_factory=dict)
-    timing: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,6 +83,7 @@ class Cpu(ErrorWords):
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.stats = Stats()
+        self.traffic: dict[str, Traffic] = {}
         self.errors = (ctypes.c_int64 * len(ERROR_WORDS))()
         self.launchers = {plan.kernel.name: Launcher(plan, plan.kernel.name in self.built.unbounded)
                           for plan in self.built.plans}
@@ -106,19 +93,27 @@ class Cpu(ErrorWords):
         if self.errors[FAILURE] != NO_FAILURE:
             raise RuntimeError("a kernel before this one has failed, and may have left indices that are out of range")
         launcher = self.launchers[kernel]
-        started = perf_counter() if self.stats.timing else 0.0
+        started = perf_counter() if self.stats.detailed else 0.0
         results, elements = launcher.launch(self, arguments)
-        record = self.stats.kernels.setdefault(kernel, KernelStats())
-        record.launches += 1
-        record.elements += elements
-        self.stats.launches += 1
-        self.stats.elements += elements
-        if self.stats.timing:
-            record.seconds += perf_counter() - started
+        self.stats.count(elements)
+        if self.stats.detailed:
+            seconds = perf_counter() - started
+            moved = self.bytes_moved(launcher.plan.kernel, arguments, results)
+            self.stats.count_kernel(kernel, elements, moved, seconds)
         return results
+
+    def bytes_moved(self, kernel: ir.Kernel, arguments: Sequence[Any], results: Sequence[Any]) -> int:
+        """By a launch that has these arguments and results."""
+        if kernel.name not in self.traffic:
+            functions = {f.name: f for f in self.built.program.scalar_functions}
+            self.traffic[kernel.name] = traffic(kernel, functions)
+        names = (*(p.name for p in kernel.params), *kernel.returns)
+        return bytes_moved(self.traffic[kernel.name], dict(zip(names, (*arguments, *results), strict=True)))
 
     def optimise(self) -> None:
         """From now on, run the optimised edition."""
+        if not self.quick:
+            return
         code = cached(self.built.text, building.fingerprint(), building.build)
         self.functions, self.quick = load(code, self.built.names), False
 
@@ -241,7 +236,7 @@ class Launcher:
             return
         packed = step.words(*[words[slot] for slot in step.slots])
         chunks = 1 if step.chunks is None else step.chunks(words, cells)
-        if chunks > FEW and device.quick:
+        if chunks > FEW:
             device.optimise()
         function = device.functions[step.function]
         if chunks <= step.inline:

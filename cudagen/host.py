@@ -51,6 +51,8 @@ DEEPER = "does it end? --depth sets the limit"
 UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 ROUNDS_A_CALL = 1000                    # a call in tail position is a round of a loop, which holds no memory
 
+MOVING = (Jump, Move, Drop)             # what the host level's statements become beside the work
+
 BASES = {dtype: base for base, dtype in DTYPES.items()}
 
 Frame = list[Any]                       # what the slots hold; None where nothing
@@ -71,7 +73,8 @@ class Limits:
 
 @dataclass
 class Stats:
-    """What the host level did; kernels are counted by the device."""
+    """What the host level did, in statements of lambda_cu; kernels are counted by the device."""
+    steps: int = 0
     deepest: int = 0                    # calls within calls
     peak: int = 0                       # bytes in use on the device after a launch, at most
 
@@ -161,6 +164,7 @@ class Host:
 
     def step(self, instruction: Instruction, activation: Activation) -> None:
         frame = activation.frame
+        self.stats.steps += not isinstance(instruction, MOVING)
         match instruction:
             case Launch(dead=dead):
                 self.launch(instruction, frame)

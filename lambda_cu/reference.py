@@ -21,11 +21,12 @@ from nessie.base.source import NessieError, Origin, user_span
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
-from nessie.lambda_cu.reference_context import Context, Limits, Stats
+from nessie.lambda_cu.reference_context import Context, Limits
 from nessie.lambda_cu.reference_kernels import run_kernel
 from nessie.lambda_cu.reference_thunks import Evaluator, Lanes, constant
 from nessie.lambda_cu.scope import atom_names, used_names
 from nessie.lambda_cu.sites import specialise_sites
+from nessie.lambda_cu.stats import Stats
 
 __all__ = ["Limits", "Stats", "execute"]
 
@@ -133,6 +134,7 @@ class Machine:
 
     def do(self, step: Step, activation: Activation) -> None:
         statement, names = step.statement, activation.names
+        self.context.stats.steps += 1
         self.context.origin = statement.origin if user_span(statement.origin) else activation.origin
         self.context.poll()
         match statement:

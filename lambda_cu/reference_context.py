@@ -10,6 +10,8 @@ import numpy as np
 
 from nessie.base.source import InternalError, NessieError, Origin, Span, places
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.stats import Stats
+from nessie.lambda_cu.traffic import Traffic, traffic
 
 Array = np.ndarray[Any, Any]
 
@@ -25,23 +27,22 @@ class Limits:
     seconds: float | None = None
 
 
-@dataclass
-class Stats:
-    """Kernels launched, and the elements that their SOACs walked."""
-    launches: int = 0
-    elements: int = 0
-
-
 class Context:
     def __init__(self, program: ir.Program, limits: Limits, stats: Stats) -> None:
         self.sites = program.sites
         self.numbers = {site.name: number for number, site in enumerate(program.sites)}
         self.scalar_functions = {function.name: function for function in program.scalar_functions}
         self.limits, self.stats = limits, stats
+        self.traffic: dict[str, Traffic] = {}   # of kernels, by their names, where bytes are counted
         self.error: int | None = None           # the least key of a failure not yet raised
         self.held = 0                           # bytes of arrays that are alive
         self.origin: Origin = ()                # of the statement under way, or of the user's call that leads there
         self.started = time.monotonic()
+
+    def traffic_of(self, kernel: ir.Kernel) -> Traffic:
+        if kernel.name not in self.traffic:
+            self.traffic[kernel.name] = traffic(kernel, self.scalar_functions)
+        return self.traffic[kernel.name]
 
     def record(self, site: str, index: int) -> None:
         """The site failed at this index; of several failures the least is kept."""

@@ -12,6 +12,7 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.reference_context import Context
 from nessie.lambda_cu.reference_monoids import Segments, reduce_segments, scan_segments
 from nessie.lambda_cu.reference_thunks import Evaluator, Indices, Lanes, Values, constant
+from nessie.lambda_cu.traffic import bytes_moved
 from nessie.lambda_cu.typing import Scope, bound_types
 
 Arrays = tuple[NDArray[Any], ...]
@@ -22,9 +23,11 @@ def run_kernel(kernel: ir.Kernel, arguments: Sequence[Any], context: Context) ->
     values = {param.name: value for param, value in zip(kernel.params, arguments, strict=True)}
     scope = Scope({param.name: param.type for param in kernel.params}, context.scalar_functions)
     launch = Launch(values, scope, context)
-    context.stats.launches += 1
-    for bind in kernel.binds:
-        context.stats.elements += launch.bind(bind)
+    elements = sum([launch.bind(bind) for bind in kernel.binds])
+    context.stats.count(elements)
+    if context.stats.detailed:
+        moved = bytes_moved(context.traffic_of(kernel), values)
+        context.stats.count_kernel(kernel.name, elements, int(moved))
     return [values[name] for name in kernel.returns]
 
 
@@ -52,7 +55,14 @@ class Launch:
                 self.context.hold(value)
             if name != "_":
                 self.values[name], self.scope.names[name] = value, type_
-        return walked
+        return walked + self.beside(soac)
+
+    def beside(self, soac: ir.Soac) -> int:
+        """What a SOAC walks beside the elements of its space: the ends of segments, and all that a PERMUTE fills."""
+        if isinstance(soac, ir.Once):
+            return 0
+        ends = 0 if isinstance(soac.space, ir.Flat) else self.size(soac.space.segments)
+        return ends + (self.size(soac.size) if isinstance(soac, ir.Permute) else 0)
 
     def walk(self, soac: ir.Soac, over: Segments, types: tuple[ir.Type, ...]) -> Sequence[Any]:
         match soac:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import Unsupported
 from nessie.free_memory import free_memory
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import ir, stats
+from nessie.lambda_cu.stats import KernelStats
 from nessie.pipeline import Job, executable
 from nessie.world import World
 
@@ -35,10 +36,21 @@ class Limits:
 
 @dataclass
 class Stats:
-    """What has been done: kernels launched, elements they walked, SOACs run otherwise than by the target."""
+    """What has been done: kernels launched, elements they walked, SOACs run otherwise than by the target, statements
+    of the host level; of each kernel by itself, where `kernels` is a list."""
     launches: int = 0
     elements: int = 0
     interpreted: int = 0
+    steps: int = 0
+    kernels: list[tuple[ir.Kernel, KernelStats]] | None = None
+
+    def add(self, program: ir.Program, done: stats.Stats, steps: int) -> None:
+        """What running the program has taken."""
+        self.launches += done.launches
+        self.elements += done.elements
+        self.steps += steps
+        if self.kernels is not None:
+            self.kernels += [(k, done.kernels[k.name]) for k in program.kernels if k.name in done.kernels]
 
 
 @dataclass
@@ -72,22 +84,24 @@ class Target:
         from nessie.cudagen import cpu, host
         program = built if isinstance(built, ir.Program) else built.program
         device = cpu.Cpu(built, self.threads)
+        if self.stats.kernels is not None:
+            device.stats.detailed = True
+            device.optimise()                   # else the first long launch would, and its seconds tell nothing
+        on_host = host.Stats()
         try:
             limits = host.Limits(self.limits.depth, memory, self.limits.seconds)
-            return host.execute(program, arguments, device, limits, perform=self.world.perform)
+            return host.execute(program, arguments, device, limits, on_host, perform=self.world.perform)
         finally:
-            self.stats.launches += device.stats.launches
-            self.stats.elements += device.stats.elements
+            self.stats.add(program, device.stats, on_host.steps)
 
     def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.lambda_cu import reference
-        stats = reference.Stats()
+        done = stats.Stats(detailed=self.stats.kernels is not None)
         limits = reference.Limits(depth=self.limits.depth, memory=memory, seconds=self.limits.seconds)
         try:
-            return reference.execute(program, arguments, limits, stats, self.world.perform)
+            return reference.execute(program, arguments, limits, done, self.world.perform)
         finally:
-            self.stats.launches += stats.launches
-            self.stats.elements += stats.elements
+            self.stats.add(program, done, done.steps)
 
     def memory(self) -> int:
         return self.limits.memory if self.limits.memory is not None else int(SHARE_OF_MEMORY * free_memory())

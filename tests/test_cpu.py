@@ -297,10 +297,12 @@ def test_a_kernel_after_a_failed_one_is_not_launched() -> None:
 
 def test_launches_and_elements_are_counted() -> None:
     device = Cpu(parse(COLLATZ), threads=1)
+    device.stats.detailed = True
     launch(device, "K", [7, np.ones(7, np.int64)])
     launch(device, "K", [5, np.ones(5, np.int64)])
     assert (device.stats.launches, device.stats.elements) == (2, 12)
-    assert device.stats.kernels["K"].elements == 12
+    kernel = device.stats.kernels["K"]
+    assert (kernel.launches, kernel.elements, kernel.bytes) == (2, 12, 12 * 16)
 
 
 MANY = """

@@ -23,6 +23,7 @@ from nessie.cudagen.skeletons.kernel import (
     items_exp,
     result_buffers,
     result_of,
+    size_exp,
     state_buffers,
     to_cell,
 )
@@ -47,8 +48,18 @@ def plan_walk(walk: Walk, tables: Tables, width: int) -> Plan:
         sweep(kernel, chunks)
     finish(kernel, chunks)
     results = tuple(result_of(kernel, name) for name in walk.kernel.returns)
-    elements = integer(1) if walk.root is None else items_exp(kernel, walk.root)
+    elements = elements_exp(kernel)
     return Plan(walk.kernel, tuple(kernel.functions), tuple(kernel.phases), results, len(kernel.slots), elements)
+
+
+def elements_exp(kernel: Kernel) -> loops.Exp:
+    """The items of the walk; and what PERMUTEs fill before it."""
+    walk = kernel.walk
+    elements = integer(1) if walk.root is None else items_exp(kernel, walk.root)
+    for step in walk.steps:
+        if isinstance(step.bind.soac, ir.Permute):
+            elements = op("+", elements, size_exp(kernel, step.bind.soac.size))
+    return elements
 
 
 # Summary and prefixes ---------------------------------------------------------------------------
