@@ -278,8 +278,8 @@ def cost(source: str) -> tuple[int, int]:
 def test_work_adds_up_and_depth_is_the_deepest_element() -> None:
     assert cost("1 + 2 + 3;") == (2, 2)
     assert cost("sum([0:100]);") == (200, 2)
-    assert cost("{x + x * x : x in [0:100]};") == (100 + 1 + 200, 1 + 1 + 2)
-    assert cost("{sum([0:n]) : n in [3,5]};") == (2 + 1 + 16, 1 + 1 + 2)
+    assert cost("{x + x * x : x in [0:100]};") == (100 + 1 + 100 + 200, 1 + 1 + 2)
+    assert cost("{sum([0:n]) : n in [3,5]};") == (2 + 1 + 2 + 16, 1 + 1 + 2)
     assert cost("{if n == 0 then 1 else n * n + n : n in [0,1]};")[1] == 1 + 1 + 1 + 1 + 2
     source = "function down(n) : int -> int = if n == 0 then 0 else down(n - 1);"
     (work, depth), (more, deeper) = cost(source + "down(10);"), cost(source + "down(20);")

@@ -3,9 +3,10 @@
   in    typed.Program (library definitions are definitions like others), and arguments as plain values
   out   the values of its variables, or of a call; what was printed; the work and depth that NESL's cost model charges
 
-Cost: a scalar operator is 1 work and 1 step; a primitive on sequences is as much work as elements it reads or makes
-(frontend.meanings) and 1 step; a call, a conditional and an apply-to-each add 1 of both. The parts of an expression add
-up in work and in depth, but the elements of an apply-to-each count in depth as the deepest of them.
+Cost (docs/cost.md): a scalar operator is 1 work and 1 depth; a primitive on sequences is as much work as elements it
+reads or makes (frontend.meanings) and 1 depth; a call and a conditional add 1 of both, an apply-to-each 1 depth and, in
+work, 1 and its elements. The parts of an expression add up in work and in depth, but the elements of an apply-to-each
+count in depth as the deepest of them.
 """
 from __future__ import annotations
 
@@ -97,9 +98,9 @@ class World:
         self.state = state_after(self.state)
         return bits
 
-    def charge(self, work: int) -> None:
+    def charge(self, work: int, depth: int = 1) -> None:
         self.work += work
-        self.depth += 1
+        self.depth += depth
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
             a = evaluate(world, first, scope)
             return a, evaluate(world, second, scope)
         case typed.Sequence(elements):
-            world.charge(len(elements))
+            world.charge(max(1, len(elements)))
             return [evaluate(world, e, scope) for e in elements]
         case typed.Each():
             return evaluate_each(world, exp, scope)
@@ -215,7 +216,7 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
     sources = [evaluate(world, g.source, scope) for g in each.generators]
     if len(set(map(len, sources))) > 1:
         raise error_at(world, "Length mismatch in an apply-to-each.", each.origin)
-    world.charge(1 if each.filter is None else 1 + len(sources[0]))
+    world.charge(1 + len(sources[0]))
     outer, start, deepest, drew = world.state, world.depth, world.depth, False
     results = []
     for position, elements in enumerate(zip(*sources, strict=True)):
@@ -316,7 +317,7 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
     meaning = MEANING[name]
     value = meaning.value(types, argument)
     if work := meaning.work(argument, value):
-        world.charge(work)
+        world.charge(work, meaning.depth(argument, value) if meaning.depth else 1)
     return value
 
 

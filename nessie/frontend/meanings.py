@@ -27,9 +27,11 @@ class Failure(Exception):
 
 @dataclass(frozen=True)
 class Meaning:
-    """`work` is what the primitive costs in NESL's model, from its argument and its value."""
+    """`work` and `depth` are what the primitive costs in NESL's model, from its argument and its value. A depth of None
+    is 1."""
     value: Callable[[Types, Any], Any]
     work: Callable[[Any, Any], int]
+    depth: Callable[[Any, Any], int] | None = None
 
 
 def check(holds: bool, message: str) -> None:

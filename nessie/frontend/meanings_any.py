@@ -136,9 +136,38 @@ def number(x: Any, type_: Type) -> Any:
     return float(x) if type_ == FLOAT else MEANINGS["round"].value((), x) if isinstance(x, float) else x
 
 
+# What they cost: every element at every level is looked at; text and labels take some operations for each, and some
+# steps for each level. Labels of sequences are found in rounds that halve them.
+
+TEXT_WORK, TEXT_DEPTH, LABEL_WORK, LABEL_DEPTH = 4, 8, 16, 16
+
+
 def of_size(argument: Any, value: Any) -> int:
-    """Every element at every level is looked at."""
     return size(argument)
+
+
+def of_levels(argument: Any, value: Any) -> int:
+    return levels(argument) + 1
+
+
+def of_text(argument: Any, value: Any) -> int:
+    return TEXT_WORK * (size(argument) + len(value))
+
+
+def of_limited_text(argument: Any, value: Any) -> int:
+    return TEXT_WORK * (1 + len(value))
+
+
+def depth_of_text(argument: Any, value: Any) -> int:
+    return TEXT_DEPTH * (levels(argument) + 1)
+
+
+def of_labels(argument: Any, value: Any) -> int:
+    return LABEL_WORK * size(argument)
+
+
+def depth_of_labels(argument: Any, value: Any) -> int:
+    return LABEL_DEPTH * rounds(argument)
 
 
 def size(value: Any) -> int:
@@ -147,12 +176,32 @@ def size(value: Any) -> int:
     return size(value.content) if isinstance(value, Record) else 1
 
 
+def levels(value: Any) -> int:
+    """How deep sequences and pairs are nested in it."""
+    if isinstance(value, (list, tuple)):
+        return 1 + max([levels(v) for v in value], default=0)
+    return levels(value.content) if isinstance(value, Record) else 0
+
+
+def rounds(values: list[Any]) -> int:
+    """In how many rounds these are labelled: their components first, then sequences by halves."""
+    match values[:1]:
+        case [tuple()]:
+            return rounds([v[0] for v in values]) + rounds([v[1] for v in values]) + 1
+        case [list()]:
+            longest = max([len(v) for v in values])
+            return rounds([element for v in values for element in v]) + longest.bit_length() + 1
+        case [Record()]:
+            return rounds([v.content for v in values])
+    return 1
+
+
 DERIVED: dict[str, Meaning] = {
-    "eql": Meaning(lambda _, a: equal(*a), of_size),
-    "string": Meaning(lambda _, a: list(text(a)), lambda argument, value: size(argument) + len(value)),
-    "_string_limited": Meaning(lambda _, a: list(text(a[0], a[1], WIDTH)), of_size),
-    "_code": Meaning(lambda _, a: code(a), of_size),
-    "_label": Meaning(lambda _, v: labels(v), of_size),
+    "eql": Meaning(lambda _, a: equal(*a), of_size, of_levels),
+    "string": Meaning(lambda _, a: list(text(a)), of_text, depth_of_text),
+    "_string_limited": Meaning(lambda _, a: list(text(a[0], a[1], WIDTH)), of_limited_text, depth_of_text),
+    "_code": Meaning(lambda _, a: code(a), of_size, of_levels),
+    "_label": Meaning(lambda _, v: labels(v), of_labels, depth_of_labels),
     "one": Meaning(lambda t, _: number(1, t[0]), one),
     "zero": Meaning(lambda t, _: number(0, t[0]), one),
     "float_num": Meaning(lambda _, a: float(a), one),
