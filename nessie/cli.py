@@ -25,7 +25,10 @@ from nessie.streams import complain, open_streams, print_outcomes, say
 
 if TYPE_CHECKING:
     from nessie.frontend import syntax
+    from nessie.profile import Profiler
     from nessie.session import Session
+    from nessie.targets import Target
+    from nessie.world import World
 
 FAILED, MISUSED = 1, 2
 CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
@@ -94,6 +97,17 @@ def call(session: Session, source: Source, options: argparse.Namespace) -> int:
     if options.output:
         check_writable(options.output)
     define(session, source)
+    value, type_ = called(session, options)
+    if options.output:
+        whole = restore(value, type_, session.environment)
+        write_value(options.output, whole, type_, session.content)
+    else:
+        say(session.outcome("it", value, type_).value + "\n")
+    return 0
+
+
+def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
+    """What ENTRY gives on the ARGs: its run-time value, and its type."""
     entry = options.entry.lower()
     known = session.environment.lookup(entry)
     if known is None:
@@ -105,13 +119,7 @@ def call(session: Session, source: Source, options: argparse.Namespace) -> int:
     types = session.parameter_types(entry, len(options.arguments))
     arguments = [argument(session, text, number, type_)
                  for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
-    value, type_ = session.call(entry, arguments)
-    if options.output:
-        whole = restore(value, type_, session.environment)
-        write_value(options.output, whole, type_, session.content)
-    else:
-        say(session.outcome("it", value, type_).value + "\n")
-    return 0
+    return session.call(entry, arguments)
 
 
 def argument(session: Session, text: str, number: int, type_: Type | None) -> syntax.Exp:
@@ -185,15 +193,61 @@ def error_data(error: Exception) -> dict[str, Any]:
     return {"message": f"internal error: {error}", "line": None, "column": None}
 
 
+# profile ----------------------------------------------------------------------------------------
+
+
+def profile(options: argparse.Namespace) -> int:
+    """What a call costs, or an expression, or each form of a program. What programs print is no result."""
+    from nessie.loading import forms, read_source
+    from nessie.profile import Profiler, Recording
+    from nessie.profile_text import title
+    world = Recording(sys.stderr.write, options.allow_shell or False, options.seed or 0, sys.stdin)
+    session = Profiler(target_of(options, world), job_of(options), watching=False, told=sys.stderr.write)
+    source = None if options.expression and options.operand is None else read_source(needed(options, "FILE"))
+    if options.entry and options.expression:
+        raise UsageError("-e profiles a call and -x an expression: not both at once")
+    if source is not None and (options.entry or options.expression):
+        define(session, source)
+    session.watching = True
+    if options.entry:
+        session.title = " ".join([options.entry, *options.arguments])
+        called(session, options)
+        return tell_profiles(session, options)
+    if options.expression:
+        source = Source("expression", options.expression)
+    assert source is not None
+    status = 0
+    for form in forms(source, ends_itself=bool(options.expression)):
+        session.title = title(form)
+        status |= FAILED if print_outcomes(o for o in session.outcomes([form]) if isinstance(o, Exception)) else 0
+        tell_profiles(session, options)
+    return status
+
+
+def tell_profiles(session: Profiler, options: argparse.Namespace) -> int:
+    """Print those that nobody has seen."""
+    from nessie.profile_text import as_json, as_text
+    for found in session.profiles:
+        say(json.dumps(as_json(found)) + "\n" if options.json else as_text(found))
+    session.profiles.clear()
+    return 0
+
+
+# Sessions ---------------------------------------------------------------------------------------
+
+
 def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
                 stdin: IO[str] | None = None) -> Session:
     from nessie.session import Session
-    from nessie.targets import Limits, Target
     from nessie.world import World
-    limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
     world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
-    target = Target(options.target or "cpu", options.threads, limits, world)
-    return Session(target, job_of(options))
+    return Session(target_of(options, world), job_of(options))
+
+
+def target_of(options: argparse.Namespace, world: World) -> Target:
+    from nessie.targets import Limits, Target
+    limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
+    return Target(options.target or "cpu", options.threads, limits, world)
 
 
 # check, compile, passes, show, graph ------------------------------------------------------------
@@ -294,4 +348,5 @@ def needed(options: argparse.Namespace, what: str) -> str:
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "run": run, "eval": evaluate, "check": check, "compile": compile_, "passes": passes, "show": show, "graph": graph}
+    "run": run, "eval": evaluate, "check": check, "compile": compile_, "passes": passes, "show": show,
+    "profile": profile, "graph": graph}

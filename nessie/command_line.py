@@ -83,7 +83,8 @@ def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     return chosen
 
 
-ENTRY_COMMANDS = ("run", "compile", "show", "graph")
+CALLING = ("run", "profile")           # commands that take ARGs
+COMPILING = ("compile", "show", "graph")
 EMITTED = tuple(form.name for form in FORMS if form.name != "nesl")
 OPTIONS = (
     Option(("--target",), "TARGET", "where it runs: cpu (the default), reference, cuda, cudasim", choices=TARGETS),
@@ -101,10 +102,12 @@ OPTIONS = (
     Option(("--seed",), "N", "where random numbers begin (default: 0)", type=whole_number),
     Option(("--threads",), "N", "threads of the cpu target (default: as many as there are cores)", type=count),
     Option(("--allow-shell",), "", "let programs run other programs"),
-    Option(("-e", "--entry"), "ENTRY", "the function to call or compile", ENTRY_COMMANDS),
-    Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", ENTRY_COMMANDS[1:]),
+    Option(("-e", "--entry"), "ENTRY", "the function to call or compile", CALLING + COMPILING),
+    Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", COMPILING),
     Option(("-o", "--output"), "PATH", "write the result there", ("run", "compile", "graph")),
     Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
+    Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
+    Option(("--json",), "", "a JSON object for each profile, on a line of its own", ("profile",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
     Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)}", ("compile",), EMITTED),
     Option(("--after",), "PASS", "the pass whose result to print", ("show",), tuple(p.name for p in PASSES)),
@@ -119,6 +122,8 @@ COMMANDS = {
     "compile": ("FILE", "print a form of the compiled program"),
     "passes": ("", "list the passes of the compiler"),
     "show": ("FILE", "print the program after a pass; FILE may be the text of any form"),
+    "profile": ("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e ENTRY "
+                        "ARG..., of EXPR with -x, else of every form"),
     "graph": ("FILE", "draw the dependence graph of a function"),
 }
 
@@ -146,7 +151,7 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
         if not hasattr(found, option.attribute):
             setattr(found, option.attribute, [] if option.type is size else None if option.value else False)
     found.arguments = arguments
-    if arguments and not (found.command == "run" and found.entry):
+    if arguments and not (found.command in CALLING and found.entry):
         raise UsageError(f"{arguments[0]} is one argument too many")
     return found
 
@@ -164,7 +169,7 @@ def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
     minus goes behind `--`, so that argparse takes neither for something else."""
     options = {name: option for option in OPTIONS for name in option.names}
     rest, kept, last, arguments = list(reversed(words)), list[str](), list[str](), list[str]()
-    in_arguments = False
+    in_arguments, callers = False, {*CALLING}
     while rest:
         word = rest.pop()
         if word[:2] in options and word[2:] and not in_arguments and "eval" not in kept:        # -eENTRY
@@ -172,12 +177,12 @@ def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
             word = word[:2]
         option = options.get(word.partition("=")[0] if word.startswith("--") else word)
         if word == "--":
-            (arguments if "run" in kept else last).extend(reversed(rest))
+            (last if callers.isdisjoint(kept) else arguments).extend(reversed(rest))
             break
         if option is not None or word in SWITCHES:
             if option is not None and option.value and rest and (not word.startswith("--") or "=" not in word):
                 word = f"{option.names[-1]}={rest.pop()}"
-            in_arguments = option is not None and option.attribute == "entry" and "run" in kept
+            in_arguments = option is not None and option.attribute == "entry" and not callers.isdisjoint(kept)
             kept.append(word)
         elif in_arguments:
             arguments.append(word)

@@ -213,7 +213,7 @@ SHOW_INSTEAD = {
 WITHOUT_EFFECT = ("debug", "redefine", "lnesl")         # of the original's own making
 SET_INSTEAD = {
     "trace": "print_debug(\"x\", x) prints a value where it is computed",
-    "profile": "time(e) gives the seconds that an expression takes, set verbose on what it launches",
+    "profile": "nessie profile tells what a program costs, time(e) the seconds that an expression takes",
     "config": "nessie --target says where programs run",
     "rsh_command": "programs run on this computer",
     "editor": "edit the file elsewhere, and load it",

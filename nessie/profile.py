@@ -1,0 +1,172 @@
+"""What running a form costs: in NESL's model, counted by the interpreter, and what the compiled program spent.
+
+    session = Profiler(target=Target(world=Recording()))
+    session.title = "sum of squares"
+    session.evaluate(form)              what it computes is run, then interpreted
+    session.profiles                    a Profile for each value that was computed
+
+The interpreter runs the same typed expression on the same values. Effects are not done twice: what they gave the
+compiled program they give the interpreter.
+"""
+from __future__ import annotations
+
+import time
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from nessie.base.source import NessieError, Span, Unsupported, user_span
+from nessie.base.types import Type, Var, expand, holds_function
+from nessie.base.values import plain_value
+from nessie.frontend import interpreter, typed
+from nessie.frontend.environment import Environment
+from nessie.frontend.erase import content
+from nessie.frontend.interpreted_effects import Effects, dressed
+from nessie.frontend.meanings import mix
+from nessie.frontend.meanings_any import size
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.stats import KernelStats
+from nessie.restore import restore
+from nessie.session import Session
+from nessie.targets import Stats
+from nessie.world import World
+
+
+@dataclass(frozen=True)
+class KernelProfile:
+    """What all launches of one kernel took; `places` are the user's expressions that it computes. `seconds`: None
+    where the target's tell nothing."""
+    name: str
+    places: tuple[Span, ...]
+    launches: int
+    elements: int
+    bytes: int
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """`work` and `depth` are None where the interpreter could not run the form: `uncounted` says why."""
+    title: str
+    target: str
+    work: int | None
+    depth: int | None
+    uncounted: str
+    launches: int
+    elements: int
+    steps: int
+    kernels: tuple[KernelProfile, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(kernel.bytes for kernel in self.kernels)
+
+    @property
+    def seconds(self) -> float | None:
+        """In kernels."""
+        known = [kernel.seconds for kernel in self.kernels if kernel.seconds is not None]
+        return sum(known) if len(known) == len(self.kernels) else None
+
+
+@dataclass
+class Recording(World):
+    """Keeps what effects have given, for the interpreter."""
+    given: list[tuple[str, Any]] = field(default_factory=list)
+
+    def perform(self, name: str, argument: Any, takes: Type) -> Any:
+        result = super().perform(name, argument, takes)
+        self.given.append((name, result))
+        return result
+
+
+@dataclass
+class Profiler(Session):
+    """A session that profiles what it computes, under the title set last, while `watching`."""
+    watching: bool = True
+    title: str = ""
+    profiles: list[Profile] = field(default_factory=list)
+
+    def compute(self, exp: typed.Exp, type_: Type) -> Any:
+        if not self.watching:
+            return super().compute(exp, type_)
+        world, self.target.stats = self.target.world, Stats(kernels=[])
+        assert isinstance(world, Recording)
+        world.given.clear()
+        seed = world.seed
+        result = super().compute(exp, type_)
+        try:
+            cost = self.cost(exp, seed, world.given)
+            work, depth, uncounted = cost.work + size(cost.value), cost.depth, ""
+        except NessieError as error:
+            work, depth, uncounted = None, None, error.message
+        stats = self.target.stats
+        kernels = tuple(self.kernel_profile(kernel, record) for kernel, record in stats.kernels or [])
+        self.profiles.append(Profile(self.title, self.target.name, work, depth, uncounted, stats.launches,
+                                     stats.elements, stats.steps, kernels))
+        return result
+
+    def kernel_profile(self, kernel: ir.Kernel, record: KernelStats) -> KernelProfile:
+        spans = [user_span(bind.origin) or user_span(kernel.origin) for bind in kernel.binds]
+        places = tuple(dict.fromkeys(span for span in spans if span))
+        seconds = record.seconds if self.target.name == "cpu" else None
+        return KernelProfile(kernel.name, places, record.launches, record.elements, record.bytes, seconds)
+
+    def cost(self, exp: typed.Exp, seed: int, given: list[tuple[str, Any]]) -> interpreter.Result:
+        """What the interpreter makes of the expression, with its work and depth."""
+        defined, limits = self.environment.program, self.target.limits
+        world = Limited(self.environment.library, dict(defined.functions), dict(defined.datatypes),
+                        Variables(self.values, self.environment), Effects(Replay(given).perform),
+                        min(limits.depth, interpreter.DEPTH), mix(seed))
+        if limits.seconds is not None:
+            world.end, world.seconds = time.monotonic() + limits.seconds, limits.seconds
+        definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
+        (result,) = interpreter.run(typed.Program((definition,)), world)
+        return result
+
+
+@dataclass
+class Limited(interpreter.World):
+    """`end` of what it may take, by time.monotonic."""
+    end: float | None = None
+    seconds: float = 0.0
+
+    def charge(self, work: int, depth: int = 1) -> None:
+        super().charge(work, depth)
+        if self.end is not None and time.monotonic() > self.end:
+            raise NessieError(f"the interpreter took longer than {self.seconds:g} s")
+
+
+class Variables(dict[str, Any]):
+    """The session's variables as plain values, each made when it is asked for."""
+
+    def __init__(self, values: dict[str, Any], environment: Environment) -> None:
+        super().__init__()
+        self.values_of_session, self.environment = values, environment
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = plain(self.values_of_session[name], self.environment.variables[name], self.environment)
+        return self[name]
+
+
+def plain(value: Any, type_: Type, environment: Environment) -> Any:
+    """A run-time value as the interpreter has it."""
+    whole, bare = restore(value, type_, environment), expand(type_, lambda data: content(data, environment))
+    if holds_function(bare):
+        raise Unsupported("a variable holds a function")
+    return dressed(plain_value(whole, bare), type_, lambda data: content(data, environment))
+
+
+class Replay:
+    """Gives what effects of each name have given before, in that order. The last one again and again: what all elements
+    of an apply-to-each do at once in a compiled program, they do one by one here."""
+
+    def __init__(self, given: list[tuple[str, Any]]) -> None:
+        self.given: defaultdict[str, deque[Any]] = defaultdict(deque)
+        for name, result in given:
+            self.given[name].append(result)
+
+    def perform(self, name: str, argument: Any, takes: Type) -> Any:
+        results = self.given[name]
+        if not results:
+            raise Unsupported(f"{name} gave the compiled program nothing")
+        return results.popleft() if len(results) > 1 else results[0]
