@@ -2,11 +2,12 @@
 
     python benchmarks/flattening.py [NAME...] [--rounds N] [--threads N]
 
-    mandelbrot    1000 x 1000 points, 200 steps at most, as a nested apply-to-each; the same loop for Numba, in parallel
+    mandelbrot    1000 x 1000 points, 200 steps at most, as a nested apply-to-each; the same loop for Numba, parallel
     matmul        512 x 512, as a nest of three; the triple loop in C, compiled with -O2, on one thread
     sparse_mxv    a million rows of ten; the form in which the vector is gathered before, by hand
     memory        peak of a process that reads that matrix and vector from files, computes and writes the result, less
-                  that of a small run, by the bytes of matrix, vector and result; also with the vector free at depth three
+                  that of a small run, by the bytes of matrix, vector and result; with the vector free at depth three,
+                  too
 
 Each line has the best seconds of all rounds, taken in turn within one process, and their ratio. What is not installed
 (Numba, a C compiler) is left out, and said so.
@@ -35,7 +36,6 @@ from nessie.base.source import Source  # noqa: E402
 from nessie.base.values import Flat, Nested  # noqa: E402
 from nessie.cudagen import cpu, host  # noqa: E402
 from nessie.cudagen.instructions import translate  # noqa: E402
-from nessie.frontend.parser import parse_type  # noqa: E402
 from nessie.pipeline import TEXT, Job, compile_program, pass_named  # noqa: E402
 
 PROGRAM = """
@@ -59,7 +59,8 @@ function hoisted(m, v) : ([[(int, float)]], [float]) -> [float] =
   in {sum(row) : row in partition(products, {#row : row in m})};
 
 function three(m, v) : ([[(int, float)]], [float]) -> [[float]] =
-  let parts = partition(m, [#m / 4, 0, #m - #m / 4]) in {{sum({a * v[j] : (j, a) in row}) : row in part} : part in parts};
+  let parts = partition(m, [#m / 4, 0, #m - #m / 4])
+  in {{sum({a * v[j] : (j, a) in row}) : row in part} : part in parts};
 """
 TRIPLE_LOOP = """
 void matmul(long n, const double *a, const double *b, double *c) {
@@ -180,10 +181,9 @@ def memory(options: argparse.Namespace) -> None:
             np.save(Path(folder) / f"v{rows}.npy", vector)
         data = (8 + 8) * ROWS * ROW + 8 * (ROWS + 1) + 8 * ROWS + 8 * ROWS
         for name in ("sparse_mxv", "hoisted", "three"):
-            for rows in (10, 10, ROWS):                     # the first for the cache
-                peak = peak_of(name, rows, folder)
-                least = peak if rows == 10 else least
-            print(f"{name:12}{(peak - least) / 1e6:9.1f} MB for {data / 1e6:.1f} MB of data: {(peak - least) / data:5.2f}")
+            peak_of(name, 10, folder)                       # so that the program is in the cache
+            more = peak_of(name, ROWS, folder) - peak_of(name, 10, folder)
+            print(f"{name:12}{more / 1e6:9.1f} MB for {data / 1e6:.1f} MB of data   ratio {more / data:5.2f}")
 
 
 def peak_of(name: str, rows: int, folder: str) -> int:

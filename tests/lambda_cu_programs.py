@@ -7,7 +7,8 @@ from nessie.base.source import Source, Span
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.ops import ROWS
 
-names = st.one_of(st.sampled_from(["x", "xs", "n", "sum_1", "let", "float", "f^", "max", "_", "data", "total", "view", "uniform"]),
+names = st.one_of(st.sampled_from(["x", "xs", "n", "sum_1", "let", "float", "f^", "max", "_", "data", "total", "view",
+                                   "uniform"]),
                   st.text(st.characters(exclude_characters="`\n"), min_size=1, max_size=4))
 scalars = st.sampled_from(["int", "float", "bool", "char"])
 sizes = st.one_of(names, st.integers(-9, 2 ** 63 - 1))
@@ -56,8 +57,8 @@ def data(base: str) -> st.SearchStrategy:
 
 
 layouts = st.recursive(st.builds(ir.ScalarLayout, scalars), lambda inner: st.one_of(
-    st.builds(ir.PairLayout, inner, inner), st.builds(ir.SeqLayout, inner, st.sampled_from(["dense", "view", "uniform"]))),
-    max_leaves=4)
+    st.builds(ir.PairLayout, inner, inner),
+    st.builds(ir.SeqLayout, inner, st.sampled_from(["dense", "view", "uniform"]))), max_leaves=4)
 simple_statements = st.one_of(
     st.builds(ir.Run, tuples(params), names, tuples(atoms)), st.builds(ir.Call, tuples(params), names, tuples(atoms)),
     st.builds(ir.Effect, tuples(params), names, tuples(atoms), layouts, layouts),
