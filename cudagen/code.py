@@ -18,7 +18,7 @@ from nessie.lambda_cu import ir
 
 # Names that skeletons give to what they add to a function.
 RESERVED = frozenset({"failed", "errors", "cells", "cells_float", "cells_bool", "cells_char", "ends",
-                      *loops.CHUNK_RANGE, "blockIdx", "blockDim", "gridDim", "threadIdx"})
+                      *loops.CHUNK_RANGE, *loops.NESTING, loops.FRAME, "blockIdx", "blockDim", "gridDim", "threadIdx"})
 ODD = re.compile("[^A-Za-z0-9_]")
 
 
@@ -66,6 +66,7 @@ class Code:
         self.fails = False
         self.error_index: loops.Exp = integer(0)
         self.reassociate = False
+        self.returns: tuple[str, ...] | None = None     # the results of the scalar function that this is
         self._trail: list[tuple[str, loops.Exp]] = []
         self._taken = {*scalars, *arrays, *reserved, *RESERVED}
 
@@ -83,11 +84,11 @@ class Code:
 
     @contextmanager
     def block(self) -> Iterator[list[loops.Stmt]]:
-        """A nested block: what is learnt in it is forgotten at its end."""
+        """A nested block: what is learnt in it is forgotten at its end, that nothing has failed before it, too."""
         outer, self.statements = self.statements, []
-        mark = len(self._trail)
+        mark, fails = len(self._trail), self.fails
         yield self.statements
-        self.statements = outer
+        self.statements, self.fails = outer, self.fails or fails
         for key in self._trail[mark:]:
             del self.known[key]
         del self._trail[mark:]

@@ -21,16 +21,27 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.cudagen import building, loops
 from nessie.cudagen.cache import cached
-from nessie.cudagen.device import ERROR_WORDS, FAILURE, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Scalar
+from nessie.cudagen.device import (
+    ERROR_WORDS,
+    FAILURE,
+    MOST_CALLS,
+    MOST_ROUNDS,
+    NO_FAILURE,
+    STACK,
+    Array,
+    ErrorWords,
+    Scalar,
+)
 from nessie.cudagen.memory import Block, Memory, address_of, view
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
-from nessie.cudagen.pool import shared_pool
+from nessie.cudagen.pool import Pool, shared_pool
 from nessie.cudagen.sorting import SORTS
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.stats import Stats
@@ -38,6 +49,9 @@ from nessie.lambda_cu.traffic import Traffic, bytes_moved, traffic
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 FEW = 3                         # chunks that are not worth a second thread
+STACK_A_CALL = 4096             # bytes for each call that may nest: more than most functions take
+LEAST_STACK = 64 << 20
+MARGIN = 8 << 20                # bytes of a stack that are left to what recursion itself calls
 REASSOCIATED = " reassoc "      # in LLVM's text
 
 Size = Callable[[list[int], Any], int]      # of a launch's words and its cells
@@ -47,10 +61,11 @@ Size = Callable[[list[int], Any], int]      # of a launch's words and its cells
 class Built:
     """A program, ready for the CPU. `plans` are without their functions, which `code`, the quick edition, holds under
     `names`; `text` is what the optimised one is built from, empty if `code` is that already. Kernels in `unbounded` may
-    run for ever."""
+    run for ever, those in `recursive` need large stacks."""
     program: ir.Program
     plans: tuple[Plan, ...]
     unbounded: frozenset[str]
+    recursive: frozenset[str]
     names: tuple[str, ...]
     text: str
     code: bytes
@@ -62,14 +77,13 @@ def build_program(program: ir.Program, width: int | None = None) -> Built:
     from nessie.cudagen.generate import plans_of
 
     plans, module = plans_of(program, "cpu", width)
-    looping = {f.name for f in module.functions if f.kind == "device" and any(p.name == "errors" for p in f.parameters)}
-    unbounded = frozenset(p.kernel.name for p in plans if any(calls(f, looping) for f in p.functions))
+    unbounded, recursive = calling(plans, module, "errors"), calling(plans, module, loops.NESTING[0])
     names = tuple(f.name for f in module.functions if f.kind == "host")
     text = llvm.show(module) if names else ""
     quick = REASSOCIATED not in text
     code = building.build(text, quick) if names else b""
-    return Built(program, tuple(replace(plan, functions=()) for plan in plans), unbounded, names,
-                 text if quick else "", code)
+    return Built(program, tuple(replace(plan, functions=()) for plan in plans), unbounded, recursive,
+                 names, text if quick else "", code)
 
 
 class Cpu(ErrorWords):
@@ -82,10 +96,12 @@ class Cpu(ErrorWords):
         self.quick = bool(self.built.text)
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
+        self.deep_pool: Pool | None = None      # for recursion
         self.stats = Stats()
         self.traffic: dict[str, Traffic] = {}
         self.errors = (ctypes.c_int64 * len(ERROR_WORDS))()
-        self.launchers = {plan.kernel.name: Launcher(plan, plan.kernel.name in self.built.unbounded)
+        self.launchers = {plan.kernel.name: Launcher(plan, plan.kernel.name in self.built.unbounded,
+                                                    plan.kernel.name in self.built.recursive)
                           for plan in self.built.plans}
         self.begin(limit)
 
@@ -117,9 +133,26 @@ class Cpu(ErrorWords):
         code = cached(self.built.text, building.fingerprint(), building.build)
         self.functions, self.quick = load(code, self.built.names), False
 
-    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS) -> None:
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.memory.limit = memory
-        self.errors[:] = [NO_FAILURE, 0, rounds]
+        self.errors[:] = [NO_FAILURE, 0, rounds, depth, 0]
+        self.close_deep_pool()
+        most = depth * STACK_A_CALL if memory is None else min(depth * STACK_A_CALL, memory // self.pool.threads)
+        self.stack = max(LEAST_STACK, most)
+
+    def deep(self, workers: int) -> Pool:
+        """Threads for recursion, so many at least; the stack that they have is known then."""
+        if self.deep_pool is None:
+            self.deep_pool = Pool(self.pool.threads, self.stack)
+            finalize(self, self.deep_pool.close)
+        self.deep_pool.start(workers)
+        self.errors[STACK] = self.deep_pool.stack - MARGIN
+        return self.deep_pool
+
+    def close_deep_pool(self) -> None:
+        if self.deep_pool is not None:
+            self.deep_pool.close()
+            self.deep_pool = None
 
     def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
         """The values where they lie, if they are contiguous: nothing writes to a kernel's inputs."""
@@ -178,8 +211,8 @@ class Step:
 class Launcher:
     """A plan with names resolved to places in a list of words, and sizes to functions of that list."""
 
-    def __init__(self, plan: Plan, unbounded: bool) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, unbounded: bool, recursive: bool) -> None:
+        self.plan, self.recursive = plan, recursive
         self.slots: dict[str, int] = {}
         self.packers = [None if isinstance(p.type, ir.Array) else PACKERS[p.type] for p in plan.kernel.params]
         for name in (*(p.name for p in plan.kernel.params), "cells", "errors"):
@@ -242,12 +275,19 @@ class Launcher:
         if chunks <= step.inline:
             function(0, chunks, packed)
         else:
-            device.pool.run(function, chunks, packed, device.errors, step.inline == 0)
+            pool = device.deep(chunks) if self.recursive else device.pool
+            pool.run(function, chunks, packed, device.errors, step.inline == 0)
 
     def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):
             return arrays[result.buffer]
         return UNPACKERS[result.base](cells[result.slot])
+
+
+def calling(plans: Sequence[Plan], module: loops.Module, parameter: str) -> frozenset[str]:
+    """The kernels that call device functions which have this parameter."""
+    having = {f.name for f in module.functions if f.kind == "device" and any(p.name == parameter for p in f.parameters)}
+    return frozenset(p.kernel.name for p in plans if any(calls(f, having) for f in p.functions))
 
 
 def calls(function: loops.Function, names: set[str]) -> bool:

@@ -5,8 +5,10 @@ looks into; chars in them are int32 code points. The host counts the uses of a h
 
 A device has ERROR_WORDS, which its kernels see. A failing check records min(key), key = site number * 2**40 + index, in
 the first and goes on with a zero. The host asks for it before it relies on anything that a kernel has computed. The
-second, if it is not 0, makes loops without a known bound end; the third says how often they may go round. One that
-goes round more often than that records a key beyond all sites, and sets the second word.
+second, if it is not 0, makes loops without a known bound end, and recursion; the third says how often such loops may go
+round. One that goes round more often than that records a key beyond all sites, and sets the second word. The fourth is
+how deep scalar functions may call, the fifth how many bytes of a thread's stack they may take; a call that would be too
+deep records a key beyond that, which says which call it is (beyond_sites).
 """
 from __future__ import annotations
 
@@ -18,9 +20,12 @@ import numpy as np
 
 NO_FAILURE = 2**63 - 1          # no key is greater
 INDEX_BITS = 40
-FAILURE, INTERRUPT, ROUNDS = ERROR_WORDS = range(3)
+FAILURE, INTERRUPT, ROUNDS, DEPTH, STACK = ERROR_WORDS = range(5)
 POLL_EVERY = 1 << 16            # rounds between two looks at the error words
 MOST_ROUNDS = 2**62
+MOST_CALLS = 1_000_000          # within calls, unless told otherwise
+
+ENDLESS, TOO_DEEP, NO_STACK = range(3)      # what keys beyond all sites say
 
 Scalar = int | float | bool | str
 
@@ -53,6 +58,20 @@ class ErrorWords:
         self.errors[INTERRUPT] = 1
 
 
+def beyond_sites(sites: int, what: int, call: int = 0) -> int:
+    """The site number that stands for a loop without an end, or for recursion that is too deep, for the number of calls
+    or for the stack, at the program's call of this number (lambda_cu.scope.inner_calls)."""
+    return sites + what + 2 * call
+
+
+def said_beyond(number: int, sites: int) -> tuple[int, int]:
+    """What such a number says, and of which call."""
+    if number == sites:
+        return ENDLESS, 0
+    call, what = divmod(number - sites - TOO_DEEP, 2)
+    return TOO_DEEP + what, call
+
+
 class OutOfMemory(Exception):
     """An allocation would go beyond the limit; nothing was allocated."""
 
@@ -66,7 +85,7 @@ class Device(Protocol):
     @property
     def interrupted(self) -> bool: ...
 
-    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS) -> None:
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         """Start a run: no failure, not interrupted, at most `memory` bytes (None: the device's own default)."""
 
     def launch(self, kernel: str, arguments: Sequence[Held]) -> Sequence[Held]:

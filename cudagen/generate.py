@@ -22,13 +22,14 @@ from nessie.lambda_cu.rename import rename_kernel
 from nessie.lambda_cu.scope import subexpressions
 
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
-LONG_CHUNK = 512                # where an element may take as long as it likes
+LONG_CHUNK = 512                # where an element may go round a loop as often as it likes
+RECURSIVE_CHUNK = 32            # where it may recur
 
 
 def plans_of(program: ir.Program, target: str, width: int | None = None) -> tuple[tuple[Plan, ...], loops.Module]:
     """A plan for each kernel, and the functions of all of them with the scalar functions that they call. `width`: items
     a chunk on the CPU."""
-    tables = tables_of(program)
+    tables = tables_of(program, target == "cpu")
     plans = tuple(plan_of(kernel, program, tables, target, width) for kernel in program.kernels)
     functions = [f for plan in plans for f in plan.functions]
     return plans, loops.Module((*device_functions(program, tables), *functions))
@@ -36,7 +37,7 @@ def plans_of(program: ir.Program, target: str, width: int | None = None) -> tupl
 
 def plan_of(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> Plan:
     """The plan of one kernel. The one place that chooses a skeleton."""
-    width = width or (LONG_CHUNK if unbounded(kernel, tables) else CHUNK)
+    width = width or chunk_width(kernel, tables)
     kernel = with_good_names(kernel)
     orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]
     match target:
@@ -52,10 +53,13 @@ def plan_of(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str,
     raise ValueError(target)
 
 
-def unbounded(kernel: ir.Kernel, tables: Tables) -> bool:
-    """Does an element call a function that loops?"""
-    return any(isinstance(exp, ir.CallScalar) and tables.scalar_functions[exp.function].polls
-               for bind in kernel.binds for thunk in thunks(bind.soac) for exp in subexpressions(thunk.body))
+def chunk_width(kernel: ir.Kernel, tables: Tables) -> int:
+    """Fewer items where an element calls a function that loops, fewest where it recurs."""
+    called = [tables.scalar_functions[exp.function] for bind in kernel.binds for thunk in thunks(bind.soac)
+              for exp in subexpressions(thunk.body) if isinstance(exp, ir.CallScalar)]
+    if any([d.nests for d in called]):
+        return RECURSIVE_CHUNK
+    return LONG_CHUNK if any([d.polls for d in called]) else CHUNK
 
 
 def with_good_names(kernel: ir.Kernel) -> ir.Kernel:

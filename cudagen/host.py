@@ -22,9 +22,21 @@ import numpy as np
 
 from nessie.base import effects
 from nessie.base.deep import interruptible
-from nessie.base.source import InternalError, Interrupted, NessieError, Origin, places
+from nessie.base.source import InternalError, Interrupted, NessieError, Origin, places, user_span
 from nessie.base.values import DTYPES
-from nessie.cudagen.device import INDEX_BITS, MOST_ROUNDS, NO_FAILURE, Array, Device, Held, OutOfMemory
+from nessie.cudagen.device import (
+    ENDLESS,
+    INDEX_BITS,
+    MOST_CALLS,
+    MOST_ROUNDS,
+    NO_FAILURE,
+    TOO_DEEP,
+    Array,
+    Device,
+    Held,
+    OutOfMemory,
+    said_beyond,
+)
 from nessie.cudagen.host_eval import HostFailure, Surroundings, evaluate
 from nessie.cudagen.instructions import (
     Code,
@@ -46,8 +58,10 @@ from nessie.cudagen.instructions import (
 )
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
+from nessie.lambda_cu.scope import inner_calls
 
 DEEPER = "does it end? --depth sets the limit"
+MORE_STACK = "does it end? the greater --depth and --memory, the larger the stack"
 UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 ROUNDS_A_CALL = 1000                    # a call in tail position is a round of a loop, which holds no memory
 
@@ -61,7 +75,7 @@ Frame = list[Any]                       # what the slots hold; None where nothin
 @dataclass(frozen=True)
 class Limits:
     """`memory` in bytes on the device, `seconds` of time; None: as much as there is."""
-    depth: int = 1_000_000
+    depth: int = MOST_CALLS
     memory: int | None = None
     seconds: float | None = None
 
@@ -85,7 +99,7 @@ def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limit
     """Call the program's entry. `codes`, if the program was translated before; `perform` does its effects."""
     limits = limits or Limits()
     host = Host(program, translate(program) if codes is None else codes, device, limits, stats or Stats(), perform)
-    device.begin(limits.memory, limits.rounds)
+    device.begin(limits.memory, limits.rounds, min(limits.depth, MOST_ROUNDS))
     alarm = None
     if limits.seconds is not None:
         alarm = threading.Timer(limits.seconds, device.interrupt)       # ends a kernel that runs on and on
@@ -198,7 +212,7 @@ class Host:
 
     def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
         if len(self.stack) >= self.limits.depth:
-            raise self.error(f"recursion is deeper than {self.limits.depth:,} calls", origin, DEEPER)
+            raise self.error(self.too_deep(), origin, DEEPER)
         frame: Frame = [None] * code.slots
         self.assign(code.parameters, arguments, frame)
         self.stack.append(Activation(code, frame, 0, results, origin))
@@ -344,11 +358,25 @@ class Host:
         """Raise the error that kernels have recorded, if any."""
         key = self.device.failure()
         if key != NO_FAILURE:
-            if key >> INDEX_BITS == len(self.program.sites):
-                raise located(self.endless(), self.launched, self.stack, hint=DEEPER)
+            if key >> INDEX_BITS >= len(self.program.sites):
+                raise self.beyond_sites(key >> INDEX_BITS)
             site = self.program.sites[key >> INDEX_BITS]
             label = f"at element {key & ((1 << INDEX_BITS) - 1)}" if site.element else ""
             raise located(site.message, site.origin or origin, self.stack, label)
+
+    def beyond_sites(self, number: int) -> NessieError:
+        """The error that a site number says that is none of the program's."""
+        what, call = said_beyond(number, len(self.program.sites))
+        if what == ENDLESS:
+            return located(self.endless(), self.launched, self.stack, hint=DEEPER)
+        origin = inner_calls(self.program.scalar_functions)[call].origin
+        origin = origin if user_span(origin) else self.launched
+        if what == TOO_DEEP:
+            return located(self.too_deep(), origin, self.stack, hint=DEEPER)
+        return located("recursion is deeper than the stack allows", origin, self.stack, hint=MORE_STACK)
+
+    def too_deep(self) -> str:
+        return f"recursion is deeper than {self.limits.depth:,} calls"
 
     def endless(self) -> str:
         return f"recursion is deeper than {self.limits.rounds:,} calls"

@@ -12,7 +12,7 @@ import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.cudagen import loops, loops_interpreter
-from nessie.cudagen.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
+from nessie.cudagen.device import ERROR_WORDS, MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
 from nessie.cudagen.generate import plans_of
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.meanings import MEANINGS
@@ -20,6 +20,7 @@ from nessie.cudagen.plan import ArrayResult, Phase, Result
 from nessie.cudagen.sorting import SORTS
 from nessie.lambda_cu import ir
 
+NESTED = 6000                           # calls within calls: each takes one of the stack, and some frames of Python's
 Memory = dict[str, Any]                 # a launch's parameters, buffers, cells and error words
 Values = np.ndarray[Any, Any]
 
@@ -37,8 +38,8 @@ class Interpreted(ErrorWords):
         self.errors = np.zeros(len(ERROR_WORDS), np.int64)
         self.begin(None)
 
-    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS) -> None:
-        self.errors[:] = NO_FAILURE, 0, rounds
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
+        self.errors[:] = NO_FAILURE, 0, rounds, depth, NESTED
 
     def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
         plan = self.plans[kernel]

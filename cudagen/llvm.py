@@ -21,6 +21,7 @@ from nessie.cudagen.gathers import waits_for_memory
 from nessie.cudagen.llvm_operators import TYPES, Value, apply
 from nessie.cudagen.loops import (
     CHUNK_RANGE,
+    FRAME,
     Atomic,
     Call,
     Const,
@@ -298,6 +299,9 @@ class FunctionPrinter:
             case Name(name) if name in self.variables:
                 type_ = self.variables[name]
                 return Value(self.emit(f"load {TYPES[type_]}, ptr %{name}"), type_)
+            case Name(name) if name == FRAME:
+                frame = self.external("llvm.frameaddress.p0", "ptr", "i32 0")
+                return Value(self.emit(f"ptrtoint ptr {frame} to i64"), "int")
             case Name(name):
                 return self.names[name]
             case Op(op, arguments, reassociate):

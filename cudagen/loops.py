@@ -23,7 +23,7 @@ Invariants (checked by cudagen.loops_check):
     * reassociate;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
   - Barrier, Fence, Shuffle, Shared and the special names of CUDA occur only in functions of kind 'cuda', and Shared
-    only at the top of a body;
+    only at the top of a body; FRAME only in others;
   - a function with results ends every path in Return, and nothing follows a Return.
 """
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Const:
 
 @dataclass(frozen=True)
 class Name:
-    """A parameter, a Let or Var, a loop index, or (in 'cuda') blockIdx, blockDim, gridDim, threadIdx: int."""
+    """A parameter, a Let or Var, a loop index, or an int: (in 'cuda') blockIdx, blockDim, gridDim, threadIdx; (in the
+    others) FRAME, the address of what the running function has on the stack, which grows downwards."""
     name: str
 
 
@@ -175,6 +176,8 @@ class Return:
 Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Fence | Barrier | Return
 
 
+FRAME = "frame_address"
+NESTING = ("calls_left", "stack_end")               # how many calls may nest, and down to which address: of recursion
 CHUNK_RANGE = ("first_chunk", "last_chunk")          # from the first to before the last
 
 

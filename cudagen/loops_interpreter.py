@@ -1,8 +1,9 @@
 """The meaning of loops: runs a function on NumPy arrays and Python scalars, without any compiler.
 
-Every load and store is checked against the array's bounds and counted. A 'cuda' function runs thread by thread: each
-is a coroutine that gives way at barriers, shuffles and turns of `while`; `order` draws which thread goes first, so that
-a missing barrier shows. Shared memory is unset at first; reading it then is an error.
+Every load and store is checked against the array's bounds and counted. A function's frame has the address one below
+its caller's. A 'cuda' function runs thread by thread: each is a coroutine that gives way at barriers, shuffles and
+turns of `while`; `order` draws which thread goes first, so that a missing barrier shows. Shared memory is unset at
+first; reading it then is an error.
 
     run(module, "f", (3, xs, out), counts)                  a host or device function; gives its results
     launch(module, "k", (3, xs, out), blocks=2, threads=64)    a cuda function
@@ -17,6 +18,7 @@ from typing import Any
 
 from nessie.base.values import DTYPES
 from nessie.cudagen.loops import (
+    FRAME,
     Atomic,
     Barrier,
     Call,
@@ -180,7 +182,7 @@ class Machine:
 
     def arguments(self, function: Function, values: Sequence[Any]) -> Frame:
         """The first frame of a function that is called from outside."""
-        frame: Frame = {}
+        frame: Frame = {FRAME: 0}
         for parameter, value in zip(function.parameters, values, strict=True):
             if parameter.array and value.dtype != DTYPES[parameter.type]:
                 raise LoopsError(f"{parameter.name} is an array of {value.dtype}, not of {parameter.type}")
@@ -244,7 +246,7 @@ class Machine:
         return None
 
     def enter(self, names: tuple[str, ...], function: Function, arguments: tuple[Exp, ...], frame: Frame) -> Thread:
-        inner: Frame = {}
+        inner: Frame = {FRAME: frame[FRAME] - 1}
         for parameter, argument in zip(function.parameters, arguments, strict=True):
             array = parameter.array and isinstance(argument, Name)
             inner[parameter.name] = frame[argument.name] if array else self.evaluate(argument, frame)  # type: ignore[union-attr]

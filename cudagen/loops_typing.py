@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nessie.base.source import IllFormed
-from nessie.cudagen.loops import Const, Exp, Load, Name, Op, Shuffle
+from nessie.cudagen.loops import FRAME, Const, Exp, Load, Name, Op, Shuffle
 from nessie.lambda_cu.ops import result_type
 
-SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx")
+SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx", FRAME)
 
 
 @dataclass
@@ -72,6 +72,9 @@ def constant_type(value: int | float | bool | str, type_: str) -> str:
 
 
 def name_type(name: str, scope: Scope) -> str:
+    if name == FRAME:
+        require(scope.kind != "cuda", f"{name} occurs in a function of kind cuda")
+        return "int"
     if name in SPECIAL:
         only_cuda(scope, name)
         return "int"

@@ -3,6 +3,9 @@
 Handing work over costs 60 to 80 µs, so few chunks run in the caller's thread alone; of more it does its share, which
 saves waking one thread. Where chunks may run for ever, the caller only waits: then a Ctrl-C reaches it while the
 workers are in native code; it sets the interrupt word, and goes on once they have ended.
+Threads for recursion have large stacks: address space, of which pages are taken as recursion reaches them. Such a pool
+is one device's own; when it is closed, its threads end and give their stacks back.
+
 Pieces of chunks are taken from a common counter; which thread runs which makes no difference to results.
 """
 from __future__ import annotations
@@ -11,21 +14,25 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import count
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock
 from time import sleep
 from typing import Any
 
+from nessie.base.deep import no_thread, start_thread
+
 Native = Callable[[int, int, Any], None]
 PIECE = 64                      # chunks a call at most, so that an interrupt is noticed between calls
+SMALLEST_STACK = 16 << 20
 SHARES = 16                     # calls a thread at least, where there are so many chunks: who starts late does fewer
 
 
 class Pool:
-    """`threads` at work at a time for one caller; they are started when they are first needed."""
+    """`threads` at work at a time for one caller; they are started when they are first needed. `stack`: bytes that each
+    has at least (0: as is usual); less than was asked for where there is not so much address space."""
 
-    def __init__(self, threads: int) -> None:
-        self.threads = max(1, threads)
-        self._tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+    def __init__(self, threads: int, stack: int = 0) -> None:
+        self.threads, self.stack = max(1, threads), stack
+        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._workers = 0
         self._lock = Lock()
 
@@ -51,7 +58,7 @@ class Pool:
             bell.put(None)
 
         helpers = min(self.threads, chunks) - (0 if endless else 1)
-        self._start(helpers)
+        self.start(helpers)
         for _ in range(helpers):
             self._tasks.put(help)
         try:
@@ -68,15 +75,28 @@ class Pool:
             if failure is not None:
                 raise failure
 
-    def _start(self, workers: int) -> None:
+    def start(self, workers: int) -> None:
+        """Have so many threads at least, as far as there may be."""
         with self._lock:
-            while self._workers < workers:
-                Thread(target=self._serve, name="nessie-worker", daemon=True).start()
-                self._workers += 1
+            while self._workers < min(workers, self.threads):
+                try:
+                    start_thread(self._serve, "nessie-worker", self.stack)
+                except RuntimeError:
+                    if self.stack // 2 < SMALLEST_STACK:
+                        raise no_thread(self.stack) from None
+                    self.stack //= 2
+                else:
+                    self._workers += 1
+
+    def close(self) -> None:
+        """The threads end, once they have nothing to do. No more work may come. The garbage collector calls this, too,
+        perhaps while the lock is held."""
+        for _ in range(self._workers):
+            self._tasks.put(None)
 
     def _serve(self) -> None:
-        while True:
-            self._tasks.get()()
+        while (task := self._tasks.get()) is not None:
+            task()
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,8 @@
 
 A call of itself in tail position becomes a jump back: the parameters are assigned anew and the loop goes round. Such a
 loop has no known bound, so now and then it looks whether the run was interrupted, and whether it has gone round more
-often than it may. Any other recursion would need a stack that threads do not have, and is refused.
+often than it may. Any other recursion is a call of the device function (cudagen.thunks says what it looks at before).
+It takes the thread's stack, which CUDA's threads do not have: there it is refused.
 """
 from __future__ import annotations
 
@@ -10,26 +11,30 @@ from nessie.base.call_graph import callees_first, components
 from nessie.base.source import Unsupported, user_span
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, error_key, identifier, integer, op, zero
-from nessie.cudagen.device import FAILURE, INTERRUPT, NO_FAILURE, POLL_EVERY, ROUNDS
-from nessie.cudagen.thunks import Device, Tables, evaluate, scalar
+from nessie.cudagen.device import ENDLESS, FAILURE, INTERRUPT, NO_FAILURE, POLL_EVERY, ROUNDS, beyond_sites
+from nessie.cudagen.thunks import Device, Tables, evaluate, leave_failed, scalar
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.scope import inner_calls, subexpressions
 
 
-def tables_of(program: ir.Program) -> Tables:
-    """The sites' numbers, and how each scalar function is called."""
+def tables_of(program: ir.Program, recursion: bool = True) -> Tables:
+    """The sites' numbers, and how each scalar function is called; without `recursion`, such as loops only."""
     calls = graph_of(program)
     functions = {f.name: f for f in program.scalar_functions}
     devices: dict[str, Device] = {}
     for component in components(calls):                 # callees first
-        if len(component) > 1:
-            raise refusal(next(f for f in program.scalar_functions if f.name in component))
-        (name,) = component
-        function, callees = functions[name], [devices[other] for other in calls[name] if other != name]
-        devices[name] = Device(f"scalar_{identifier(name)}", function.results,
-                               fails(function.body) or any([d.fails for d in callees]),
-                               name in calls[name] or any([d.polls for d in callees]))
-    return Tables({site.name: number for number, site in enumerate(program.sites)}, devices)
+        members = [functions[name] for name in component]
+        recurs = len(component) > 1 or not only_loops(members[0])
+        if recurs and not recursion:
+            raise refusal(members[0])
+        callees = [devices[other] for name in component for other in calls[name] if other in devices]
+        nests = recurs or any([d.nests for d in callees])
+        failing = nests or any([d.fails for d in callees]) or any([fails(f.body) for f in members])
+        polls = nests or any([d.polls for d in callees]) or component[0] in calls[component[0]]
+        for f in members:
+            devices[f.name] = Device(f"scalar_{identifier(f.name)}", f.results, failing, polls, nests)
+    return Tables({site.name: number for number, site in enumerate(program.sites)}, devices,
+                  {id(call): number for number, call in enumerate(inner_calls(program.scalar_functions))})
 
 
 def graph_of(program: ir.Program) -> dict[str, list[str]]:
@@ -53,6 +58,25 @@ def called(exp: ir.Exp) -> list[str]:
     return [e.function for e in subexpressions(exp) if isinstance(e, ir.CallScalar)]
 
 
+def tail_calls(exp: ir.Exp) -> list[str]:
+    """The functions that it calls as its last step."""
+    found, waiting = [], [exp]
+    while waiting:
+        match waiting.pop():
+            case ir.Let(body=body):
+                waiting.append(body)
+            case ir.If(_, then, orelse):
+                waiting += (then, orelse)
+            case ir.CallScalar(function):
+                found.append(function)
+    return found
+
+
+def only_loops(f: ir.ScalarFunction) -> bool:
+    """Is every call of itself its last step?"""
+    return called(f.body).count(f.name) == tail_calls(f.body).count(f.name)
+
+
 def fails(exp: ir.Exp) -> bool:
     return any(isinstance(e, ir.Fail) for e in subexpressions(exp))
 
@@ -63,12 +87,14 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
     parameters = [loops.Parameter(code.fresh(p.name), str(p.type)) for p in f.params]
     if device.fails:
         parameters.append(loops.Parameter(code.fresh("index"), "int"))
-        code.error_index = loops.Name(parameters[-1].name)
+        code.error_index, code.returns = loops.Name(parameters[-1].name), f.results
         code.add(loops.Var("failed", "int", integer(NO_FAILURE)))
+    if device.nests:
+        parameters += [loops.Parameter(name, "int") for name in loops.NESTING]
     if device.polls:
         parameters.append(loops.Parameter("errors", "int", True, True))
     results = [Value(loops.Name(p.name), p.type) for p in parameters[:len(f.params)]]
-    if f.name in called(f.body):
+    if f.name in tail_calls(f.body):
         values = repeat(code, tables, f, results)
     else:
         code.values.update({p.name: v for p, v in zip(f.params, results, strict=True)})
@@ -90,7 +116,7 @@ def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Val
                             for p, c, a in zip(f.params, current, arguments, strict=True)})
         step(code, tables, f, f.body, current, results, running)
         code.add(loops.Set(rounds, op("+", loops.Name(rounds), integer(1))))
-        poll(code, rounds, running, len(tables.sites))
+        poll(code, rounds, running, beyond_sites(len(tables.sites), ENDLESS))
     code.add(loops.While(loops.Name(running), tuple(body)))
     return tuple(Value(loops.Name(r), t) for r, t in zip(results, f.results, strict=True))
 
@@ -99,14 +125,12 @@ def step(code: Code, tables: Tables, f: ir.ScalarFunction, exp: ir.Exp, current:
          running: str) -> None:
     """One round: either the results are set, or the parameters for the next round."""
     while isinstance(exp, ir.Let):
-        refuse_recursion(f, exp.value)
         for name, value in zip(exp.names, evaluate(code, tables, exp.value), strict=True):
             if name != "_":
                 code.values[name] = code.let(name, value)
         exp = exp.body
     match exp:
         case ir.If(condition, then, orelse):
-            refuse_recursion(f, condition)
             test = scalar(code, tables, condition).exp
             with code.block() as yes:
                 step(code, tables, f, then, current, results, running)
@@ -114,12 +138,10 @@ def step(code: Code, tables: Tables, f: ir.ScalarFunction, exp: ir.Exp, current:
                 step(code, tables, f, orelse, current, results, running)
             code.add(loops.If(test, tuple(yes), tuple(no)))
         case ir.CallScalar(name, arguments) if name == f.name:
-            for argument in arguments:
-                refuse_recursion(f, argument)
             values = [scalar(code, tables, a) for a in arguments]
+            leave_failed(code)
             assign(code, current, values)
         case _:
-            refuse_recursion(f, exp)
             assign(code, results, list(evaluate(code, tables, exp)))
             code.add(loops.Set(running, loops.Const(False, "bool")))
 
@@ -145,8 +167,3 @@ def poll(code: Code, rounds: str, running: str, site: int) -> None:
         code.add(loops.If(op("/=", loops.Load("errors", integer(INTERRUPT), volatile=True), integer(0)), (stop,)))
     turn = op("and", loops.Name(rounds), integer(POLL_EVERY - 1))
     code.add(loops.If(op("==", turn, integer(0)), tuple(look)))
-
-
-def refuse_recursion(f: ir.ScalarFunction, exp: ir.Exp) -> None:
-    if f.name in called(exp):
-        raise refusal(f)

@@ -6,15 +6,20 @@ A read at an index whose element registers hold (Code.known) is that register, a
 lazy: a branch that needs statements becomes one, two cheap expressions become a select. A failed check is recorded as
 a key (site number, index) of which the least survives, and computing goes on with a zero: an index made of such a zero
 is compared with its array's size before it is used, so nothing is read out of bounds after a failure.
+
+A scalar function that has failed calls nothing more that can fail, and goes round no more: it returns zeros, and so do
+scalar functions that have called it. So of what one element does, the first failure is the one that is known, and an
+element that has failed ends. Recursion looks before each call: at its depth, at the stack, at the interrupt word.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nessie.base.source import InternalError
 from nessie.cudagen import loops
-from nessie.cudagen.code import Code, Value, integer, op, zero
+from nessie.cudagen.code import Code, Value, error_key, integer, op, zero
+from nessie.cudagen.device import DEPTH, INTERRUPT, NO_FAILURE, NO_STACK, STACK, TOO_DEEP, beyond_sites
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.ops import result_type
 
@@ -29,7 +34,8 @@ class Device:
     name: str
     results: tuple[str, ...]
     fails: bool = False             # takes the index, and has the error key as its last result
-    polls: bool = False             # loops: takes the error words, which may end it
+    polls: bool = False             # loops or recurs: takes the error words, which may end it
+    nests: bool = False             # recurs, or calls what recurs: takes loops.NESTING
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class Tables:
     """What thunks of a program may mention beside arrays and scalars."""
     sites: dict[str, int]
     scalar_functions: dict[str, Device]
+    calls: dict[int, int] = field(default_factory=dict)     # numbers of scalar functions' calls, by identity
 
 
 def apply(code: Code, tables: Tables, thunk: ir.Thunk, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -67,9 +74,8 @@ def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
         case ir.Fail(site, type_):
             code.fail(tables.sites[site])
             return (Value(zero(type_), type_, tainted=True),)
-        case ir.CallScalar(function, arguments):
-            values = tuple([scalar(code, tables, a) for a in arguments])
-            return call(code, tables.scalar_functions[function], values)
+        case ir.CallScalar():
+            return call(code, tables, exp)
     raise TypeError(exp)
 
 
@@ -172,18 +178,69 @@ def parts(exp: loops.Exp) -> Iterator[loops.Exp]:
             waiting += exp.arguments
 
 
-def call(code: Code, device: Device, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
-    names = [code.fresh(f"{device.name}_result") for _ in device.results]
+# Calls ------------------------------------------------------------------------------------------
+
+
+def call(code: Code, tables: Tables, exp: ir.CallScalar) -> tuple[Value, ...]:
+    device = tables.scalar_functions[exp.function]
+    arguments = [scalar(code, tables, a) for a in exp.arguments]
     passed = [a.exp for a in arguments]
+    if device.fails:
+        leave_failed(code)
+        passed.append(code.error_index)
+    if device.nests:
+        passed += nesting(code, tables, exp)
+    if device.polls:
+        passed.append(errors(code))
+    names = [code.fresh(f"{device.name}_result") for _ in device.results]
     bound = list(names)
     if device.fails:
-        passed.append(code.error_index)
         bound.append(code.fresh("key"))
-    if device.polls:
-        passed.append(loops.Name(code.array("errors", "int", writable=True)))
     code.add(loops.Call(tuple(bound), device.name, tuple(passed)))
     if device.fails and code.recording:
-        code.fails = True
         code.add(loops.Set("failed", op("min", loops.Name("failed"), loops.Name(bound[-1]))))
+        if code.returns is None:
+            code.fails = True
+        else:
+            leave(code)
     tainted = device.fails or device.polls or any(a.tainted for a in arguments)
     return tuple(Value(loops.Name(n), t, tainted) for n, t in zip(names, device.results, strict=True))
+
+
+def errors(code: Code) -> loops.Name:
+    return loops.Name(code.array("errors", "int", writable=True))
+
+
+def leave_failed(code: Code) -> None:
+    """A scalar function with checks before this returns if one has failed."""
+    if code.returns is not None and code.fails:
+        leave(code)
+
+
+def leave(code: Code) -> None:
+    code.fails = False
+    code.add(loops.If(op("<", loops.Name("failed"), integer(NO_FAILURE)), (returned(code),)))
+
+
+def returned(code: Code) -> loops.Return:
+    """Return zeros, and the failure."""
+    assert code.returns is not None
+    return loops.Return((*[zero(type_) for type_ in code.returns], loops.Name("failed")))
+
+
+def nesting(code: Code, tables: Tables, exp: ir.CallScalar) -> list[loops.Exp]:
+    """How deep the called function may call in turn, and down to where the stack may grow. A scalar function returns
+    here rather than call too deep, or if it was interrupted; in a kernel is where recursion begins."""
+    words, frame = errors(code).name, loops.Name(loops.FRAME)
+    if code.returns is None:
+        return [op("-", loops.Load(words, integer(DEPTH)), integer(1)),
+                op("-", frame, loops.Load(words, integer(STACK)))]
+    left, end = map(loops.Name, loops.NESTING)
+    number, sites = tables.calls[id(exp)], len(tables.sites)
+    deep, full = (op("+", error_key(beyond_sites(sites, what, number)), code.error_index)
+                  for what in (TOO_DEEP, NO_STACK))
+    too_deep, no_stack = op("<", left, integer(1)), op("<", frame, end)
+    stopped = op("/=", loops.Load(words, integer(INTERRUPT), volatile=True), integer(0))
+    key = op("select", too_deep, deep, op("select", no_stack, full, loops.Name("failed")))
+    code.add(loops.If(op("or", op("or", too_deep, no_stack), stopped), (loops.Set("failed", key), returned(code))))
+    return [op("-", left, integer(1)), end]

@@ -21,6 +21,7 @@ from nessie.flatten.values import (
     rebuilt,
 )
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.scope import subexpressions
 
 if TYPE_CHECKING:
     from nessie.flatten.emitter import Emitter
@@ -171,10 +172,18 @@ class HostContext(Context):
         return self.by_component(lambda context: Context.branch(context, condition, then, orelse))
 
     def by_component(self, work: Callable[[Context], Term]) -> Term:
-        """A statement per scalar of the term; each computes the term afresh, under names of its own."""
-        term = work(Context(self.emitter, self))
+        """A statement per scalar of the term; each computes the term afresh, under names of its own. A term that calls
+        scalar functions is computed once: by a kernel, which gives them all."""
+        context = Context(self.emitter, self)
+        term = work(context)
+        parts = list(components(term))
         names = []
-        for place in range(len(list(components(term)))):
+        whole = context.result([exp for exp, _ in parts])
+        if len(parts) > 1 and any(isinstance(part, ir.CallScalar) for part in subexpressions(whole)):
+            names = [self.emitter.fresh("h") for _ in parts]
+            self.emitter.once(tuple(names), whole, tuple([base for _, base in parts]))
+            return rebuilt(term, iter([ir.Var(name) for name in names]))
+        for place in range(len(parts)):
             context = Context(self.emitter, self)
             exp, base = list(components(work(context)))[place]
             names.append(self.emitter.fresh("h"))

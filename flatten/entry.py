@@ -31,7 +31,8 @@ def entry_function(t: Translator, function: mono.Function) -> tuple[ir.Function,
         return dense_result(emitter, value, function.result, HOST)
 
     (atoms, layout), statements = emitter.block(body)
-    name = function.name if function.name not in emitter.functions else emitter.fresh("main")
+    taken = function.name in emitter.functions or function.name in t.purity.thread_level
+    name = emitter.fresh("main") if taken else function.name
     main = ir.Function(name, tuple(params), parameters(layout, emitter.names, "result"),
                        ir.Block(statements, tuple(atoms)), function.origin)
     return main, ir.Entry(name, tuple(layout_of(p.type) for p in function.parameters), layout)

@@ -1,6 +1,7 @@
 """Pass: flatten nested data parallelism.
 
-  in    mono programs; calls of functions that are not inlined cost a boundary (flatten.boundary)
+  in    mono programs; calls of functions that are not inlined cost a boundary (flatten.boundary). `recursion`: may
+        functions that run per element recur?
   out   flat lambda_cu: one SOAC per kernel, one run per SOAC
   how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values); arrays come
         to be at a let, a result of an apply-to-each, a SOAC's result, a call, and where an expression that can fail
@@ -23,11 +24,11 @@ from nessie.frontend import mono
 from nessie.lambda_cu import ir
 
 
-def flatten(program: mono.Program) -> ir.Program:
+def flatten(program: mono.Program, recursion: bool = True) -> ir.Program:
     functions = {f.name: f for f in program.functions}
     emitter = Emitter()
     emitter.names.reserve(functions)
-    purity = Purity(thread_level(program), data=True)
+    purity = Purity(thread_level(program, recursion), data=True)
     t = Translator(translate, program, emitter, purity, functions, signatures(program.functions))
     for name in purity.thread_level:
         result = components(nothing(functions[name].result))

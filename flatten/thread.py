@@ -119,7 +119,7 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
         case mono.Prim(name, arguments, _, origin):
             return BOUNDS[name]([go(a) for a in arguments], context, origin)
         case mono.Call(function, arguments, type_):
-            return call_scalar(function, [go(a) for a in arguments], type_, context)
+            return call_scalar(function, [go(a) for a in arguments], type_, context, exp.origin)
     raise TypeError(exp)
 
 
@@ -128,13 +128,13 @@ def bound(term: Term, hint: str, context: Context) -> Term:
     return rebuilt(term, iter([context.let(exp, hint) for exp, _ in list(components(term))]))
 
 
-def call_scalar(function: str, terms: list[Term], type_: Type, context: Context) -> Term:
+def call_scalar(function: str, terms: list[Term], type_: Type, context: Context, origin: Origin) -> Term:
     """A call of a thread-level function: bound at once, it may fail."""
     arguments = tuple(exp for term in terms for exp, _ in components(term))
     shape = nothing(type_)
     names = tuple(context.emitter.fresh("r") for _ in components(shape))
     context.failing = True
-    context.bind(names, ir.CallScalar(function, arguments))
+    context.bind(names, ir.CallScalar(function, arguments, origin))
     return rebuilt(shape, iter([ir.Var(name) for name in names]))
 
 

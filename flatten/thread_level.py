@@ -1,5 +1,5 @@
-"""Thread-level functions: from scalars to scalars, without parallel operations. They run per element; tail calls of
-themselves are loops.
+"""Thread-level functions: from scalars to scalars, without parallel operations. They run per element: calls of
+themselves as their last step are loops; other recursion takes the stack of the thread, where the target has one.
 """
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from nessie.frontend.mono_walk import called
 from nessie.lambda_cu import ir
 
 
-def thread_level(program: mono.Program) -> frozenset[str]:
-    """The functions that run per element, and call only such functions. Those that call one another do not."""
+def thread_level(program: mono.Program, recursion: bool = True) -> frozenset[str]:
+    """The functions that run per element, and call only such functions. The entry is one where the program calls it.
+    Without `recursion`, functions that call one another are none, nor those that call themselves before their end."""
     functions = {f.name: f for f in program.functions}
-    candidates = thread_level_candidates(program.functions) - {program.entry}
+    calls = {name: called(f.body) for name, f in functions.items()}
+    candidates = {name for name, f in functions.items() if on_scalars(f) and (recursion or tail_recursive(f))}
+    if not any([program.entry in callees for callees in calls.values()]):
+        candidates.discard(program.entry)
     found: set[str] = set()
     purity = Purity(found)
-    for name, *others in call_graph.components({name: called(f.body) for name, f in functions.items()}):
-        if not others and name in candidates:           # what it calls is decided, but for itself
-            found.add(name)
-            if not purity.pure(functions[name].body):
-                found.remove(name)
+    for component in call_graph.components(calls):      # what they call is decided, but for each other
+        if candidates.issuperset(component) and (recursion or len(component) == 1):
+            found.update(component)
+            if not all([purity.pure(functions[name].body) for name in component]):
+                found.difference_update(component)
     return frozenset(found)
 
 
-def thread_level_candidates(functions: tuple[mono.Function, ...]) -> frozenset[str]:
-    """Functions from scalars to scalars whose every call of themselves is a tail call: loops."""
-    return frozenset(f.name for f in functions
-                     if all(is_scalars(p.type) for p in f.parameters) and is_scalars(f.result) and tail_recursive(f))
+def on_scalars(function: mono.Function) -> bool:
+    return all([is_scalars(p.type) for p in function.parameters]) and is_scalars(function.result)
 
 
 def is_scalars(type_: Type) -> bool:

@@ -116,9 +116,10 @@ class Fail:
 
 @dataclass(frozen=True)
 class CallScalar:
-    """A scalar function of the program, on scalars."""
+    """A scalar function of the program, on scalars. `origin`: where recursion that goes too deep is reported."""
     function: str
     arguments: tuple[Exp, ...]
+    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 Exp = Const | Var | Op | Read | If | Let | Tuple | Fail | CallScalar
@@ -350,7 +351,9 @@ class Function:
 
 @dataclass(frozen=True)
 class ScalarFunction:
-    """A function on scalars for thunks: a device function. The body may call scalar functions, itself too."""
+    """A function on scalars for thunks: a device function. The body may call scalar functions, itself too: a call of
+    itself as the last step is a loop, any other takes the stack of the thread, which CUDA's threads do not have. After
+    a failure it calls nothing: it returns zeros, and so do those that have called it."""
     name: str
     params: tuple[Param, ...]
     results: tuple[str, ...]

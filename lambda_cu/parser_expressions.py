@@ -104,13 +104,14 @@ def primary(tokens: Tokens) -> ir.Exp:
 
 def named(tokens: Tokens) -> ir.Exp:
     """x, xs[i] or f(x)."""
+    start = tokens.current
     text = tokens.name("an expression")
     if tokens.accept("["):
         index = expression(tokens)
         tokens.expect("]")
         return ir.Read(text, index)
     if tokens.at("("):
-        return ir.CallScalar(text, arguments(tokens))
+        return ir.CallScalar(text, arguments(tokens), (tokens.span(start),))
     return ir.Var(text)
 
 

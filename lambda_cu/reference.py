@@ -23,7 +23,8 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
 from nessie.lambda_cu.reference_context import Context, Limits
 from nessie.lambda_cu.reference_kernels import run_kernel
-from nessie.lambda_cu.reference_thunks import Evaluator, Lanes, constant
+from nessie.lambda_cu.reference_lanes import Lanes
+from nessie.lambda_cu.reference_thunks import Evaluator, constant
 from nessie.lambda_cu.scope import atom_names, used_names
 from nessie.lambda_cu.sites import specialise_sites
 from nessie.lambda_cu.stats import Stats
@@ -126,7 +127,7 @@ class Machine:
         """Begin a call."""
         self.depth += 1
         if self.depth > self.context.limits.depth:
-            self.context.too_deep(f"recursion is deeper than {self.context.limits.depth:,} calls")
+            self.context.too_deep()
         function = self.functions[name]
         code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}

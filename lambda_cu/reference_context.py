@@ -10,13 +10,13 @@ import numpy as np
 
 from nessie.base.source import InternalError, NessieError, Origin, Span, places
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.scope import children, inner_calls, subexpressions
 from nessie.lambda_cu.stats import Stats
 from nessie.lambda_cu.traffic import Traffic, traffic
 
 Array = np.ndarray[Any, Any]
 
 INDEX_BITS = 40
-SCALAR_DEPTH = 10_000           # calls inside calls at thread level, each some frames of Python's own stack
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,9 @@ class Context:
         self.sites = program.sites
         self.numbers = {site.name: number for number, site in enumerate(program.sites)}
         self.scalar_functions = {function.name: function for function in program.scalar_functions}
+        self.calls = inner_calls(program.scalar_functions)
+        self.call_numbers = {id(call): number for number, call in enumerate(self.calls)}
+        self.calling = calling(program)
         self.limits, self.stats = limits, stats
         self.traffic: dict[str, Traffic] = {}   # of kernels, by their names, where bytes are counted
         self.error: int | None = None           # the least key of a failure not yet raised
@@ -46,13 +49,23 @@ class Context:
 
     def record(self, site: str, index: int) -> None:
         """The site failed at this index; of several failures the least is kept."""
-        key = (self.numbers[site] << INDEX_BITS) + index
+        self.note(self.numbers[site], index)
+
+    def record_too_deep(self, call: ir.CallScalar, index: int) -> None:
+        """The call would have been too deep; less than any failure of a site."""
+        self.note(len(self.sites) + self.call_numbers[id(call)], index)
+
+    def note(self, number: int, index: int) -> None:
+        key = (number << INDEX_BITS) + index
         self.error = key if self.error is None else min(self.error, key)
 
     def raise_pending(self) -> None:
         """The host looks at the error word."""
         if self.error is not None:
-            site, index = self.sites[self.error >> INDEX_BITS], self.error & ((1 << INDEX_BITS) - 1)
+            number, index = self.error >> INDEX_BITS, self.error & ((1 << INDEX_BITS) - 1)
+            if number >= len(self.sites):
+                self.too_deep(self.calls[number - len(self.sites)].origin)
+            site = self.sites[number]
             raise NessieError(site.message, *self.places(site.origin, f"at element {index}" if site.element else ""))
 
     def inconsistent(self, message: str) -> NoReturn:
@@ -82,8 +95,9 @@ class Context:
     def release(self, size: int) -> None:
         self.held -= size
 
-    def too_deep(self, message: str) -> NoReturn:
-        self.fail(message, "does it end? --depth sets the limit")
+    def too_deep(self, origin: Origin = ()) -> NoReturn:
+        message = f"recursion is deeper than {self.limits.depth:,} calls"
+        raise NessieError(message, *self.places(origin), hint="does it end? --depth sets the limit")
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
         """Raise an error of the statement under way."""
@@ -92,3 +106,13 @@ class Context:
     def places(self, origin: Origin = (), label: str = "") -> list[tuple[Span, str]]:
         """Where the user wrote what is of this origin, or else what is under way."""
         return places(origin, label) or places(self.origin, label)
+
+
+def calling(program: ir.Program) -> frozenset[int]:
+    """Which expressions in scalar functions call such, by identity."""
+    found: set[int] = set()
+    for function in program.scalar_functions:
+        for exp in reversed(list(subexpressions(function.body))):       # parts before what they are parts of
+            if isinstance(exp, ir.CallScalar) or any([id(part) in found for part in children(exp)]):
+                found.add(id(exp))
+    return frozenset(found)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.reference_context import Context
+from nessie.lambda_cu.reference_lanes import Indices, Lanes, Values
 from nessie.lambda_cu.reference_monoids import Segments, reduce_segments, scan_segments
-from nessie.lambda_cu.reference_thunks import Evaluator, Indices, Lanes, Values, constant
+from nessie.lambda_cu.reference_thunks import Evaluator, constant
 from nessie.lambda_cu.traffic import bytes_moved
 from nessie.lambda_cu.typing import Scope, bound_types
 

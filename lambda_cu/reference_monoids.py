@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.reference_lanes import Indices, Lanes, Values
 from nessie.lambda_cu.reference_ops import MONOIDS
-from nessie.lambda_cu.reference_thunks import Evaluator, Indices, Lanes, Values
+from nessie.lambda_cu.reference_thunks import Evaluator
 
 Arrays = tuple[NDArray[Any], ...]
 

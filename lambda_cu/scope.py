@@ -56,8 +56,8 @@ def with_children(exp: ir.Exp, parts: tuple[ir.Exp, ...]) -> ir.Exp:
     match exp:
         case ir.Op(op, _):
             return ir.Op(op, parts)
-        case ir.CallScalar(function, _):
-            return ir.CallScalar(function, parts)
+        case ir.CallScalar(function, _, origin):
+            return ir.CallScalar(function, parts, origin)
         case ir.Read(array, _):
             return ir.Read(array, parts[0])
         case ir.If():
@@ -129,6 +129,11 @@ def can_fail(exp: ir.Exp, failing: Collection[str] | None = None) -> bool:
         if isinstance(part, ir.CallScalar) and (failing is None or part.function in failing):
             return True
     return False
+
+
+def inner_calls(functions: Iterable[ir.ScalarFunction]) -> tuple[ir.CallScalar, ...]:
+    """The calls in scalar functions, which may be too deep, in the order of the text."""
+    return tuple([e for f in functions for e in subexpressions(f.body) if isinstance(e, ir.CallScalar)])
 
 
 def failing_functions(functions: Iterable[ir.ScalarFunction]) -> frozenset[str]:

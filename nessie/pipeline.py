@@ -31,6 +31,9 @@ class Form:
     targets: tuple[str, ...] = ()   # whose code it is; none: it comes before there is code
 
 
+WITHOUT_STACK = ("cuda", "cudasim")      # targets whose threads cannot recur: their scalar functions only loop
+
+
 @dataclass
 class Checking:
     """How far what passes make is checked: until that takes more than `share` of the time that passes take. What one
@@ -106,7 +109,7 @@ def release(job: Job, program: Any) -> Any:
 
 
 def flatten(job: Job, program: Any) -> Any:
-    return call("flatten.flatten:flatten", program)
+    return call("flatten.flatten:flatten", program, job.target not in WITHOUT_STACK)
 
 
 def once(job: Job, program: Any) -> Any:

@@ -8,6 +8,10 @@ function steps(n, c) = if n < 2 then c else if mod(n, 2) == 0 then steps(n / 2, 
 % per element, but no loop %
 function factorial(n) = if n < 2 then 1 else n * factorial(n - 1);
 function fib(n) = if n < 2 then n else fib(n - 1) + fib(n - 2);
+function ackermann(m, n) =
+  if m == 0 then n + 1 else if n == 0 then ackermann(m - 1, 1) else ackermann(m - 1, ackermann(m, n - 1));
+function halving(n) = if n == 0 then (0, 1) else let (s, p) = halving(n / 2) in (s + rem(n, 2), p * 2 - s);
+function risky(n) = if n < 1 then 6 / n else 1 + risky(n - 2) * risky(n - 3);
 function is_odd(n) : int -> bool;
 function is_even(n) = if n == 0 then t else is_odd(n - 1);
 function is_odd(n) : int -> bool = if n == 0 then f else is_even(n - 1);

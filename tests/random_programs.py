@@ -176,6 +176,9 @@ class Generator:
             lambda: f"gcd_of({sub(INT)}, {sub(INT)})",
             lambda: f"{self.one('steps(mod({}, 9), 0)', 'factorial(mod({}, 6))', 'fib(mod({}, 7))')}"
                     .format(sub(INT)),
+            lambda: f"ackermann(mod({sub(INT)}, 3), mod({sub(INT)}, 3))",
+            lambda: f"{self.one('first', 'rest')}(halving(mod({sub(INT)}, 60)))",
+            lambda: f"risky(mod({sub(INT)}, 8))",
             lambda: f"tree({sub(INTS)}, mod({sub(INT)}, 3))",
             lambda: f"{self.one('unguarded', 'down', 'down_even')}({sub(INTS)})",
             lambda: f"count({{{sub(BOOL)} : {self.name()} in {sub(INTS)}}})",

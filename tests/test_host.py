@@ -45,7 +45,7 @@ class StrictDevice:
         self.interrupted = False
         self.limit: int | None = None
 
-    def begin(self, memory: int | None, rounds: int = 0) -> None:
+    def begin(self, memory: int | None, rounds: int = 0, depth: int = 0) -> None:
         self.limit = memory
 
     def array(self, values: np.ndarray[Any, Any]) -> Array:

@@ -294,10 +294,10 @@ entry main : [int] -> [int]
 """
 
 
-def mapped(exp: str, xs: list[int]) -> list[int]:
+def mapped(exp: str, xs: list[int], limits: Limits | None = None) -> list[int]:
     program = parse(SCALARS.replace("EXP", exp))
     check(program)
-    value = run_deep(lambda: execute(program, [flatten_value(xs, INTS)]))
+    value = run_deep(lambda: execute(program, [flatten_value(xs, INTS)], limits))
     result: list[int] = plain_value(value, INTS)
     return result
 
@@ -318,8 +318,11 @@ def test_scalar_functions() -> None:
 def test_failures_in_scalar_functions() -> None:
     with pytest.raises(NessieError, match="negative"):
         mapped("fib(xs[i])", [3, -1])
-    with pytest.raises(NessieError, match="a scalar function recurs too deeply"):
-        mapped("down(xs[i])", [-1])
+    with pytest.raises(NessieError, match="recursion is deeper than 300 calls") as caught:
+        mapped("down(xs[i])", [-1, 2], Limits(depth=300))
+    assert "1 + down(n - 1)" in str(caught.value)
+    with pytest.raises(NessieError, match="negative"):          # in one element, too deep in another
+        mapped("if xs[i] < 0 then down(xs[i]) else fib(0 - xs[i])", [-1, 7], Limits(depth=300))
 
 
 # Host level ---------------------------------------------------------------------------------------

@@ -57,16 +57,28 @@ def run_deep(work: Callable[[], T]) -> T:
 
 def started(body: Callable[[], None]) -> threading.Thread:
     """A thread with a large stack that runs this."""
-    thread = threading.Thread(target=body, name="nessie", daemon=True)
-    size = threading.stack_size(STACK_BYTES)
+    try:
+        return start_thread(body, "nessie", STACK_BYTES)
+    except RuntimeError:
+        raise no_thread(STACK_BYTES) from None
+
+
+def start_thread(body: Callable[[], None], name: str, stack: int) -> threading.Thread:
+    """A thread that runs this, with so many bytes of stack (0: as is usual). RuntimeError where there is none to be
+    had."""
+    thread = threading.Thread(target=body, name=name, daemon=True)
+    usual = threading.stack_size(stack)
     try:
         thread.start()
-    except RuntimeError:
-        raise NessieError(f"no thread can be started with a stack of {STACK_BYTES >> 20} MiB",
-                          hint="ulimit -v limits the address space, ulimit -u the threads") from None
     finally:
-        threading.stack_size(size)
+        threading.stack_size(usual)
     return thread
+
+
+def no_thread(stack: int) -> NessieError:
+    size = f" with a stack of {stack >> 20} MiB" if stack else ""
+    return NessieError(f"no thread can be started{size}",
+                       hint="ulimit -v limits the address space, ulimit -u the threads")
 
 
 @contextmanager
