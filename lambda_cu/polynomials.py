@@ -1,0 +1,162 @@
+"""Polynomials over names: the form in which lengths, starts and totals of segments are compared and summed.
+
+    3*i + n - 1        (n*n - n)/2        2^n - 1
+
+A factor is a name, or `2^` and a name. Coefficients are ints over one common divisor. As text:
+
+    polynomial   sum | "(" sum ")/" number
+    sum          ["-"] term { (" + " | " - ") term }
+    term         number { "*" factor } | factor { "*" factor }
+
+Invariants (checked by `check`): the factors of a term and the terms are in order, no term stands twice, no
+coefficient is 0, and the divisor is positive and has no factor in common with all coefficients. So equal polynomials
+are equal data.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import gcd, prod
+
+from nessie.base.source import IllFormed
+
+Monomial = tuple[str, ...]
+NAME = r"[^\W\d][\w']*"
+FACTOR = re.compile(rf"(2\^)?{NAME}")
+SIGN = re.compile("([+-])")
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """The sum of coefficient * product of factors, divided by `divisor`."""
+    terms: tuple[tuple[Monomial, int], ...]
+    divisor: int = 1
+
+
+def polynomial(terms: Iterable[tuple[Monomial, int]], divisor: int = 1) -> Polynomial:
+    """The sum of these terms, in order, over the divisor in lowest terms."""
+    found: dict[Monomial, int] = {}
+    for monomial, coefficient in terms:
+        found[monomial] = found.get(monomial, 0) + coefficient
+    kept = sorted((monomial, coefficient) for monomial, coefficient in found.items() if coefficient)
+    if divisor == 1:
+        return Polynomial(tuple(kept))
+    common = gcd(divisor, *(coefficient for _, coefficient in kept))
+    return Polynomial(tuple((monomial, coefficient // common) for monomial, coefficient in kept), divisor // common)
+
+
+def number(value: int) -> Polynomial:
+    return Polynomial((((), value),) if value else ())
+
+
+def name(factor: str) -> Polynomial:
+    """The polynomial that a name is (or `2^` and a name)."""
+    return Polynomial((((factor,), 1),))
+
+
+def add(a: Polynomial, b: Polynomial, times: int = 1) -> Polynomial:
+    """a + times * b"""
+    if a.divisor == b.divisor == 1:
+        return polynomial([*a.terms, *((monomial, c * times) for monomial, c in b.terms)])
+    return polynomial([*((monomial, c * b.divisor) for monomial, c in a.terms),
+                       *((monomial, c * a.divisor * times) for monomial, c in b.terms)], a.divisor * b.divisor)
+
+
+def subtract(a: Polynomial, b: Polynomial) -> Polynomial:
+    return add(a, b, -1)
+
+
+def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
+    return polynomial([(tuple(sorted((*m, *n))), c * d) for m, c in a.terms for n, d in b.terms], a.divisor * b.divisor)
+
+
+def split(exp: Polynomial, factor: str) -> tuple[Polynomial, Polynomial]:
+    """(a, b) such that exp = a * factor + b, all terms with the factor being in a."""
+    inside = [(without(m, factor), c) for m, c in exp.terms if factor in m]
+    return (polynomial(inside, exp.divisor),
+            polynomial([(m, c) for m, c in exp.terms if factor not in m], exp.divisor))
+
+
+def without(monomial: Monomial, factor: str) -> Monomial:
+    at = monomial.index(factor)
+    return monomial[:at] + monomial[at + 1:]
+
+
+def names(exp: Polynomial) -> set[str]:
+    return {factor.removeprefix("2^") for monomial, _ in exp.terms for factor in monomial}
+
+
+def constant(exp: Polynomial) -> int | None:
+    """The whole number that the polynomial is, if it is one."""
+    if not exp.terms:
+        return 0
+    return exp.terms[0][1] if exp.divisor == 1 and len(exp.terms) == 1 and not exp.terms[0][0] else None
+
+
+def value(exp: Polynomial, values: Mapping[str, int]) -> int:
+    """What it is where names have these values; the division must come out even."""
+    total = sum(c * prod(factor_value(f, values) for f in monomial) for monomial, c in exp.terms)
+    quotient, rest = divmod(total, exp.divisor)
+    if rest:
+        raise ValueError(f"{show(exp)} is no whole number")
+    return quotient
+
+
+def factor_value(factor: str, values: Mapping[str, int]) -> int:
+    return 2 ** values[factor[2:]] if factor.startswith("2^") else values[factor]
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def show(exp: Polynomial) -> str:
+    """Greater terms first."""
+    terms = sorted(exp.terms, key=lambda term: (-len(term[0]), term[0]))
+    text = "".join(show_term(monomial, c, at == 0) for at, (monomial, c) in enumerate(terms)) or "0"
+    return text if exp.divisor == 1 else f"({text})/{exp.divisor}"
+
+
+def show_term(monomial: Monomial, coefficient: int, first: bool) -> str:
+    sign = ("-" if coefficient < 0 else "") if first else (" - " if coefficient < 0 else " + ")
+    shown = [] if abs(coefficient) == 1 and monomial else [str(abs(coefficient))]
+    return sign + "*".join([*shown, *monomial])
+
+
+def parse(text: str) -> Polynomial:
+    """The polynomial of a text like those that `show` makes; ValueError for another."""
+    if quotient := re.fullmatch(r"\((.*)\)/([1-9]\d*)", text.strip()):
+        return polynomial(parse_terms(quotient[1]), int(quotient[2]))
+    return polynomial(parse_terms(text))
+
+
+def parse_terms(text: str) -> list[tuple[Monomial, int]]:
+    terms = SIGN.split(text if text.lstrip().startswith("-") else f"+{text}")
+    if terms[0].strip():
+        raise ValueError(f"{text!r} is no polynomial")
+    return [parse_term(term, -1 if sign == "-" else 1) for sign, term in zip(terms[1::2], terms[2::2], strict=True)]
+
+
+def parse_term(text: str, sign: int) -> tuple[Monomial, int]:
+    first, *others = text.strip().split("*")
+    factors, coefficient = ([first, *others], 1) if not first.isdigit() else (others, int(first))
+    if not all(FACTOR.fullmatch(factor) for factor in factors):
+        raise ValueError(f"{text!r} is no polynomial")
+    return tuple(sorted(factors)), sign * coefficient
+
+
+# Validator ----------------------------------------------------------------------------------------
+
+
+def check(exp: Polynomial) -> None:
+    def require(holds: bool, invariant: str) -> None:
+        if not holds:
+            raise IllFormed(f"{invariant}: {exp}")
+
+    monomials = [monomial for monomial, _ in exp.terms]
+    require(all(FACTOR.fullmatch(f) for m in monomials for f in m), "a factor is a name, or 2^ and a name")
+    require(all(list(m) == sorted(m) for m in monomials), "the factors of a term are in order")
+    require(all(a < b for a, b in zip(monomials, monomials[1:])), "the terms are in order, each once")
+    require(all(c for _, c in exp.terms), "no coefficient is 0")
+    require(exp.divisor >= 1, "the divisor is positive")
+    require(gcd(exp.divisor, *(c for _, c in exp.terms)) == 1, "the fraction is in lowest terms")
