@@ -62,6 +62,7 @@ class Code:
         self.parameters: dict[str, loops.Parameter] = {}
         self.known: dict[tuple[str, loops.Exp], Value] = {}
         self.values: dict[str, Value] = {}
+        self.once: dict[loops.Exp, Value] = {}      # what need not be computed again in this block
         self.recording = True               # False where another function records the same failures
         self.fails = False
         self.error_index: loops.Exp = integer(0)
@@ -86,9 +87,10 @@ class Code:
     def block(self) -> Iterator[list[loops.Stmt]]:
         """A nested block: what is learnt in it is forgotten at its end, that nothing has failed before it, too."""
         outer, self.statements = self.statements, []
+        once, self.once = self.once, dict(self.once)
         mark, fails = len(self._trail), self.fails
         yield self.statements
-        self.statements, self.fails = outer, self.fails or fails
+        self.statements, self.fails, self.once = outer, self.fails or fails, once
         for key in self._trail[mark:]:
             del self.known[key]
         del self._trail[mark:]

@@ -52,6 +52,13 @@ def apply(code: Code, tables: Tables, thunk: ir.Thunk, arguments: tuple[Value, .
     return evaluate(code, tables, thunk.body)
 
 
+def compute_once(code: Code, tables: Tables, exp: ir.Exp) -> None:
+    """Compute the expression now; until the end of the block, whoever computes it again uses what it was."""
+    value = scalar(code, tables, exp)
+    if isinstance(value.exp, loops.Op):
+        code.once[value.exp] = code.let("once", value)
+
+
 def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
     while isinstance(exp, ir.Let):
         for name, value in zip(exp.names, evaluate(code, tables, exp.value), strict=True):
@@ -98,7 +105,8 @@ def operator(code: Code, name: str, arguments: tuple[Value, ...]) -> Value:
         raise InternalError(f"operator {name} does not apply to {', '.join(a.type for a in arguments)}")
     loose = code.reassociate and type_ == "float" and name in ("+", "*")
     exp = loops.Op(name, tuple(a.exp for a in arguments), loose)
-    return Value(exp, type_, any(a.tainted for a in arguments))
+    held = code.once.get(exp) if code.once else None
+    return held or Value(exp, type_, any(a.tainted for a in arguments))
 
 
 def read(code: Code, array: str, index: Value) -> Value:

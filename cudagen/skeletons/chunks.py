@@ -151,6 +151,8 @@ def search_function(chunks: Chunks) -> loops.Function:
 
 def segment_of(code: Code, root: ir.Segmented, element: loops.Exp) -> loops.Exp:
     """The segment that an element lies in: the last that starts no later."""
+    if isinstance(root, ir.Uniform):
+        return code.let_int("segment", op("/", element, code.size(root.length)))
     most = op("-", code.size(root.segments), integer(1))
     return last(code, most, lambda s: op("<=", start_of(code, root, s), element))
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from nessie.base.source import InternalError
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
+from nessie.cudagen.hoisting import divisions
 from nessie.cudagen.skeletons.chunks import segment_of, start_of
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
 from nessie.cudagen.skeletons.survivors import branch_free, without_branch
-from nessie.cudagen.thunks import Tables, apply
-from nessie.cudagen.walk import ROOT, SEGMENT, Place, Step, Walk, value_names
+from nessie.cudagen.thunks import Tables, apply, compute_once
+from nessie.cudagen.walk import ROOT, SEGMENT, Place, Step, Walk, thunks, value_names
 from nessie.lambda_cu import ir
 
 
@@ -206,12 +207,23 @@ class Sweep:
 
     def segment(self, segment: loops.Exp, prologue: bool) -> None:
         """The bindings over the segments: those that elements read come before the elements, the rest after."""
+        if prologue:
+            self.divide(segment)
         here = Here(SEGMENT, segment)
         for step in self.walk.at(SEGMENT):
             early = bool(self.walk.prologue & set(step.bind.names))
             if step.name in self.active and early == prologue:
                 self.code.error_index = segment
                 self.step(step, self.within(step, here))
+
+    def divide(self, segment: loops.Exp) -> None:
+        """Divisions whose outcome is the same for all elements of the segment."""
+        for step in self.walk.steps:
+            if step.place.kind in ("root", "residual") and step.name in self.active:
+                for thunk in thunks(step.bind.soac):
+                    for exp in divisions(thunk) if len(thunk.params) == 3 else ():
+                        self.code.values[thunk.params[0]] = Value(segment, "int")
+                        compute_once(self.code, self.tables, exp)
 
     def within(self, step: Step, here: Here) -> Here:
         """Where the root's segments are the elements of other segments, which those are is looked up."""
