@@ -16,9 +16,11 @@ from nessie.base.types import Base, Pair, Seq, Type
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, free_domain
 from nessie.flatten.emitter import Emitter
-from nessie.flatten.materialise import elements, space_of, store, view
+from nessie.flatten.materialise import elements, store, view
 from nessie.flatten.provenance import Signature, of_element, of_first, of_second, sequence_signature, shared
+from nessie.flatten.ranges import SIZE
 from nessie.flatten.scalars import monoid
+from nessie.flatten.spaces import space_of
 from nessie.flatten.values import (
     Both,
     Leaf,
@@ -61,6 +63,8 @@ def params_of(emitter: Emitter, type_: Type, domain: Domain, signature: Signatur
                     *params_of(emitter, second, domain, of_second(signature), hint)]
         case Seq(item):
             bounds = [scalar(INT, f"{hint}_start"), scalar(INT, f"{hint}_length")]
+            for bound in bounds:
+                emitter.know(bound.name, SIZE)
             if shared(signature):
                 return bounds
             size = emitter.declare("n", INT)
@@ -158,7 +162,7 @@ class Packer:
             return exp if isinstance(exp, ir.Const) else self.emitter.host().name(exp, value.base, self.hint)
         if value.home is domain and value.name is not None:
             return ir.Var(value.name)
-        context = Context(self.emitter)
+        context = Context(self.emitter, domain)
         exp = exp_of(pull(value, domain, domain.here(), context))
         return ir.Var(store(self.emitter, domain, context, [(exp, value.base)], self.hint)[0])
 
@@ -175,7 +179,7 @@ class Packer:
             return [ir.Var(value.start_name), ir.Var(value.length_name)]
         if domain is HOST:
             return [self.name(Scalar(HOST, INT, value.start), HOST), self.name(Scalar(HOST, INT, value.length), HOST)]
-        context = Context(self.emitter)
+        context = Context(self.emitter, domain)
         bounds = seq_of(pull(value, domain, domain.here(), context))
         parts = [(bounds.start, INT), (bounds.length, INT)]
         return [ir.Var(name) for name in store(self.emitter, domain, context, parts, self.hint)]
@@ -259,4 +263,4 @@ def whole(emitter: Emitter, value: Sequence) -> Leaf:
 
     def term_at(at: At, context: Context) -> Term:
         return element(value.leaves, at.i, context)
-    return Leaf(space, delayed(space, term_at, term_at(space.here(), Context(emitter))))
+    return Leaf(space, delayed(space, term_at, term_at(space.here(), Context(emitter, space))))

@@ -8,10 +8,12 @@ import collections.abc
 from itertools import accumulate
 
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
-from nessie.flatten.checked_scalars import checked_scalar, settled
+from nessie.flatten.checked_scalars import settled
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, atom_of, irregular, minus, op, plus, times, uniform
-from nessie.flatten.materialise import TOO_MANY, fits, solid, space_for
+from nessie.flatten.domains import HOST, ONE, ZERO, At, Domain, atom_of, minus, op, plus, times, uniform
+from nessie.flatten.lengths import enough, note_length, regular
+from nessie.flatten.materialise import solid
+from nessie.flatten.spaces import TOO_MANY, space_for
 from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values import (
     Both,
@@ -36,8 +38,6 @@ from nessie.flatten.values import (
 from nessie.frontend import mono
 from nessie.frontend.mono_walk import is_constant
 from nessie.lambda_cu import ir
-
-SHORT = 2 ** 20             # a range of so many elements can be in every element of any sequence
 
 
 def data(t: Translator, exps: collections.abc.Sequence[mono.Exp], type_: Type, space: Domain) -> Value:
@@ -66,7 +66,7 @@ def data_space(t: Translator, lengths: list[int], outer: Domain) -> Domain:
     if len(set(lengths)) == 1:
         return uniform(outer, lengths[0], total)
     offsets = tuple(accumulate(lengths, initial=0))
-    return irregular(outer, t.emitter.data(ir.Array("int", outer.size, 1), offsets), total)
+    return t.emitter.rows(outer, t.emitter.data(ir.Array("int", outer.size, 1), offsets), total)
 
 
 def element_type(exp: mono.Literal | mono.String) -> Type:
@@ -112,7 +112,7 @@ def computed_literal(t: Translator, exp: mono.Literal, env: Values, domain: Doma
                                 lambda c: choose(first + half, count - half, c))
         return choose(0, len(values), context)
 
-    value = delayed(space, term_at, term_at(space.here(), Context(t.emitter)))
+    value = delayed(space, term_at, term_at(space.here(), Context(t.emitter, space)))
     return dense(domain, space, solid(t.emitter, value, space, hint))
 
 
@@ -147,40 +147,49 @@ def into_leaves(row: Sequence, leaves: tuple[Leaf, ...], starts: dict[object, ir
 
 def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
     """dist(a, n): the payload is a itself, seen from each element."""
-    count = checked_scalar(t, domain, scalar(values[1]), lambda n: op("<=", ZERO, n), "Bounds error for function DIST.",
-                           exp)
-    count = checked_scalar(t, domain, count, lambda n: fits(n, atom_of(domain.size)), TOO_MANY, exp)
-    space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(count, domain, at, c)))
-    return dense(domain, space, values[0])
+    message = "Bounds error for function DIST."
+
+    def count_at(at: At, context: Context) -> ir.Exp:
+        return exp_of(pull(values[1], domain, at, context))
+
+    def length_at(at: At, context: Context) -> Term:
+        count = context.let(count_at(at, context), "n")
+        count = context.check(op("<=", ZERO, count), count, "int", message, exp.origin)
+        return ScalarTerm(enough(count, domain, context, exp), "int")
+
+    length = regular(t, domain, count_at, message, exp) or settled(t, domain, length_at, "n")
+    note_length(t, domain, length, count_at)
+    return dense(domain, space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c))), values[0])
 
 
 def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
     """iseq(s, d, e): a range, computed where it is read."""
     start, stride, end = map(scalar, values)
     message = "In [s:e:l], e must be >= to s, and l must be positive."
+    by_one = exp_of(pull(stride, domain, domain.here(), Context(t.emitter, domain))) == ONE
+
+    def extent_at(at: At, context: Context) -> ir.Exp:
+        return minus(*(exp_of(pull(v, domain, at, context)) for v in (end, start)))
 
     def length_at(at: At, context: Context) -> Term:
         s, d, e = (exp_of(pull(v, domain, at, context)) for v in (start, stride, end))
         d, s = context.let(d, "d"), context.let(s, "s0")
-        extent = minus(e, s)
-        if ascending(exp, s, d, e):
-            return ScalarTerm(extent, "int")
-        right = op("<=", s, e) if d == ONE else op("and", op("<=", s, e), op("<", ZERO, d))
-        return context.guard(right, lambda inner: ScalarTerm(steps(extent, s, d, inner), "int"), message, exp.origin)
+        right = op("<=", s, e) if by_one else op("and", op("<=", s, e), op("<", ZERO, d))
+        return context.guard(right, lambda inner: ScalarTerm(steps(minus(e, s), s, d, inner), "int"), message,
+                             exp.origin)
 
     def steps(extent: ir.Exp, s: ir.Exp, d: ir.Exp, context: Context) -> ir.Exp:
         """The extent in strides, rounded up."""
         extent = context.let(extent, "n")
         if not isinstance(s, ir.Const) or int(s.value) < 0:             # the extent may have wrapped
             extent = context.check(op("<=", ZERO, extent), extent, "int", TOO_MANY, exp.origin)
-        if d != ONE:
+        if not by_one:
             some = op("min", ONE, extent)
             extent = context.let(plus(op("/", minus(extent, some), d), some), "n")
-        if isinstance(extent, ir.Const) and 0 <= int(extent.value) <= SHORT:
-            return extent
-        return context.check(fits(extent, atom_of(domain.size)), extent, "int", TOO_MANY, exp.origin)
+        return enough(extent, domain, context, exp)
 
-    length = settled(t, domain, length_at, "n")
+    length = (by_one and regular(t, domain, extent_at, message, exp)) or settled(t, domain, length_at, "n")
+    note_length(t, domain, length, extent_at if by_one else None)
     space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c)))
 
     def term_at(at: At, context: Context) -> Term:
@@ -189,16 +198,6 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         return ScalarTerm(plus(exp_of(pull(start, domain, up, context)), step), "int")
 
     return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, "int")))
-
-
-def ascending(exp: mono.Prim, start: ir.Exp, stride: ir.Exp, end: ir.Exp) -> bool:
-    """Can the checks of a range not fail? [0:#v] and constants that are not far apart."""
-    if not isinstance(start, ir.Const) or stride != ONE:
-        return False
-    if isinstance(end, ir.Const):
-        return int(start.value) <= int(end.value) <= int(start.value) + SHORT
-    last = exp.arguments[2]
-    return -SHORT <= int(start.value) <= 0 and isinstance(last, mono.Prim) and last.name == "length"
 
 
 def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
@@ -220,5 +219,5 @@ def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, h
         return context.branch(op("<", j, middle), lambda c: element(x.leaves, plus(x.start, j), c),
                               lambda c: element(y.leaves, plus(y.start, minus(j, middle)), c))
 
-    value = delayed(space, term_at, term_at(space.here(), Context(t.emitter)))
+    value = delayed(space, term_at, term_at(space.here(), Context(t.emitter, space)))
     return dense(domain, space, solid(t.emitter, value, space, hint))

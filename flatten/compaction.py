@@ -10,8 +10,9 @@ from nessie.base.types import Pair, Seq, Type
 from nessie.flatten.boundary import Packer, choice, params_of, plain, total_length, unpack
 from nessie.flatten.domains import HOST, Domain, atom_of, op
 from nessie.flatten.emitter import Emitter
-from nessie.flatten.materialise import elements, solid, space_of
+from nessie.flatten.materialise import elements, solid
 from nessie.flatten.release import has_sequence
+from nessie.flatten.spaces import space_of
 from nessie.flatten.values import Both, Sequence, Value, dense
 from nessie.lambda_cu import ir
 

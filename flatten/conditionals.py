@@ -61,7 +61,7 @@ def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain
         return context.branch(ir.Read(chosen, at.i), lambda c: pull_side(then, sides[0], domain, position, at, c),
                               lambda c: pull_side(orelse, sides[1], domain, position, at, c))
 
-    value = delayed(domain, term_at, term_at(domain.here(), Context(emitter)))
+    value = delayed(domain, term_at, term_at(domain.here(), Context(emitter, domain)))
     return solid(emitter, value, domain, hint)
 
 
@@ -69,7 +69,7 @@ def stored_test(t: Translator, test: Scalar, domain: Domain) -> str:
     """The array of the tests' outcomes: PARTITION and the merge both read it."""
     if test.home is domain and test.name is not None:
         return test.name
-    context = Context(t.emitter)
+    context = Context(t.emitter, domain)
     exp = exp_of(pull(test, domain, domain.here(), context))
     return store(t.emitter, domain, context, [(exp, "bool")], "test")[0]
 

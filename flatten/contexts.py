@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, TypeVar
 
 from nessie.base.source import Origin
-from nessie.flatten.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op
+from nessie.flatten.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op, size_form
+from nessie.flatten.ranges import SOME, Note, Range, Ranges, index_below, index_range, meet
 from nessie.flatten.values import (
     PairTerm,
     ScalarTerm,
@@ -21,6 +22,7 @@ from nessie.flatten.values import (
     rebuilt,
 )
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.polynomials import Polynomial
 from nessie.lambda_cu.scope import subexpressions
 
 if TYPE_CHECKING:
@@ -30,11 +32,19 @@ T = TypeVar("T")
 
 
 class Context:
-    """The bindings of a thunk, or of a branch in one. `failing`: something bound here can fail."""
+    """The bindings of a thunk over `domain`, or of a branch in one, where `given` holds. `failing`: something bound
+    here can fail."""
 
-    def __init__(self, emitter: Emitter, outer: Context | None = None) -> None:
-        self.emitter, self.outer = emitter, outer
+    def __init__(self, emitter: Emitter, domain: Domain | None = None, outer: Context | None = None,
+                 given: ir.Exp = TRUE) -> None:
+        self.emitter, self.outer, self.given = emitter, outer, given
+        self.domain: Domain | None = domain if outer is None else outer.domain
+        self.numbers: dict[ir.Exp, str] = {} if outer is None else outer.numbers
+        self.range_analysis: Ranges | None = None
+        self.assumptions: tuple[Polynomial, ...] | None = None
         self.bindings: list[tuple[tuple[str, ...], ir.Exp]] = []
+        self.definitions: dict[str, ir.Exp] = {}            # of names that are bound one at a time
+        self.notes: dict[ir.Exp, Note] = {}
         self.memory: dict[Hashable, object] = {}
         self.failing = False
 
@@ -50,6 +60,8 @@ class Context:
 
     def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
         self.bindings.append((names, exp))
+        if len(names) == 1:
+            self.definitions[names[0]] = exp
 
     def close(self, result: ir.Exp) -> ir.Exp:
         """The result under the bindings; a last binding that is the result needs no name."""
@@ -63,10 +75,55 @@ class Context:
     def result(self, exps: list[ir.Exp]) -> ir.Exp:
         return self.close(one_or_tuple(tuple(exps)))
 
+    # What is known here
+
+    @property
+    def ranges(self) -> Ranges:
+        if self.range_analysis is None:
+            self.range_analysis = Ranges(self.look, self.noted, self.emitter.known_element, self.assumed, self.numbers)
+        return self.range_analysis
+
+    def look(self, name: str) -> ir.Exp | Range | None:
+        """A let-bound name's definition, or what is known of an index or a host name; None for what may be no int."""
+        if name in self.definitions:
+            return self.definitions[name]
+        if self.outer is not None:
+            return self.outer.look(name)
+        found = self.emitter.known_scalar(name)
+        if self.domain is None or self.domain is HOST:
+            return found
+        if found is None:
+            return index_range(self.domain, name, self.ranges) if name in self.domain.params else None
+        return meet(found, SOME) if name == self.domain.size else found
+
+    def note(self, exp: ir.Exp, known: Note) -> None:
+        """What is known of the expression wherever it is evaluated here."""
+        if isinstance(exp, ir.Op | ir.Read):
+            self.notes[exp] = known
+
+    def noted(self, exp: ir.Exp) -> Note | None:
+        context: Context | None = self
+        while context is not None:
+            if exp in context.notes:
+                return context.notes[exp]
+            context = context.outer
+        return None
+
+    def assumed(self) -> tuple[Polynomial, ...]:
+        """What is not negative wherever this runs."""
+        if self.outer is None:
+            return ()
+        if self.assumptions is None:
+            outer = self.outer.assumed()
+            self.assumptions = outer if self.given is TRUE else outer + self.ranges.assumptions(self.given)
+        return self.assumptions
+
+
     # Checks
 
     def check(self, condition: ir.Exp, value: ir.Exp, base: str, message: str, origin: Origin) -> ir.Exp:
         """The value where the condition holds, else a failure of type `base`; evaluated here and now."""
+        condition = self.ranges.doubtful(condition)
         if condition == TRUE:
             return value
         self.failing = True
@@ -74,9 +131,10 @@ class Context:
 
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
         """What `then` computes where the condition holds, else a failure: nothing of `then` runs there."""
+        whole, condition = condition, self.ranges.doubtful(condition)
         if condition == TRUE:
             return then(self)
-        inner = Context(self.emitter, self)
+        inner = Context(self.emitter, outer=self, given=whole)
         term = then(inner)
         parts = list(components(term))
         site = self.emitter.site(message, origin)
@@ -88,8 +146,12 @@ class Context:
 
     def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
         """A lazy conditional; bounds are selected, payloads joined."""
+        known = self.ranges.by_numbers(condition)
+        if known is not None:
+            return then(self) if known else orelse(self)
+        inner = Context(self.emitter, outer=self, given=condition)
+        other = Context(self.emitter, outer=self, given=op("not", condition))
         condition = self.let(condition, "b")
-        inner, other = Context(self.emitter, self), Context(self.emitter, self)
         a, b = then(inner), orelse(other)
         a, b = joined(a, b, inner, other)
         exps = [exp for exp, _ in components(a)], [exp for exp, _ in components(b)]
@@ -124,15 +186,20 @@ class Context:
 
     def up(self, domain: Domain, at: At) -> At:
         """The index of the parent's element that this element belongs to."""
-        if domain.kind == "subset":
-            return At(ir.Read(domain.index, at.i))
         if domain.parent is HOST:
             return At(ZERO)
+        assert domain.parent is not None
         if at.s is not None:
-            return At(at.s)
-        if isinstance(domain.space, ir.Uniform):
-            return At(op("/", at.i, atom_of(domain.space.length)))
-        return At(ir.Read(self.emitter.segment_numbers(domain), at.i))
+            found = at.s
+        elif domain.kind == "subset":
+            found = ir.Read(domain.index, at.i)
+        elif isinstance(domain.space, ir.Uniform):
+            found = op("/", at.i, atom_of(domain.space.length))
+        else:
+            found = ir.Read(self.emitter.segment_numbers(domain), at.i)
+        size = domain.parent.size
+        self.note(found, lambda: index_below(size_form(size)))
+        return At(found)
 
     def within(self, domain: Domain, at: At) -> ir.Exp:
         """The position of a segmented domain's element in its segment."""
@@ -141,7 +208,10 @@ class Context:
         if at.j is not None:
             return at.j
         assert domain.parent is not None
-        return minus(at.i, domain.start(self.climb(domain, domain.parent, at).i))
+        up = self.climb(domain, domain.parent, at).i
+        position = minus(at.i, domain.start(up))
+        self.note(position, lambda: index_below(self.ranges.form(domain.length(up))))
+        return position
 
 
 class HostContext(Context):
@@ -163,18 +233,21 @@ class HostContext(Context):
         return ir.Var(name)
 
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
-        if condition == TRUE:
+        if self.ranges.holds(condition):
             return then(self)
         return self.by_component(lambda context: Context.guard(context, condition, then, message, origin))
 
     def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
+        known = self.ranges.by_numbers(condition)
+        if known is not None:
+            return then(self) if known else orelse(self)
         condition = self.let(condition, "b")
         return self.by_component(lambda context: Context.branch(context, condition, then, orelse))
 
     def by_component(self, work: Callable[[Context], Term]) -> Term:
         """A statement per scalar of the term; each computes the term afresh, under names of its own. A term that calls
         scalar functions is computed once: by a kernel, which gives them all."""
-        context = Context(self.emitter, self)
+        context = Context(self.emitter, outer=self)
         term = work(context)
         parts = list(components(term))
         names = []
@@ -184,7 +257,7 @@ class HostContext(Context):
             self.emitter.once(tuple(names), whole, tuple([base for _, base in parts]))
             return rebuilt(term, iter([ir.Var(name) for name in names]))
         for place in range(len(parts)):
-            context = Context(self.emitter, self)
+            context = Context(self.emitter, outer=self)
             exp, base = list(components(work(context)))[place]
             names.append(self.emitter.fresh("h"))
             self.emitter.host_let(names[-1], context.close(exp), base)

@@ -10,10 +10,12 @@ Its kinds:
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.polynomials import Polynomial, add, multiply, name, number
+from nessie.lambda_cu.sums import Sum, closed
 
 ZERO, ONE = ir.Const(0, "int"), ir.Const(1, "int")
 TRUE = ir.Const(True, "bool")
@@ -90,6 +92,18 @@ def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
                   lambda s: minus(ir.Read(offsets, plus(s, ONE)), ir.Read(offsets, s)))
 
 
+def affine(parent: Domain, slope: int, offset: ir.Size, total: ir.Size) -> Domain:
+    """Segment s has slope*s + offset elements; where it starts is the closed form of their sum."""
+    def length(of: str) -> Polynomial:
+        return add(multiply(number(slope), name(of)), size_form(offset))
+
+    start = closed(Sum("i", name("s"), length("i")))
+    assert start is not None
+    form = start
+    return Domain(total, "segments", parent, ir.Affine(parent.size, slope, offset, total),
+                  lambda s: expression(form, {"s": s}), lambda s: expression(length("s"), {"s": s}))
+
+
 def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:
     """Segments with known starts and no offsets array (yet)."""
     return Domain(size, "segments", parent, None, start, lambda s: minus(start(plus(s, ONE)), start(s)))
@@ -118,9 +132,9 @@ def minus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
     return ZERO if isinstance(a, ir.Var) and a == b else ir.Op("-", (a, b))
 
 
-def wrap(number: int) -> int:
+def wrap(exact: int) -> int:
     """The 64-bit int that the sum or difference of two is."""
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+    return (exact + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def times(a: ir.Exp, b: ir.Exp) -> ir.Exp:
@@ -133,9 +147,26 @@ def times(a: ir.Exp, b: ir.Exp) -> ir.Exp:
 
 def inside(index: ir.Exp, length: ir.Exp) -> ir.Exp:
     """0 <= index < length"""
-    if isinstance(index, ir.Const) and isinstance(length, ir.Const) and 0 <= int(index.value) < int(length.value):
-        return TRUE
     return op("and", op("<=", ZERO, index), op("<", index, length))
+
+
+def size_form(size: ir.Size) -> Polynomial:
+    return number(size) if isinstance(size, int) else name(size)
+
+
+def expression(form: Polynomial, names: Mapping[str, ir.Exp]) -> ir.Exp:
+    """The polynomial as an expression, its names standing for these or for names of the host. What it divides by is 1
+    or 2, as in sums of lengths, and its numerator fits an int."""
+    result: ir.Exp = ZERO
+    for monomial, c in sorted(form.terms, key=lambda term: (term[1] < 0, -len(term[0]), term[0])):
+        product: ir.Exp = ir.Const(abs(c), "int")
+        for factor in monomial:
+            product = times(product, names.get(factor, ir.Var(factor)))
+        result = plus(result, product) if c > 0 else minus(result, product)
+    if form.divisor == 1:
+        return result
+    assert form.divisor == 2
+    return op("rshift", result, ONE)
 
 
 def op(name: str, *arguments: ir.Exp) -> ir.Exp:

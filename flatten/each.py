@@ -11,16 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nessie.flatten.checked_scalars import same_for_all
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, ZERO, Domain, atom_of, irregular, op
-from nessie.flatten.materialise import (
-    elements,
-    run_for_errors,
-    solid,
-    space_for,
-    view,
-)
+from nessie.flatten.domains import HOST, ZERO, Domain, atom_of, op
+from nessie.flatten.materialise import elements, run_for_errors, solid, view
+from nessie.flatten.spaces import independent, space_for
 from nessie.flatten.thread import thread
 from nessie.flatten.translator import Translator, Values, sequence, with_data
 from nessie.flatten.values import (
@@ -83,17 +77,19 @@ def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain,
     comes next meet unequal ones, before anybody looks at the error?"""
     if source.dense and source.home is domain and source.space is space:
         return False
-    context: Context = t.emitter.host() if domain is HOST else Context(t.emitter)
+    context: Context = t.emitter.host() if domain is HOST else Context(t.emitter, domain)
     at = domain.here()
     length = seq_of(pull(source, domain, at, context)).length
     expected = space.length(at.i)
+    equal = op("==", length, expected)
     if length == expected or (domain is not HOST and context.close(length) == space.lengths):
         return False
-    equal = op("==", length, expected)
+    if context.ranges.holds(equal):
+        return False
     if domain is HOST:
         t.emitter.require(equal, UNEQUAL, exp.origin)
         return False
-    if same_for_all(context.close(equal), domain) and not context.failing:
+    if not context.failing and independent(equal, context):
         t.emitter.require(op("or", op("==", atom_of(domain.size), ZERO), context.close(equal)), UNEQUAL, exp.origin)
         return False
     context.check(equal, ir.Const(0, "int"), "int", UNEQUAL, exp.origin)
@@ -105,7 +101,7 @@ def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, sp
                 hint: str) -> Value:
     """FILTER whose value thunk is the body."""
     body, env = with_data(t, body, env)
-    context = Context(t.emitter)
+    context = Context(t.emitter, space)
     term = thread(body, env, space, space.here(), context)
     survivors, names = run_filter(t, predicate, context, term, space, domain, hint)
     return dense(domain, survivors, at_survivors(term, survivors, iter(names)))
@@ -114,7 +110,7 @@ def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, sp
 def filter_live(t: Translator, predicate: Value, live: dict[str, Value], space: Domain,
                 domain: Domain) -> tuple[Domain, dict[str, Value]]:
     """FILTER that packs the variables which the body uses and which belong to the elements themselves."""
-    context = Context(t.emitter)
+    context = Context(t.emitter, space)
     parts: list[tuple[ir.Exp, str]] = []
     for value in live.values():
         own_parts(value, space, context, parts)
@@ -154,7 +150,7 @@ def run_filter_parts(t: Translator, predicate: Value, context: Context, parts: l
                      domain: Domain, hint: str) -> tuple[Domain, list[str]]:
     """FILTER over the space; the survivors' space, and the arrays of the parts over it."""
     emitter = t.emitter
-    test = Context(emitter)
+    test = Context(emitter, space)
     holds = thunk_of(space, test, [(exp_of(pull(predicate, space, space.here(), test)), "bool")])
     count = emitter.declare("k", "int")
     arrays = [emitter.declare(hint, ir.Array(base, count.name)) for _, base in parts]
@@ -163,7 +159,7 @@ def run_filter_parts(t: Translator, predicate: Value, context: Context, parts: l
         offsets = emitter.declare("offsets", ir.Array("int", domain.size, 1))
         results.append(offsets)
     emitter.run(ir.Filter(thunk_of(space, context, parts), holds, emitter.walked(space)), results)
-    survivors = emitter.host_space(count.name) if space.is_flat else irregular(domain, offsets.name, count.name)
+    survivors = emitter.host_space(count.name) if space.is_flat else emitter.rows(domain, offsets.name, count.name)
     return survivors, [array.name for array in arrays]
 
 

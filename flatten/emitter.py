@@ -12,7 +12,8 @@ from typing import TypeVar
 from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.flatten.contexts import HostContext
-from nessie.flatten.domains import Domain, host_child
+from nessie.flatten.domains import Domain, host_child, irregular, size_form
+from nessie.flatten.ranges import ANY, COMBINED, SIZE, Range, index_below, meet
 from nessie.flatten.values import Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, ops, scope
@@ -25,14 +26,16 @@ INT = "int"
 @dataclass
 class Tables:
     """`spaces`: the space of these lengths over this domain; `numbers`: the array of a space's segment numbers;
-    `walks`: what SOACs walk for a domain whose offsets were no array at first; `data`: constant sequences."""
+    `walks`: what SOACs walk for a domain whose offsets were no array at first; `data`: constant sequences; `passed`:
+    what checks of the host that stand before have shown of scalars."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
     data: dict[mono.Exp, Value] = field(default_factory=dict)
+    passed: dict[str, Range] = field(default_factory=dict)
 
     def copy(self) -> Tables:
-        return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data))
+        return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.passed))
 
 
 class Emitter:
@@ -47,6 +50,7 @@ class Emitter:
         self.statements: list[ir.Statement] = []
         self.tables = Tables()
         self.bits: dict[str, int] = {}          # of sizes that are products: they are at most 2 to this
+        self.known: dict[str, Range] = {}       # of scalars, and of the elements of arrays
         self.hosted: dict[ir.Size, Domain] = {}
         self.scalar_results: dict[str, tuple[str, ...]] = {}
         self.origin: Origin = ()
@@ -68,6 +72,25 @@ class Emitter:
             self.sites[key] = ir.Site(f"s{len(self.sites) + 1}", message, origin)
         return self.sites[key].name
 
+    # What is known of names
+
+    def know(self, name: ir.Size, known: Range) -> None:
+        """This is so wherever the name is bound."""
+        if isinstance(name, str):
+            self.known[name] = known
+
+    def known_scalar(self, name: str) -> Range | None:
+        """None for what is no int of the host."""
+        if self.types.get(name) != INT:
+            return None
+        found = self.known.get(name, ANY)
+        return meet(found, self.tables.passed[name]) if name in self.tables.passed else found
+
+    def known_element(self, array: str) -> Range | None:
+        """Of an array's elements; None where they are no ints."""
+        type_ = self.types.get(array)
+        return self.known.get(array, ANY) if isinstance(type_, ir.Array) and type_.base == INT else None
+
     # Statements
 
     def emit(self, statement: ir.Statement) -> None:
@@ -82,6 +105,8 @@ class Emitter:
             self.once((name,), exp, (base,))
             return
         self.types[name] = base
+        if base == INT and isinstance(exp, ir.Op) and exp.op in COMBINED:
+            self.know(name, self.host().ranges.computed(exp))
         self.emit(ir.HostLet(ir.Param(name, base), exp, self.origin))
 
     def named(self, exp: ir.Exp, hint: str) -> str:
@@ -147,7 +172,16 @@ class Emitter:
 
     def host_space(self, size: ir.Size) -> Domain:
         """The one domain for sequences of this size on the host."""
+        self.know(size, self.known.get(size, SIZE) if isinstance(size, str) else SIZE)
         return self.hosted.setdefault(size, host_child(size))
+
+    def rows(self, parent: Domain, offsets: str, total: ir.Size) -> Domain:
+        """Segments by their offsets; the space of whatever has as many elements."""
+        self.know(offsets, SIZE)
+        self.know(total, SIZE)
+        space = irregular(parent, offsets, total)
+        self.tables.spaces[parent, space.length(parent.here().i)] = space
+        return space
 
     def walked(self, domain: Domain) -> ir.Space:
         """The space that a SOAC over the domain walks; its offsets are computed now if they are no array yet."""
@@ -171,6 +205,7 @@ class Emitter:
         plus = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
         thunk = scope.thunk(("i",), exp)
         self.run(ir.Scan(thunk, (ir.Const(0, INT),), plus, ir.Flat(parent.size), True), [offsets])
+        self.know(offsets.name, SIZE)
         return offsets.name
 
     def segment_numbers(self, domain: Domain) -> str:
@@ -178,6 +213,8 @@ class Emitter:
         if domain not in self.tables.numbers:
             result = self.declare("segment", ir.Array(INT, domain.size))
             self.run(ir.Map(scope.thunk(("s", "j", "i"), ir.Var("s")), self.walked(domain)), [result])
+            assert domain.parent is not None
+            self.know(result.name, index_below(size_form(domain.parent.size)))
             self.tables.numbers[domain] = result.name
         return self.tables.numbers[domain]
 

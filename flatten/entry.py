@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.flatten.boundary import Packer
-from nessie.flatten.domains import HOST, Domain, atom_of, irregular
+from nessie.flatten.domains import HOST, Domain, atom_of
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.functions import call
-from nessie.flatten.materialise import elements, space_of
+from nessie.flatten.materialise import elements
+from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator
 from nessie.flatten.values import Both, Scalar, Sequence, Value, dense, stored
 from nessie.frontend import mono
@@ -53,7 +54,7 @@ def dense_parameter(emitter: Emitter, type_: Type, domain: Domain, hint: str, pa
         case Seq(item):
             offsets = "" if domain is HOST else declare(f"{hint}_offsets", ir.Array("int", domain.size, 1))
             size = declare("n", "int")
-            space = emitter.host_space(size) if domain is HOST else irregular(domain, offsets, size)
+            space = emitter.host_space(size) if domain is HOST else emitter.rows(domain, offsets, size)
             return dense(domain, space, dense_parameter(emitter, item, space, hint, params))
     raise TypeError(type_)
 

@@ -3,11 +3,9 @@ from __future__ import annotations
 
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ZERO, At, Domain, minus
-from nessie.flatten.materialise import (
-    elements,
-    space_of,
-)
+from nessie.flatten.materialise import elements
 from nessie.flatten.scalars import identity, monoid
+from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values import (
     ScalarTerm,
@@ -44,7 +42,7 @@ def walked_elements(t: Translator, source: Sequence, domain: Domain) -> tuple[Do
     """The elements of sequences of scalars, as a thunk over their space."""
     space = space_of(t.emitter, source, domain)
     value = scalar(elements(t.emitter, source, space, domain))
-    context = Context(t.emitter)
+    context = Context(t.emitter, space)
     body = context.result([exp_of(pull(value, space, space.here(), context))])
     return space, scope.thunk(space.params, body), value.base
 

@@ -5,12 +5,11 @@ domain further out, stays as it is.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 from nessie.base.types import ZEROS
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, At, Domain, atom_of, irregular, op, plus, uniform
+from nessie.flatten.domains import HOST, At, Domain, plus
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.values import (
     Both,
@@ -33,11 +32,10 @@ from nessie.flatten.values import (
     stored,
 )
 from nessie.lambda_cu import ir, scope
+from nessie.lambda_cu.polynomials import names
 
 INT = "int"
-TOO_MANY = "The sequences together have more elements than there can be."
-MOST_BITS = 48                  # of the size of what takes no memory: days of work, more than a memory holds
-INT_BITS = 62
+LIGHT = 7                       # parts of an expression
 
 
 def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
@@ -53,16 +51,16 @@ def run_for_errors(emitter: Emitter, domain: Domain, context: Context) -> None:
     store(emitter, domain, context, [(ir.Const(0, INT), INT)], "checked")
 
 
-def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a") -> Value:
-    """The value, with all that is computed at this domain stored."""
+def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light: bool = False) -> Value:
+    """The value, with all that is computed at this domain stored; `light`: but for what is cheaper to compute."""
     if domain is HOST:
         return host_value(emitter, value, hint)
-    context = Context(emitter)
+    context = Context(emitter, domain)
     missing: list[tuple[ir.Exp, str]] = []
-    note_missing(value, domain, domain.here(), context, missing)
+    kept = note_missing(value, domain, domain.here(), context, missing, light)
     if not missing:
         return value
-    return filled(value, domain, iter(store(emitter, domain, context, missing, hint)))
+    return filled(value, domain, iter(store(emitter, domain, context, missing, hint)), kept)
 
 
 def is_stored(value: Scalar | Sequence, domain: Domain) -> bool:
@@ -71,27 +69,44 @@ def is_stored(value: Scalar | Sequence, domain: Domain) -> bool:
     return value.home is not domain or value.dense or (value.start_name is not None and value.length_name is not None)
 
 
-def note_missing(value: Value, domain: Domain, at: At, context: Context, missing: list[tuple[ir.Exp, str]]) -> None:
-    """The expressions of what is not stored yet, in the order of `filled`."""
-    match value:
-        case Both(first, second):
-            note_missing(first, domain, at, context, missing)
-            note_missing(second, domain, at, context, missing)
-        case Scalar() | Sequence() if not is_stored(value, domain):
-            missing += components(pull(value, domain, at, context))
+def note_missing(value: Value, domain: Domain, at: At, context: Context,
+                 missing: list[tuple[ir.Exp, str]], light: bool) -> list[Value]:
+    """The expressions of what is not stored yet and shall be, in the order of `filled`; and the values that stay as
+    they are."""
+    if isinstance(value, Both):
+        first = note_missing(value.first, domain, at, context, missing, light)
+        return first + note_missing(value.second, domain, at, context, missing, light)
+    if is_stored(value, domain):
+        return [value]
+    parts = components(pull(value, domain, at, context))
+    if light and all(base == INT and is_light(exp, context) for exp, base in parts):
+        return [value]
+    missing += parts
+    return []
 
 
-def filled(value: Value, domain: Domain, names: Iterator[str]) -> Value:
+def is_light(exp: ir.Exp, context: Context) -> bool:
+    """Is the int cheaper to compute than to read? A sum of a few indices and sizes, or a length that bounds give."""
+    if context.failing or len([None for _, _ in zip(scope.subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
+        return False
+    if context.noted(exp) is not None:
+        return True
+    return not scope.reads(exp) and all(
+        context.domain is not None and (name in context.domain.params or name in context.emitter.types)
+        for name in names(context.ranges.form(exp)))
+
+
+def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: list[Value]) -> Value:
     """The value with what was missing read from these arrays."""
-    match value:
-        case Both(first, second):
-            return Both(filled(first, domain, names), filled(second, domain, names))
-        case Scalar(base=base) if not is_stored(value, domain):
-            return stored(domain, next(names), base)
-        case Sequence(leaves=leaves) if not is_stored(value, domain):
-            start, length = next(names), next(names)
-            return view(domain, start, length, leaves)
-    return value
+    if isinstance(value, Both):
+        first = filled(value.first, domain, arrays, kept)
+        return Both(first, filled(value.second, domain, arrays, kept))
+    if any(value is other for other in kept):
+        return value
+    if isinstance(value, Scalar):
+        return stored(domain, next(arrays), value.base)
+    start, length = next(arrays), next(arrays)
+    return view(domain, start, length, value.leaves)
 
 
 def view(domain: Domain, start: str, length: str, leaves: tuple[Leaf, ...]) -> Sequence:
@@ -138,75 +153,6 @@ def constant_pull(exp: ir.Const) -> Pull:
     return lambda at, context: exp
 
 
-# Spaces of sequences ---------------------------------------------------------------------------------------
-
-
-def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
-    """The space of the elements of one sequence per element of the domain: uniform where the length does not depend
-    on the element, else irregular, which takes a scan and reads one total. The length cannot fail."""
-    if domain is HOST:
-        return emitter.host_space(emitter.size(length(HOST.here(), emitter.host())))
-    context = Context(emitter)
-    exp = context.close(length(domain.here(), context))
-    key = (domain, exp) if small(exp) else None
-    if key in emitter.tables.spaces:
-        return emitter.tables.spaces[key]
-    space = uniform_space(emitter, domain, exp) or irregular_space(emitter, domain, exp)
-    space = replace(space, lengths=exp)
-    if key is not None:
-        emitter.tables.spaces[key] = space
-    return space
-
-
-def small(exp: ir.Exp) -> bool:
-    """Worth comparing with others?"""
-    return len([None for _, _ in zip(scope.subexpressions(exp), range(40))]) < 40
-
-
-def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain | None:
-    if scope.reads(exp) or set(scope.free_names(exp)) & set(domain.params) or scope.can_fail(exp):
-        return None
-    size = emitter.size(exp)
-    total = product(emitter, size, domain.size)
-    return uniform(domain, size, total)
-
-
-def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> str:
-    """length * segments, checked: a product that wraps would size buffers wrongly. It has a name of its own even where
-    it equals one of the two: a space's segments and its elements are told apart by the names of their numbers."""
-    a, b = atom_of(length), atom_of(segments)
-    exp: ir.Exp = ir.Op("*", (a, b))
-    bits = bits_of(emitter, length) + bits_of(emitter, segments)
-    if bits > INT_BITS:
-        exp, bits = ir.If(fits(a, b), exp, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT)), MOST_BITS
-    name = emitter.named(exp, "n")
-    emitter.bits[name] = bits
-    return name
-
-
-def bits_of(emitter: Emitter, size: ir.Size) -> int:
-    """The size is at most 2 to this."""
-    return size.bit_length() if isinstance(size, int) else emitter.bits.get(size, MOST_BITS)
-
-
-def fits(length: ir.Exp, count: ir.Exp) -> ir.Exp:
-    """Have so many sequences of this length together as few elements as sizes count?"""
-    return op("<=", op("*", op("float", length), op("float", count)), ir.Const(2.0 ** MOST_BITS, "float"))
-
-
-def irregular_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain:
-    offsets = emitter.scan_lengths(domain, lambda: exp)
-    total = emitter.size(ir.Read(offsets, atom_of(domain.size)), "t")
-    return irregular(domain, offsets, total)
-
-
-def space_of(emitter: Emitter, sequence: Sequence, domain: Domain) -> Domain:
-    """The space of the elements of the sequences over the domain."""
-    if sequence.dense and sequence.home is domain:
-        return sequence.space
-    return space_for(emitter, domain, lambda at, c: seq_of(pull(sequence, domain, at, c)).length)
-
-
 def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain, guarded: bool = False) -> Value:
     """The elements, over `space`, of the sequences over the domain. Guarded: sequences may be shorter than their
     segments of the space, or longer; those are not read. That depends on the segment alone, not on the element."""
@@ -219,10 +165,10 @@ def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain
         position = plus(bounds.start, context.within(space, at))
         if not guarded:
             return element(bounds.leaves, position, context)
-        shape = element(bounds.leaves, position, Context(emitter, context))
+        shape = element(bounds.leaves, position, Context(emitter, outer=context))
         return context.branch(ir.Op("==", (bounds.length, space.length(up.i))),
                               lambda inner: element(bounds.leaves, position, inner), lambda inner: zeros(shape))
-    return delayed(space, term_at, term_at(space.here(), Context(emitter)))
+    return delayed(space, term_at, term_at(space.here(), Context(emitter, space)))
 
 
 def zeros(term: Term) -> Term:

@@ -2,12 +2,9 @@
 from __future__ import annotations
 
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import ZERO, At, Domain, inside, op, plus
-from nessie.flatten.materialise import (
-    elements,
-    solid,
-    space_of,
-)
+from nessie.flatten.domains import TRUE, ZERO, At, Domain, inside, op, plus
+from nessie.flatten.materialise import elements, solid
+from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator, both, scalar, sequence
 from nessie.flatten.values import (
     Term,
@@ -35,7 +32,7 @@ def get(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint
         return context.guard(inside(ix, bounds.length), lambda c: element(bounds.leaves, plus(bounds.start, ix), c),
                              "Index out of bounds for function ->.", exp.origin)
 
-    value = delayed(space, term_at, term_at(space.here(), Context(t.emitter)))
+    value = delayed(space, term_at, term_at(space.here(), Context(t.emitter, space)))
     return dense(domain, space, solid(t.emitter, value, space, hint))
 
 
@@ -47,12 +44,14 @@ def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
     target_space, pair_space = space_of(emitter, target, domain), space_of(emitter, pairs, domain)
     olds = elements(emitter, target, target_space, domain)
     pair = both(elements(emitter, pairs, pair_space, domain))
-    at, context = pair_space.here(), Context(emitter)
+    at, context = pair_space.here(), Context(emitter, pair_space)
     up = context.climb(pair_space, domain, at)
     ix = context.let(exp_of(pull(pair.first, pair_space, at, context)), "ix")
     site = emitter.site("Index out of bounds for function <-.", exp.origin)
     nowhere = ir.Let((emitter.fresh("bad"),), ir.Fail(site, "int"), ir.Const(-1, "int"))
-    place = ir.If(inside(ix, target_space.length(up.i)), plus(target_space.start(up.i), ix), nowhere)
+    place, doubtful = plus(target_space.start(up.i), ix), context.ranges.doubtful(inside(ix, target_space.length(up.i)))
+    if doubtful != TRUE:
+        place = ir.If(doubtful, place, nowhere)
     winner = emitter.declare("winner", ir.Array("int", target_space.size))
     number, target_of = (scope.thunk(pair_space.params, body) for body in (at.i, context.result([place])))
     emitter.run(ir.Permute(number, target_of, emitter.walked(pair_space), target_space.size, (ir.Const(-1, "int"),),
@@ -63,5 +62,5 @@ def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
         return context.branch(op("<=", ZERO, source), lambda c: pull(pair.second, pair_space, At(source), c),
                               lambda c: pull(olds, target_space, at, c))
 
-    value = delayed(target_space, term_at, term_at(target_space.here(), Context(emitter)))
+    value = delayed(target_space, term_at, term_at(target_space.here(), Context(emitter, target_space)))
     return dense(domain, target_space, solid(emitter, value, target_space, hint))

@@ -6,11 +6,8 @@ from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ZERO, At, Domain, composed, minus, op, plus
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.folding import reduce, scan
-from nessie.flatten.materialise import (
-    elements,
-    solid,
-    space_of,
-)
+from nessie.flatten.materialise import elements, solid
+from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values import (
     Leaf,
@@ -99,5 +96,5 @@ def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain
                               lambda c: SeqTerm(plus(bounds.start, start), length, bounds.leaves),
                               lambda c: SeqTerm(ZERO, ZERO, bounds.leaves))
 
-    rows = delayed(space, row_at, row_at(space.here(), Context(emitter)))
+    rows = delayed(space, row_at, row_at(space.here(), Context(emitter, space)))
     return dense(domain, space, solid(emitter, rows, space, hint))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from nessie.base.source import Origin
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import ZERO, op
+from nessie.flatten.domains import TRUE, ZERO, op
 from nessie.flatten.values import ScalarTerm
 from nessie.lambda_cu import ir, ops
 
@@ -32,8 +32,8 @@ def check_of(name: str, base: str, exps: list[ir.Exp]) -> tuple[ir.Exp, str]:
     """What must hold for the operator, and what to say where it does not."""
     if name in DIVISIONS:
         divisor = exps[1]
-        if isinstance(divisor, ir.Const) and divisor.value != 0:
-            return ir.Const(True, "bool"), ""
+        if base == "float" and isinstance(divisor, ir.Const) and divisor.value != 0:
+            return TRUE, ""
         return op("/=", divisor, ir.Const(0.0, "float") if base == "float" else ZERO), DIVISIONS[name]
     if name in NOT_NEGATIVE:
         return op("not", op("<", exps[0], ir.Const(0.0, "float"))), NOT_NEGATIVE[name]
@@ -45,8 +45,6 @@ def check_of(name: str, base: str, exps: list[ir.Exp]) -> tuple[ir.Exp, str]:
 
 
 def within(low: ir.Const, exp: ir.Exp, high: ir.Const) -> ir.Exp:
-    if isinstance(exp, ir.Const) and int(low.value) <= int(exp.value) <= int(high.value):
-        return ir.Const(True, "bool")
     return op("and", op("<=", low, exp), op("<=", exp, high))
 
 

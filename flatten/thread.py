@@ -13,6 +13,7 @@ from nessie.base.source import Origin
 from nessie.base.types import ZEROS, Base, Pair, Seq, Type
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import ZERO, At, Domain, inside, minus, op, plus
+from nessie.flatten.ranges import SIZE
 from nessie.flatten.scalars import apply_operator
 from nessie.flatten.values import (
     Both,
@@ -156,7 +157,9 @@ def nothing(type_: Type) -> Term:
 
 
 def length(terms: list[Term], context: Context, origin: Origin) -> Term:
-    return ScalarTerm(seq_of(terms[0]).length, "int")
+    found = seq_of(terms[0]).length
+    context.note(found, lambda: SIZE)
+    return ScalarTerm(found, "int")
 
 
 def elt(terms: list[Term], context: Context, origin: Origin) -> Term:

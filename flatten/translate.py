@@ -82,7 +82,7 @@ def lets(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
 def let_value(t: Translator, exp: mono.Exp, env: Values, domain: Domain, name: str) -> Value:
     """What a let binds: computed now, whether it is used or not."""
     value = t.value(exp, env, domain, name)
-    return value if isinstance(exp, mono.Var) else solid(t.emitter, value, domain, name)
+    return value if isinstance(exp, mono.Var) else solid(t.emitter, value, domain, name, light=True)
 
 
 def checked(t: Translator, exp: mono.Prim, condition: mono.Exp, message: str, value: mono.Exp, env: Values,
@@ -91,7 +91,7 @@ def checked(t: Translator, exp: mono.Prim, condition: mono.Exp, message: str, va
     failure there: no operation reads or writes what is not its own, whatever it is given."""
     test = t.value(condition, env, domain, "test")
     t.emitter.origin = exp.origin
-    context: Context = t.emitter.host() if domain is HOST else Context(t.emitter)
+    context: Context = t.emitter.host() if domain is HOST else Context(t.emitter, domain)
     holds = exp_of(pull(test, domain, domain.here(), context))
     if domain is HOST:
         t.emitter.require(holds, message, exp.origin)

@@ -47,7 +47,7 @@ def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
     exp, env = with_data(t, exp, env)
     if domain is HOST:
         return from_host_term(t.emitter, thread(exp, env, HOST, HOST.here(), t.emitter.host()), hint)
-    context = Context(t.emitter)
+    context = Context(t.emitter, domain)
     shape = thread(exp, env, domain, domain.here(), context)
     value = delayed(domain, lambda at, c: thread(exp, env, domain, at, c), shape)
     return solid(t.emitter, value, domain, hint) if context.failing else value

@@ -1,0 +1,227 @@
+"""Range analysis: what it says of an expression is so, for every value of the names; and it keeps checks that can
+fail."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from executors import QUICK, Compiled, Failed, agree, outcome
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nessie.flatten.ranges import ANY, SIZE, Ranges, exactly, index_below
+from nessie.lambda_cu import ir, polynomials
+from nessie.lambda_cu.printer_expressions import show_exp
+
+BITS = 2 ** 64
+KNOWN = {"n": SIZE, "m": exactly(polynomials.name("n")), "i": index_below(polynomials.name("n")), "k": ANY}
+
+
+def wrap(value: int) -> int:
+    return (value + BITS // 2) % BITS - BITS // 2
+
+
+def truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def evaluate(exp: ir.Exp, at: dict[str, int]) -> Any:
+    """The expression's value, or None where it divides by zero or shifts too far."""
+    match exp:
+        case ir.Const(value):
+            return value
+        case ir.Var(name):
+            return at[name]
+        case ir.If(condition, then, orelse):
+            test = evaluate(condition, at)
+            return None if test is None else evaluate(then if test else orelse, at)
+        case ir.Op(op, arguments):
+            found = [evaluate(a, at) for a in arguments]
+            return None if None in found else apply(op, found)
+    raise TypeError(exp)
+
+
+def apply(op: str, x: list[Any]) -> Any:
+    if (op in ("/", "rem", "mod") and x[1] == 0) or (op == "rshift" and not 0 <= x[1] <= 63):
+        return None
+    match op:
+        case "+":
+            return wrap(x[0] + x[1])
+        case "-":
+            return wrap(x[0] - x[1])
+        case "*":
+            return wrap(x[0] * x[1])
+        case "/":
+            return wrap(truncated(x[0], x[1]))
+        case "rem":
+            return x[0] - x[1] * truncated(x[0], x[1])
+        case "mod":
+            return x[0] % x[1]
+        case "rshift":
+            return x[0] >> x[1]
+        case "neg":
+            return wrap(-x[0])
+        case "abs":
+            return wrap(abs(x[0]))
+        case "min" | "max":
+            return min(x) if op == "min" else max(x)
+        case "not":
+            return not x[0]
+        case "and" | "or":
+            return all(x) if op == "and" else any(x)
+    return {"<": x[0] < x[1], "<=": x[0] <= x[1], ">": x[0] > x[1], ">=": x[0] >= x[1], "==": x[0] == x[1],
+            "/=": x[0] != x[1]}[op]
+
+
+def operation(names: list[str], *arguments: st.SearchStrategy[ir.Exp]) -> st.SearchStrategy[ir.Exp]:
+    return st.builds(ir.Op, st.sampled_from(names), st.tuples(*arguments))
+
+
+constants = st.one_of(st.integers(-3, 9), st.sampled_from([2 ** 47, 2 ** 62, -2 ** 63, 2 ** 63 - 1])).map(
+    lambda value: ir.Const(value, "int"))
+names = st.sampled_from(["n", "m", "i", "i", "k"]).map(ir.Var)
+COMPARISONS = ["<", "<=", ">", ">=", "==", "/="]
+ints = st.recursive(st.one_of(names, constants), lambda inner: st.one_of(
+    operation(["+", "-", "+", "-", "*", "/", "rem", "mod", "min", "max", "rshift"], inner, inner),
+    operation(["neg", "abs"], inner),
+    st.builds(ir.If, operation(COMPARISONS, inner, inner), inner, inner)), max_leaves=5)
+tests = st.recursive(operation(COMPARISONS, ints, ints), lambda inner: st.one_of(
+    operation(["and", "or"], inner, inner), operation(["not"], inner)), max_leaves=3)
+
+
+@st.composite
+def situations(draw: st.DrawFn) -> dict[str, int]:
+    """Values of the names, as KNOWN has it."""
+    n = draw(st.one_of(st.integers(1, 9), st.integers(1, 2 ** 48)))
+    i = draw(st.one_of(st.integers(0, min(n, 9) - 1), st.integers(0, n - 1), st.just(n - 1)))
+    k = draw(st.one_of(st.integers(-9, 9), st.integers(-2 ** 63, 2 ** 63 - 1)))
+    return {"n": n, "m": n, "i": i, "k": k}
+
+
+def ranges(given: ir.Exp | None = None) -> Ranges:
+    found = Ranges(KNOWN.get, lambda exp: None, lambda array: None, lambda: assumed, {})
+    assumed = () if given is None else found.assumptions(given)
+    return found
+
+
+many = settings(max_examples=400, suppress_health_check=list(HealthCheck))
+
+
+@many
+@given(ints, situations())
+def test_values_lie_where_it_says(exp: ir.Exp, at: dict[str, int]) -> None:
+    value, interval = evaluate(exp, at), ranges().interval(exp)
+    if value is not None:
+        assert interval is None or interval[0] <= value <= interval[1], show_exp(exp)
+
+
+@many
+@given(ints, situations())
+def test_forms_and_bounds_hold(exp: ir.Exp, at: dict[str, int]) -> None:
+    found, value = ranges(), evaluate(exp, at)
+    if value is None:
+        return
+    form = found.form(exp)
+    named = {name: evaluate(part, at) for part, name in found.numbers.items()}
+    if None in named.values():
+        return
+    assert polynomials.value(form, {**at, **named}) == value
+    for name in list(named):
+        known = found.of_factor(name)
+        named = {name: evaluate(part, at) for part, name in found.numbers.items()}
+        if None not in named.values():
+            everything = {**at, **named}
+            assert all(polynomials.value(bound, everything) >= named[name] for bound in known.above), show_exp(exp)
+            assert all(polynomials.value(bound, everything) <= named[name] for bound in known.below), show_exp(exp)
+
+
+@many
+@given(tests, tests, situations())
+def test_what_is_proved_holds(condition: ir.Exp, around: ir.Exp, at: dict[str, int]) -> None:
+    """Also where another condition holds around it."""
+    value = evaluate(condition, at)
+    if value is None:
+        return
+    assert value or not ranges().holds(condition), show_exp(condition)
+    assert ranges().by_numbers(condition) in (None, value)
+    if (outside := evaluate(around, at)) is not None:
+        given_ = around if outside else ir.Op("not", (around,))
+        assert value or not ranges(given_).holds(condition), f"{show_exp(condition)} where {show_exp(given_)}"
+    rest = ranges().doubtful(condition)
+    assert evaluate(rest, at) in (None, value)
+
+
+# Programs -----------------------------------------------------------------------------------------
+
+NEVER = {               # the expression that computes for v, one that cannot fail
+    "all of v": "{v[i] : i in [0:#v]}",
+    "index": "{v[i] : i in index(#v)}",
+    "backwards": "{v[#v - 1 - i] : i in [0:#v]}",
+    "half": "{v[i / 2] : i in [0:#v]}",
+    "remainder": "{v[rem(i, 3)] : i in [0:#v]}",
+    "mod": "{v[mod(i, 3)] : i in [0:#v]}",
+    "the lesser": "{v[min(i, 5)] : i in [0:#v]}",
+    "the greater": "{v[max(i - 5, 0)] : i in [0:#v]}",
+    "a triangle": "{sum({v[j] : j in [0:i+1]}) : i in [0:#v]}",
+    "differences": "{sum({v[i - j] : j in [0:i+1]}) : i in [0:#v]}",
+    "divisors": "{v[i] / (i + 1) : i in [0:#v]}",
+    "inside a test": "{if i > 0 and i + 1 < #v then v[i - 1] + v[i + 1] else 0 : i in [0:#v]}",
+    "after a let": "let n = #v in {let k = n - i in v[k - 1] : i in [0:n]}",
+    "rows": "{{r[j] : j in [0:#r]} : r in [v, v]}",
+    "two deep": "{{v[i] * v[j] : j in [0:#v]} : i in [0:#v]}",
+    "taken": "{sum(take(v, i)) : i in [0:#v]}",
+}
+SOMETIMES = {           # one that fails for some v
+    "one too far": "{v[i + 1] : i in [0:#v]}",
+    "one too few": "{v[i - 1] : i in [0:#v]}",
+    "from the end": "{v[#v - i] : i in [0:#v]}",
+    "another's length": "{v[i] : i in [0:#v + 1]}",
+    "a constant": "{v[2] : i in [0:#v]}",
+    "a product": "{v[i * i] : i in [0:#v]}",
+    "a sum that wraps": "{v[i + 9223372036854775807 + 1] : i in [0:#v]}",
+    "a product that wraps": "{v[(i * 4294967296 * 4294967296) - 1] : i in [0:#v]}",
+    "remainders of what is negative": "{v[rem(i - 1, 2)] : i in [0:#v]}",
+    "the divisor": "{v[i] / i : i in [0:#v]}",
+    "the other branch": "{if i > 0 then v[0] else v[i - 1] : i in [0:#v]}",
+    "after the test": "{(if i > 0 then v[i - 1] else 0) + v[i - 1] : i in [0:#v]}",
+    "a triangle too large": "{sum({v[j] : j in [0:i+2]}) : i in [0:#v]}",
+    "a length that is read": "{v[x] : x in v}",
+    "taken": "{sum(take(v, i + 2)) : i in [0:#v]}",
+    "rows": "{{r[j] : j in [0:#v]} : r in [v, drop(v, 1)]}",
+}
+
+
+def compiled(body: str, nested: bool) -> Compiled:
+    return Compiled(f"function main(v) : [int] -> [{'[int]' if nested else 'int'}] = {body};")
+
+
+def checks(program: Compiled) -> list[str]:
+    """What can fail but for lack of numbers."""
+    return [site.message for site in program.flat.sites if "more elements" not in site.message]
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_checks_that_cannot_fail_are_gone(name: str) -> None:
+    program = compiled(NEVER[name], name in ("rows", "two deep"))
+    assert checks(program) == []
+    same_everywhere(program, ([],), ([7],), ([5, 6, 7, 8],))
+
+
+@pytest.mark.parametrize("name", SOMETIMES)
+def test_checks_that_can_fail_stay(name: str) -> None:
+    """Mutants of the programs above: each has a check left, and fails with the interpreter's message."""
+    program = compiled(SOMETIMES[name], name == "rows")
+    assert checks(program)
+    found = same_everywhere(program, ([4],), ([7, 9],), ([2, 1, 0],))
+    assert any(isinstance(result, Failed) for result in found)
+
+
+def same_everywhere(program: Compiled, *arguments: tuple[Any, ...]) -> list[Any]:
+    results = []
+    for given_ in arguments:
+        expected = outcome(program, "interpreter", given_)
+        results.append(expected)
+        for executor in QUICK:
+            found = outcome(program, executor, given_)
+            assert agree(expected, found), f"{executor}: {found}, not {expected}"
+    return results
