@@ -103,6 +103,7 @@ def test_failures(name: str) -> None:
 @pytest.mark.parametrize(("body", "type_", "argument"), [
     ("{[0:n] : x in [] int}", "int -> [[int]]", -1),
     ("{dist(x, n) : x in [] int}", "int -> [[int]]", -1),
+    ("{[0:10/#n] : x in n}", "[int] -> [[int]]", []),
     ("{[0:i-5] : i in [0:n]}", "int -> [[int]]", 0),
     ("{if x < 9 then [x] else [0:n] : x in [1, 2]}", "int -> [[int]]", -1),
     ("{{[0:n] : y in [0:x]} : x in [0, 0]}", "int -> [[[int]]]", -1),

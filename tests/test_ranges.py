@@ -151,6 +151,18 @@ def test_what_is_proved_holds(condition: ir.Exp, around: ir.Exp, at: dict[str, i
     assert evaluate(rest, at) in (None, value)
 
 
+@many
+@given(tests, situations())
+def test_what_is_assumed_of_a_test_holds(condition: ir.Exp, at: dict[str, int]) -> None:
+    """In its branches."""
+    value, found = evaluate(condition, at), ranges()
+    if value is not None:
+        for assumed in found.assumptions(condition, value):
+            named = {name: evaluate(part, at) for part, name in found.numbers.items()}
+            if None not in named.values():
+                assert polynomials.value(assumed, {**at, **named}) >= 0, f"{show_exp(condition)} is {value}"
+
+
 # Programs -----------------------------------------------------------------------------------------
 
 NEVER = {               # the expression that computes for v, one that cannot fail
