@@ -1,4 +1,4 @@
-"""Object code kept on disk from run to run, under the user's cache folder.
+"""Object code, and whatever else takes long to make, kept on disk from run to run, under the user's cache folder.
 
 A file is named by what it was made from, and holds a checksum before the code; a file that does not fit its checksum
 is made again. Files are written beside their place and moved there, so another process sees all of a file or nothing.
@@ -23,16 +23,29 @@ TRIMMING = 4                            # of the 256 first bytes that a name may
 
 def cached(source: str, made_for: str, build: Callable[[str], bytes]) -> bytes:
     """build(source), or what an earlier run built for the same machine."""
-    folder = cache_folder(os.environ.get("XDG_CACHE_HOME", ""))
-    if folder is None:
-        return build(source)
-    key = hashlib.sha256(f"{made_for}\n{source}".encode()).hexdigest()
-    path = folder / f"{key}.o"
-    code = read(path)
+    key = f"{made_for}\n{source}"
+    code = find(key)
     if code is None:
         code = build(source)
-        write(path, code)
+        keep(key, code)
     return code
+
+
+def find(key: str) -> bytes | None:
+    """What was kept under this key; None if there is nothing."""
+    path = path_of(key)
+    return read(path) if path else None
+
+
+def keep(key: str, code: bytes) -> None:
+    path = path_of(key)
+    if path:
+        write(path, code)
+
+
+def path_of(key: str) -> Path | None:
+    folder = cache_folder(os.environ.get("XDG_CACHE_HOME", ""))
+    return folder / f"{hashlib.sha256(key.encode()).hexdigest()}.o" if folder else None
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Iterator
 
+from nessie.base.layout import Doc, Mark, join, render
 from nessie.base.names import Names
 from nessie.cudagen.cuda_operators import HELPERS, SELECT, TYPES, UNARY, Piece, apply, within
 from nessie.cudagen.loops import (
@@ -61,6 +62,11 @@ RESERVED = frozenset(WORDS.split()) | frozenset(HELPERS)
 
 def show(module: Module) -> str:
     """The module's kernels and device functions, after the helpers that they use."""
+    return render(document(module))
+
+
+def document(module: Module) -> Doc:
+    """The text, each function marked."""
     functions = [f for f in module.functions if f.kind != "host"]
     names = Names(RESERVED)
     named = {f.name: names.fresh(f.name if f.kind == "cuda" else f"{f.name}_device") for f in functions}
@@ -68,8 +74,10 @@ def show(module: Module) -> str:
     bodies = [printer.show() for printer in printers]
     prototypes = [line for p in printers if p.function.kind == "device" for line in p.prototype()]
     called = set(re.findall(r"\w+(?=\()", "\n".join(bodies)))
-    parts = [text for name, text in HELPERS.items() if name in called]
-    return "\n\n".join([*parts, *(["\n".join(prototypes)] if prototypes else []), *bodies]) + "\n"
+    parts: list[Doc] = [text for name, text in HELPERS.items() if name in called]
+    parts += ["\n".join(prototypes)] if prototypes else []
+    parts += [Mark(body, function) for body, function in zip(bodies, functions, strict=True)]
+    return (join("\n\n", parts), "\n")
 
 
 class FunctionPrinter:

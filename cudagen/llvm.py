@@ -17,6 +17,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from nessie.base.layout import Doc, Mark, join, render
 from nessie.cudagen.gathers import waits_for_memory
 from nessie.cudagen.llvm_operators import TYPES, Value, apply
 from nessie.cudagen.loops import (
@@ -51,15 +52,20 @@ ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min
 
 def show(module: Module) -> str:
     """The module's host and device functions, with entry points for the host ones."""
+    return render(document(module))
+
+
+def document(module: Module) -> Doc:
+    """The text, each function marked together with its entry point."""
     functions = {f.name: f for f in module.functions}
     declared: dict[str, str] = {}
-    parts: list[str] = []
+    parts: list[Doc] = []
     for function in module.functions:
         if function.kind != "cuda":
-            parts.append(FunctionPrinter(function, functions, declared).show())
-        if function.kind == "host":
-            parts.append("\n".join(entry_point(function)))
-    return "\n\n".join([*parts, "\n".join(declared.values()), "attributes #0 = { nounwind }"]) + "\n"
+            texts = [FunctionPrinter(function, functions, declared).show()]
+            texts += ["\n".join(entry_point(function))] if function.kind == "host" else []
+            parts.append(Mark("\n\n".join(texts), function))
+    return (join("\n\n", [*parts, "\n".join(declared.values()), "attributes #0 = { nounwind }"]), "\n")
 
 
 def entry_point(function: Function) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The words and levels of the text of loops, and its printer (grammar: cudagen.loops_text)."""
 from __future__ import annotations
 
+from nessie.base.layout import Doc, Mark, join, render
 from nessie.base.tokens import show_char, show_name
 from nessie.cudagen.loops import (
     Atomic,
@@ -10,6 +11,7 @@ from nessie.cudagen.loops import (
     Exp,
     Fence,
     For,
+    Function,
     If,
     Let,
     Load,
@@ -43,14 +45,20 @@ KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "w
 
 def show(module: Module) -> str:
     """The module's text."""
-    lines: list[str] = []
-    for function in module.functions:
-        parameters = ", ".join(show_parameter(p) for p in function.parameters)
-        results = f" -> {', '.join(function.results)}" if function.results else ""
-        lines.append(f"{function.kind} {word(function.name)}({parameters}){results} {{")
-        write_body(lines, function.body, 1)
-        lines += ["}", ""]
-    return "\n".join(lines)
+    return render(document(module))
+
+
+def document(module: Module) -> Doc:
+    """The text, each function marked."""
+    return join("\n", [(Mark(show_function(function), function), "\n") for function in module.functions])
+
+
+def show_function(function: Function) -> str:
+    parameters = ", ".join(show_parameter(p) for p in function.parameters)
+    results = f" -> {', '.join(function.results)}" if function.results else ""
+    lines = [f"{function.kind} {word(function.name)}({parameters}){results} {{"]
+    write_body(lines, function.body, 1)
+    return "\n".join([*lines, "}"])
 
 
 def show_parameter(parameter: Parameter) -> str:

@@ -155,7 +155,7 @@ def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
     def length_at(at: At, context: Context) -> Term:
         count = context.let(count_at(at, context), "n")
         count = context.check(op("<=", ZERO, count), count, "int", message, exp.origin)
-        return ScalarTerm(enough(count, domain, context, exp), "int")
+        return ScalarTerm(enough(count, context, exp), "int")
 
     length = regular(t, domain, count_at, message, exp) or settled(t, domain, length_at, "n")
     note_length(t, domain, length, count_at)
@@ -186,7 +186,7 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         if not by_one:
             some = op("min", ONE, extent)
             extent = context.let(plus(op("/", minus(extent, some), d), some), "n")
-        return enough(extent, domain, context, exp)
+        return enough(extent, context, exp)
 
     length = (by_one and regular(t, domain, extent_at, message, exp)) or settled(t, domain, length_at, "n")
     note_length(t, domain, length, extent_at if by_one else None)

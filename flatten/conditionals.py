@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from nessie.flatten.boundary import Packer, params_of, received, unpack
 from nessie.flatten.contexts import Context
+from nessie.flatten.crossing import kept
 from nessie.flatten.domains import HOST, At, Domain, subset
 from nessie.flatten.emitter import int_results
 from nessie.flatten.materialise import solid, store
@@ -29,17 +30,17 @@ def conditional(t: Translator, exp: mono.If, env: Values, domain: Domain, hint: 
 def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -> Value:
     emitter = t.emitter
     type_ = type_of(exp)
-    condition = Packer(emitter, hint="test").name(test, HOST)
-    packer = Packer(emitter, hint=hint)
-
-    def branch(part: mono.Exp) -> ir.Block:
-        atoms, statements = emitter.block(lambda: packer.pack(t.value(part, env, HOST, hint), type_, HOST))
-        return ir.Block(statements, tuple(atoms))
-
-    then, orelse = branch(exp.then), branch(exp.orelse)
-    results = params_of(emitter, type_, HOST, hint=hint)
+    condition = Packer(emitter, "test").name(test, HOST)
+    parts = emitter.part(), emitter.part()
+    branches = zip(parts, (exp.then, exp.orelse))
+    values = [emitter.into(part, t.value, branch, env, HOST, hint) for part, branch in branches]
+    crossing = kept(values, t.frame.named)
+    pack = Packer(emitter, hint, t.frame).pack
+    atoms = [emitter.into(part, pack, value, type_, HOST, crossing) for part, value in zip(parts, values)]
+    then, orelse = [ir.Block(tuple(part.statements), tuple(names)) for part, names in zip(parts, atoms)]
+    results = params_of(emitter, type_, HOST, crossing, hint)
     emitter.emit(ir.Branch(tuple(results), condition, then, orelse, exp.origin))
-    return unpack(type_, HOST, received(results))
+    return unpack(type_, HOST, received(results), crossing)
 
 
 def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain, hint: str) -> Value:

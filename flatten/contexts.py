@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nessie.base.source import Origin
 from nessie.flatten.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op, size_form
+from nessie.flatten.proofs import assumptions, by_numbers, doubtful, holds
 from nessie.flatten.ranges import SOME, Note, Range, Ranges, index_below, index_range, meet
 from nessie.flatten.values import (
     PairTerm,
@@ -115,15 +116,14 @@ class Context:
             return ()
         if self.assumptions is None:
             outer = self.outer.assumed()
-            self.assumptions = outer if self.given is TRUE else outer + self.ranges.assumptions(self.given)
+            self.assumptions = outer if self.given is TRUE else outer + assumptions(self.ranges, self.given)
         return self.assumptions
-
 
     # Checks
 
     def check(self, condition: ir.Exp, value: ir.Exp, base: str, message: str, origin: Origin) -> ir.Exp:
         """The value where the condition holds, else a failure of type `base`; evaluated here and now."""
-        condition = self.ranges.doubtful(condition)
+        condition = doubtful(self.ranges, condition)
         if condition == TRUE:
             return value
         self.failing = True
@@ -131,7 +131,7 @@ class Context:
 
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
         """What `then` computes where the condition holds, else a failure: nothing of `then` runs there."""
-        whole, condition = condition, self.ranges.doubtful(condition)
+        whole, condition = condition, doubtful(self.ranges, condition)
         if condition == TRUE:
             return then(self)
         inner = Context(self.emitter, outer=self, given=whole)
@@ -146,7 +146,7 @@ class Context:
 
     def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
         """A lazy conditional; bounds are selected, payloads joined."""
-        known = self.ranges.by_numbers(condition)
+        known = by_numbers(self.ranges, condition)
         if known is not None:
             return then(self) if known else orelse(self)
         inner = Context(self.emitter, outer=self, given=condition)
@@ -233,12 +233,12 @@ class HostContext(Context):
         return ir.Var(name)
 
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
-        if self.ranges.holds(condition):
+        if holds(self.ranges, condition):
             return then(self)
         return self.by_component(lambda context: Context.guard(context, condition, then, message, origin))
 
     def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
-        known = self.ranges.by_numbers(condition)
+        known = by_numbers(self.ranges, condition)
         if known is not None:
             return then(self) if known else orelse(self)
         condition = self.let(condition, "b")

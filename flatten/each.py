@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ZERO, Domain, atom_of, op
 from nessie.flatten.materialise import elements, run_for_errors, solid, view
+from nessie.flatten.proofs import holds
 from nessie.flatten.spaces import independent, space_for
 from nessie.flatten.thread import thread
 from nessie.flatten.translator import Translator, Values, sequence, with_data
@@ -84,7 +85,7 @@ def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain,
     equal = op("==", length, expected)
     if length == expected or (domain is not HOST and context.close(length) == space.lengths):
         return False
-    if context.ranges.holds(equal):
+    if holds(context.ranges, equal):
         return False
     if domain is HOST:
         t.emitter.require(equal, UNEQUAL, exp.origin)

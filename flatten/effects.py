@@ -14,7 +14,7 @@ from nessie.base.source import NessieError, places
 from nessie.base.types import STRING, Type, nest_right
 from nessie.base.types import Pair as PairType
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, op
-from nessie.flatten.entry import dense_parameter, dense_result
+from nessie.flatten.entry import dense_result, from_outside
 from nessie.flatten.materialise import from_host_term
 from nessie.flatten.nesting import flatten
 from nessie.flatten.thread import nothing
@@ -53,8 +53,9 @@ def perform(t: Translator, exp: mono.Prim, argument: Value, takes: Type, hint: s
     """The effect, now."""
     atoms, layout = dense_result(t.emitter, argument, takes, HOST)
     results: list[ir.Param] = []
-    value = dense_parameter(t.emitter, exp.type, HOST, hint, results)
-    t.emitter.emit(ir.Effect(tuple(results), exp.name, tuple(atoms), layout, layout_of(exp.type), exp.origin))
+    gives = layout_of(exp.type)
+    value = from_outside(t.emitter, gives, HOST, hint, results)
+    t.emitter.emit(ir.Effect(tuple(results), exp.name, tuple(atoms), layout, gives, exp.origin))
     return value
 
 

@@ -7,35 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.flatten.contexts import HostContext
-from nessie.flatten.domains import Domain, host_child, irregular, size_form
-from nessie.flatten.ranges import ANY, COMBINED, SIZE, Range, index_below, meet
-from nessie.flatten.values import Value
+from nessie.flatten.domains import Domain, host_child, irregular, size_form, uniform
+from nessie.flatten.ranges import ANY, COMBINED, SIZE, Range, index_below
+from nessie.flatten.values import Scalar, Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir, ops, scope
+from nessie.lambda_cu.polynomials import Polynomial
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 INT = "int"
+PLUS = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
 
 
 @dataclass
 class Tables:
     """`spaces`: the space of these lengths over this domain; `numbers`: the array of a space's segment numbers;
-    `walks`: what SOACs walk for a domain whose offsets were no array at first; `data`: constant sequences; `passed`:
-    what checks of the host that stand before have shown of scalars."""
+    `walks`: what SOACs walk for a domain whose offsets were no array at first; `data`: constant sequences; `lengths`:
+    those that the host has checked, by their forms; `checked`: for a scalar of the host, one that equals it and exists
+    only if a check has passed, so that more is known of it."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
     data: dict[mono.Exp, Value] = field(default_factory=dict)
-    passed: dict[str, Range] = field(default_factory=dict)
+    lengths: dict[Polynomial, Scalar] = field(default_factory=dict)
+    checked: dict[str, str] = field(default_factory=dict)
 
     def copy(self) -> Tables:
-        return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.passed))
+        return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.lengths),
+                      dict(self.checked))
+
+
+@dataclass
+class Part:
+    """The statements of a block, and the tables that are valid in it."""
+    tables: Tables
+    statements: list[ir.Statement] = field(default_factory=list)
 
 
 class Emitter:
@@ -83,8 +96,11 @@ class Emitter:
         """None for what is no int of the host."""
         if self.types.get(name) != INT:
             return None
-        found = self.known.get(name, ANY)
-        return meet(found, self.tables.passed[name]) if name in self.tables.passed else found
+        return self.known.get(name, ANY)
+
+    def checked(self, name: str) -> str:
+        """The scalar of the host, by the name of which most is known."""
+        return self.tables.checked.get(name, name)
 
     def known_element(self, array: str) -> Range | None:
         """Of an array's elements; None where they are no ints."""
@@ -160,11 +176,20 @@ class Emitter:
 
     def block(self, work: Callable[[], T]) -> tuple[T, tuple[ir.Statement, ...]]:
         """What `work` returns, and the statements that it emits, kept apart."""
+        part = self.part()
+        result = self.into(part, work)
+        return result, tuple(part.statements)
+
+    def part(self) -> Part:
+        """A block that is written bit by bit."""
+        return Part(self.tables.copy())
+
+    def into(self, part: Part, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """What `work` returns of the arguments; the statements that it emits go there."""
         outer = self.statements, self.tables
-        self.statements, self.tables = [], self.tables.copy()
+        self.statements, self.tables = part.statements, part.tables
         try:
-            result = work()
-            return result, tuple(self.statements)
+            return work(*args, **named)
         finally:
             self.statements, self.tables = outer
 
@@ -179,8 +204,18 @@ class Emitter:
         """Segments by their offsets; the space of whatever has as many elements."""
         self.know(offsets, SIZE)
         self.know(total, SIZE)
-        space = irregular(parent, offsets, total)
-        self.tables.spaces[parent, space.length(parent.here().i)] = space
+        return self.remembered(irregular(parent, offsets, total))
+
+    def uniform_rows(self, parent: Domain, length: str, total: str) -> Domain:
+        """Segments of one length that come from outside, so many elements in all."""
+        self.know(length, SIZE)
+        self.know(total, SIZE)
+        return self.remembered(uniform(parent, length, total))
+
+    def remembered(self, space: Domain) -> Domain:
+        """The space, which sequences of these lengths over its parent have from now on."""
+        assert space.parent is not None
+        self.tables.spaces[space.parent, space.length(space.parent.here().i)] = space
         return space
 
     def walked(self, domain: Domain) -> ir.Space:
@@ -194,7 +229,7 @@ class Emitter:
             self.tables.walks[domain] = ir.Irregular(parent.size, offsets, domain.size)
         return self.tables.walks[domain]
 
-    def scan_lengths(self, parent: Domain, length: Callable[[], ir.Exp]) -> str:
+    def scan_lengths(self, parent: Domain, length: Callable[[], ir.Exp], operator: ir.Thunk = PLUS) -> str:
         """Offsets of segments, one per element of the parent: a flat SCAN over all of them."""
         exp = length()
         if {"s", "j"} & set(scope.free_names(exp)):
@@ -202,9 +237,8 @@ class Emitter:
             self.run(ir.Map(scope.thunk(parent.params, exp), self.walked(parent)), [lengths])
             exp = ir.Read(lengths.name, ir.Var("i"))
         offsets = self.declare("offsets", ir.Array(INT, parent.size, 1))
-        plus = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
         thunk = scope.thunk(("i",), exp)
-        self.run(ir.Scan(thunk, (ir.Const(0, INT),), plus, ir.Flat(parent.size), True), [offsets])
+        self.run(ir.Scan(thunk, (ir.Const(0, INT),), operator, ir.Flat(parent.size), True), [offsets])
         self.know(offsets.name, SIZE)
         return offsets.name
 

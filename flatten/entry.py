@@ -1,4 +1,4 @@
-"""The entry: it takes dense arguments and gives dense results."""
+"""The entry: it takes dense or uniform arguments, and gives such results."""
 from __future__ import annotations
 
 from nessie.base.types import Base, Pair, Seq, Type
@@ -16,17 +16,20 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import layout_of, parameters
 
 
-def entry_function(t: Translator, function: mono.Function) -> tuple[ir.Function, ir.Entry]:
-    """The entry's function, and its layouts. It is a function of its own where the program calls it, too: calls pass
-    views."""
+def entry_function(t: Translator, function: mono.Function,
+                   arguments: tuple[ir.Layout, ...] | None) -> tuple[ir.Function, ir.Entry]:
+    """The entry's function, and its layouts; arguments lie dense unless it is said how. It is a function of its own
+    where the program calls it, too: calls pass views."""
     emitter = t.emitter
     params: list[ir.Param] = []
-    env = {p.name: dense_parameter(emitter, p.type, HOST, p.name, params) for p in function.parameters}
+    layouts = arguments if arguments is not None else tuple(layout_of(p.type) for p in function.parameters)
+    env = {p.name: from_outside(emitter, layout, HOST, p.name, params)
+           for p, layout in zip(function.parameters, layouts, strict=True)}
 
     def body() -> tuple[list[ir.Atom], ir.Layout]:
         if any(function.name in called(f.body) for f in t.program.functions):
-            arguments = tuple(mono.Var(p.name, p.type) for p in function.parameters)
-            value = call(t, mono.Call(function.name, arguments, function.result, function.origin), env, HOST, "it")
+            names = tuple(mono.Var(p.name, p.type) for p in function.parameters)
+            value = call(t, mono.Call(function.name, names, function.result, function.origin), env, HOST, "it")
         else:
             value = t.value(function.body, env, HOST, "it")
         return dense_result(emitter, value, function.result, HOST)
@@ -36,27 +39,34 @@ def entry_function(t: Translator, function: mono.Function) -> tuple[ir.Function,
     name = emitter.fresh("main") if taken else function.name
     main = ir.Function(name, tuple(params), parameters(layout, emitter.names, "result"),
                        ir.Block(statements, tuple(atoms)), function.origin)
-    return main, ir.Entry(name, tuple(layout_of(p.type) for p in function.parameters), layout)
+    return main, ir.Entry(name, layouts, layout)
 
 
-def dense_parameter(emitter: Emitter, type_: Type, domain: Domain, hint: str, params: list[ir.Param]) -> Value:
-    """A parameter as it comes from outside: sequences dense, nested ones by offsets."""
+def from_outside(emitter: Emitter, layout: ir.Layout, domain: Domain, hint: str, params: list[ir.Param]) -> Value:
+    """A value of this layout over the domain; its names are declared, and added to `params`."""
     def declare(hint: str, type_: ir.Type) -> str:
         params.append(emitter.declare(hint, type_))
         return params[-1].name
 
-    match type_:
-        case Base(base):
+    def space_of_rows(form: str) -> Domain:
+        if domain is HOST:
+            return emitter.host_space(declare("n", "int"))
+        if form == "uniform":
+            length = declare(f"{hint}_length", "int")
+            return emitter.uniform_rows(domain, length, declare("n", "int"))
+        offsets = declare(f"{hint}_offsets", ir.Array("int", domain.size, 1))
+        return emitter.rows(domain, offsets, declare("n", "int"))
+
+    match layout:
+        case ir.ScalarLayout(base):
             return stored(domain, declare(hint, base if domain is HOST else ir.Array(base, domain.size)), base)
-        case Pair(first, second):
-            a = dense_parameter(emitter, first, domain, hint, params)
-            return Both(a, dense_parameter(emitter, second, domain, hint, params))
-        case Seq(item):
-            offsets = "" if domain is HOST else declare(f"{hint}_offsets", ir.Array("int", domain.size, 1))
-            size = declare("n", "int")
-            space = emitter.host_space(size) if domain is HOST else emitter.rows(domain, offsets, size)
-            return dense(domain, space, dense_parameter(emitter, item, space, hint, params))
-    raise TypeError(type_)
+        case ir.PairLayout(first, second):
+            a = from_outside(emitter, first, domain, hint, params)
+            return Both(a, from_outside(emitter, second, domain, hint, params))
+        case ir.SeqLayout(element, form):
+            space = space_of_rows(form)
+            return dense(domain, space, from_outside(emitter, element, space, hint, params))
+    raise TypeError(layout)
 
 
 def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> tuple[list[ir.Atom], ir.Layout]:
@@ -68,7 +78,7 @@ def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) ->
             others, other = dense_result(emitter, b, second, domain)
             return names + others, ir.PairLayout(layout, other)
         case Scalar(), Base(base):
-            return [Packer(emitter, hint="result").name(value, domain)], ir.ScalarLayout(base)
+            return [Packer(emitter, "result").name(value, domain)], ir.ScalarLayout(base)
         case Sequence(), Seq(item):
             if not (value.dense and value.home is domain):
                 space = space_of(emitter, value, domain)

@@ -1,7 +1,7 @@
 """Pass: flatten nested data parallelism.
 
   in    mono programs; calls of functions that are not inlined cost a boundary (flatten.boundary). `recursion`: may
-        functions that run per element recur?
+        functions that run per element recur? `arguments`: the layouts of the entry's, dense or uniform; dense without
   out   flat lambda_cu: one SOAC per kernel, one run per SOAC
   how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values); arrays come
         to be at a let, a result of an apply-to-each, a SOAC's result, a call, and where an expression that can fail
@@ -14,7 +14,7 @@ from __future__ import annotations
 from nessie.flatten.element_sites import with_element_sites
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.entry import entry_function
-from nessie.flatten.provenance import signatures
+from nessie.flatten.summaries import summaries
 from nessie.flatten.thread import Purity, nothing
 from nessie.flatten.thread_level import scalar_function, thread_level
 from nessie.flatten.translate import translate
@@ -24,17 +24,18 @@ from nessie.frontend import mono
 from nessie.lambda_cu import ir
 
 
-def flatten(program: mono.Program, recursion: bool = True) -> ir.Program:
+def flatten(program: mono.Program, recursion: bool = True,
+            arguments: tuple[ir.Layout, ...] | None = None) -> ir.Program:
     functions = {f.name: f for f in program.functions}
     emitter = Emitter()
     emitter.names.reserve(functions)
     purity = Purity(thread_level(program, recursion), data=True)
-    t = Translator(translate, program, emitter, purity, functions, signatures(program.functions))
+    t = Translator(translate, program, emitter, purity, functions, summaries(program.functions))
     for name in purity.thread_level:
         result = components(nothing(functions[name].result))
         emitter.scalar_results[name] = tuple(base for _, base in result)
     scalar_functions = tuple(scalar_function(emitter, functions[name]) for name in sorted(purity.thread_level))
-    main, entry = entry_function(t, functions[program.entry])
+    main, entry = entry_function(t, functions[program.entry], arguments)
     made = tuple(emitter.functions.values())
     return with_element_sites(ir.Program(tuple(emitter.sites.values()), scalar_functions, tuple(emitter.kernels),
                                          (main, *made), entry))

@@ -4,19 +4,34 @@ A lifted version takes the number of activations and its parameters over them, t
 and does nothing when there are none: that guard ends every recursion. Deeper nesting needs no further version, since
 every depth is a domain. A version is known by its name before its body is translated, so functions may call themselves
 and each other.
+
+Parameters and results cross as summaries tell (flatten.summaries). Of a function with pools the parameters are followed
+by the pools' payloads: an outer call passes those of its arguments, a call of itself those that it was given.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from nessie.base.types import ZEROS
-from nessie.flatten.boundary import Packer, params_of, received, unpack
+from nessie.base.types import Type
+from nessie.flatten.boundary import (
+    Packer,
+    in_one_leaf,
+    nothing_for,
+    params_of,
+    params_of_leaf,
+    received,
+    unpack,
+    unpack_leaf,
+)
+from nessie.flatten.crossing import Frame, Payloads, of_argument, of_result
 from nessie.flatten.domains import HOST, Domain, atom_of, free_domain
 from nessie.flatten.emitter import Tables
+from nessie.flatten.provenance import Path, sequence_paths
+from nessie.flatten.summaries import Pools, Summary, named
 from nessie.flatten.translator import Translator, Values, pure_on_values
-from nessie.flatten.values import Value
+from nessie.flatten.values import Value, leaf_key
 from nessie.frontend import mono
-from nessie.lambda_cu import ir, scope
+from nessie.lambda_cu import ir
 
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
@@ -27,18 +42,42 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
         return pure_on_values(t, exp, arguments, domain, hint)
     emitter = t.emitter
     emitter.origin = exp.origin
-    lifted = domain is not HOST
-    signature = t.signatures[exp.function] if lifted else None
-    name = version(t, function, lifted)
-    atoms: list[ir.Atom] = [atom_of(domain.size)] if lifted else []
-    sources = []
-    for argument, parameter in zip(arguments, function.parameters):
-        packed = Packer(emitter, hint=parameter.name).pack(argument, parameter.type, domain)
-        atoms += packed
-        sources.append(unpack(parameter.type, domain, iter(packed)))
-    results = params_of(emitter, exp.type, domain, signature, hint)
+    name = version(t, function, lifted=domain is not HOST)
+    atoms, passed = pass_on(t, function, arguments, domain)
+    if domain is not HOST:
+        atoms = [atom_of(domain.size), *atoms]
+    crossing = of_result(t.summaries[function.name].result, passed)
+    results = params_of(emitter, exp.type, domain, crossing, hint)
     emitter.emit(ir.Call(tuple(results), name, tuple(atoms), exp.origin))
-    return unpack(exp.type, domain, received(results), signature, tuple(sources))
+    value = unpack(exp.type, domain, received(results), crossing)
+    return in_one_leaf(Packer(emitter, hint, t.frame), value, exp.type) if domain is HOST else value
+
+
+def pass_on(t: Translator, function: mono.Function, arguments: list[Value],
+            domain: Domain) -> tuple[list[ir.Atom], Payloads]:
+    """The arguments as names, and the payloads that the function knows then. A call of itself passes its pools on."""
+    pools = t.summaries[function.name].pools
+    known = t.frame.payloads
+    if t.frame.function != function.name:
+        arguments = [unpack(p.type, domain, iter(Packer(t.emitter, p.name, t.frame).pack(a, p.type, domain)))
+                     for a, p in zip(arguments, function.parameters)]
+        known = Payloads(arguments, {})
+    atoms: list[ir.Atom] = []
+    passed = []
+    for k, (argument, p) in enumerate(zip(arguments, function.parameters)):
+        crossing = of_argument(p.type, (k,), pools, known)
+        packed = Packer(t.emitter, p.name, t.frame).pack(argument, p.type, domain, crossing)
+        atoms += packed
+        passed.append(unpack(p.type, domain, iter(packed), crossing))
+    for path, item, hint in pooled(function, pools):
+        atoms += Packer(t.emitter, hint).leaf(known[path], item)
+    return atoms, Payloads(passed, {path: known[path] for path in pools})
+
+
+def pooled(function: mono.Function, pools: Pools) -> list[tuple[Path, Type, str]]:
+    """The paths to the pools, in order, with the types of their elements and a name."""
+    return [(path, item, p.name) for k, p in enumerate(function.parameters)
+            for path, item in sequence_paths(p.type, (k,)) if path in pools]
 
 
 def version(t: Translator, function: mono.Function, lifted: bool) -> str:
@@ -53,13 +92,15 @@ def version(t: Translator, function: mono.Function, lifted: bool) -> str:
 
 
 def host_version(t: Translator, function: mono.Function, name: str) -> ir.Function:
-    env, params = parameters(t, function, HOST)
+    env, frame, params = parameters(t, function, HOST)
+    crossing = of_result(t.summaries[function.name].result, frame.payloads)
 
     def body() -> list[ir.Atom]:
-        return Packer(t.emitter).pack(t.value(function.body, env, HOST, "a"), function.result, HOST)
+        value = t.value(function.body, env, HOST, "a")
+        return Packer(t.emitter, frame=frame).pack(value, function.result, HOST, crossing)
 
-    atoms, statements = outside(t, body)
-    results = params_of(t.emitter, function.result, HOST)
+    atoms, statements = outside(t, frame, body)
+    results = params_of(t.emitter, function.result, HOST, crossing)
     return ir.Function(name, tuple(params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
 
 
@@ -67,63 +108,60 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
     emitter = t.emitter
     size = emitter.declare("n", "int")
     domain = free_domain(size.name)
-    env, params = parameters(t, function, domain)
-    signature = t.signatures[function.name]
-    sources = tuple(env[p.name] for p in function.parameters)
+    env, frame, params = parameters(t, function, domain)
+    crossing = of_result(t.summaries[function.name].result, frame.payloads)
 
     def body() -> list[ir.Atom]:
         result = t.value(function.body, env, domain, "a")
-        return Packer(emitter, sources).pack(result, function.result, domain, signature)
+        return Packer(emitter).pack(result, function.result, domain, crossing)
 
     def guarded() -> list[ir.Atom]:
         some = emitter.host().name(ir.Op("<", (ir.Const(0, "int"), ir.Var(size.name))), "bool", "some")
         atoms, statements = emitter.block(body)
-        results = params_of(emitter, function.result, domain, signature)
-        empties, none = emitter.block(lambda: no_results(t, results))
+        results = params_of(emitter, function.result, domain, crossing)
+        empties, none = emitter.block(lambda: nothing_for(emitter, results))
         emitter.emit(ir.Branch(tuple(results), some, ir.Block(statements, tuple(atoms)), ir.Block(none, tuple(empties)),
                                function.origin))
         return [ir.Var(result.name) for result in results]
 
-    atoms, statements = outside(t, guarded)
-    results = params_of(emitter, function.result, domain, signature)
+    atoms, statements = outside(t, frame, guarded)
+    results = params_of(emitter, function.result, domain, crossing)
     return ir.Function(name, (size, *params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
 
 
-def outside(t: Translator, body: Callable[[], list[ir.Atom]]) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
-    """The body's statements; no table of the place that happened to need the version is valid in it."""
+def outside(t: Translator, frame: Frame,
+            body: Callable[[], list[ir.Atom]]) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
+    """The statements of a version's body; no table of the place that happened to need the version is valid in it."""
     emitter = t.emitter
-    held = emitter.tables, emitter.origin
-    emitter.tables = Tables()
+    held = emitter.tables, emitter.origin, t.frame
+    emitter.tables, t.frame = Tables(), frame
     try:
         return emitter.block(body)
     finally:
-        emitter.tables, emitter.origin = held
+        emitter.tables, emitter.origin, t.frame = held
 
 
-def parameters(t: Translator, function: mono.Function, domain: Domain) -> tuple[dict[str, Value], list[ir.Param]]:
+def parameters(t: Translator, function: mono.Function,
+               domain: Domain) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
+    """The parameters' values, the frame in which they are known, and all that is passed: pools come last."""
+    summary = t.summaries[function.name]
+    last: list[ir.Param] = []
+    pools = {}
+    for path, item, hint in pooled(function, summary.pools):
+        names = params_of_leaf(t.emitter, item, hint=hint)
+        pools[path] = unpack_leaf(item, received(names))
+        last += names
     env: dict[str, Value] = {}
     params: list[ir.Param] = []
-    for p in function.parameters:
-        names = params_of(t.emitter, p.type, domain, hint=p.name)
-        env[p.name] = unpack(p.type, domain, received(names))
+    for k, p in enumerate(function.parameters):
+        crossing = of_argument(p.type, (k,), summary.pools, Payloads([], pools))
+        names = params_of(t.emitter, p.type, domain, crossing, p.name)
+        env[p.name] = unpack(p.type, domain, received(names), crossing)
         params += names
-    return env, params
+    return env, frame_of(function, summary, Payloads(list(env.values()), pools)), params + last
 
 
-def no_results(t: Translator, results: list[ir.Param]) -> list[ir.Atom]:
-    """The results for no activations: sizes 0, arrays of no elements."""
-    atoms: list[ir.Atom] = []
-    sizes = {result.name for result in results if not isinstance(result.type, ir.Array)}
-    for result in results:
-        if not isinstance(result.type, ir.Array):
-            atoms.append(ir.Const(0, "int"))
-            continue
-        base, size = result.type.base, result.type.size
-        if size in sizes:
-            atoms.append(ir.Var(t.emitter.data(ir.Array(base, 0), ())))
-        else:
-            held = t.emitter.declare("none", result.type)
-            thunk = scope.thunk(("i",), ir.Const(ZEROS[base], base))
-            t.emitter.run(ir.Map(thunk, ir.Flat(size)), [held])
-            atoms.append(ir.Var(held.name))
-    return atoms
+def frame_of(function: mono.Function, summary: Summary, payloads: Payloads) -> Frame:
+    paths = [path for k, p in enumerate(function.parameters) for path, _ in sequence_paths(p.type, (k,))]
+    keys = {path: leaf_key(payloads[path]) for path in paths}
+    return Frame(function.name, payloads, frozenset(keys.values()), frozenset([keys[path] for path in named(summary)]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import TRUE, ZERO, At, Domain, inside, op, plus
 from nessie.flatten.materialise import elements, solid
+from nessie.flatten.proofs import doubtful
 from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator, both, scalar, sequence
 from nessie.flatten.values import (
@@ -49,9 +50,10 @@ def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
     ix = context.let(exp_of(pull(pair.first, pair_space, at, context)), "ix")
     site = emitter.site("Index out of bounds for function <-.", exp.origin)
     nowhere = ir.Let((emitter.fresh("bad"),), ir.Fail(site, "int"), ir.Const(-1, "int"))
-    place, doubtful = plus(target_space.start(up.i), ix), context.ranges.doubtful(inside(ix, target_space.length(up.i)))
-    if doubtful != TRUE:
-        place = ir.If(doubtful, place, nowhere)
+    place = plus(target_space.start(up.i), ix)
+    condition = doubtful(context.ranges, inside(ix, target_space.length(up.i)))
+    if condition != TRUE:
+        place = ir.If(condition, place, nowhere)
     winner = emitter.declare("winner", ir.Array("int", target_space.size))
     number, target_of = (scope.thunk(pair_space.params, body) for body in (at.i, context.result([place])))
     emitter.run(ir.Permute(number, target_of, emitter.walked(pair_space), target_space.size, (ir.Const(-1, "int"),),

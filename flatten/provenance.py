@@ -1,27 +1,21 @@
-"""Provenance: which payloads can a function's result share?
+"""Provenance: which payloads can an expression's value share?
 
-A signature mirrors the result's type: None for a scalar, a pair for a pair, Sources for a sequence: the set of
-parameter payloads that its elements can lie in, FRESH among them where elements are built. A result none of whose
-sources is fresh crosses a call as bounds only; without this, a function that selects (a row, one of two sequences, its
-own argument) would copy payloads at every level of a recursion.
-
-Signatures are the least fixpoint over the program: indexing, slicing, partition, conditionals and lets move sources;
-what builds elements is FRESH at that level and keeps its arguments' sources for the levels below. An argument with
-several sources is copied into one payload at a call, so it is FRESH too.
+A signature mirrors a type: None for a scalar, a pair for a pair, Sources for a sequence: the set of payloads of the
+function's parameters that its elements can lie in, FRESH among them where elements are built. Indexing, slicing,
+partition, conditionals and lets move sources; what builds elements is FRESH at that level and keeps its arguments'
+sources for the levels below. What calls return is the caller's business (flatten.summaries).
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from nessie.base.call_graph import components
 from nessie.base.types import Pair, Seq, Type
 from nessie.frontend import mono
 from nessie.frontend.mono_typing import type_of
-from nessie.frontend.mono_walk import called
 
-Path = tuple[object, ...]
+Path = tuple[int | str, ...]
 FRESH: Path = ("fresh",)
 
 
@@ -48,7 +42,7 @@ def of_element(signature: Signature) -> Signature:
 
 
 def shared(signature: Signature) -> list[Path]:
-    """The parameter payloads that a result shares, in a fixed order; none if it may be fresh."""
+    """The payloads of parameters that a sequence lies in, in a fixed order; none if it may be fresh."""
     if not isinstance(signature, Sources) or not signature.paths or FRESH in signature.paths:
         return []
     return sorted(signature.paths, key=str)
@@ -79,13 +73,26 @@ def fresh(type_: Type) -> Signature:
     return None
 
 
-def parameter(type_: Type, path: Path) -> Signature:
+def parameter(type_: Type, path: Path, pools: Mapping[Path, tuple[Path, ...]]) -> Signature:
+    """A parameter, or a part of one. `pools`: where parameters lie, if not just in the payloads passed for them."""
     match type_:
         case Pair(first, second):
-            return parameter(first, (*path, 0)), parameter(second, (*path, 1))
-        case Seq(element):
-            return Sources(frozenset([path]), parameter(element, (*path, "e")))
+            return parameter(first, (*path, 0), pools), parameter(second, (*path, 1), pools)
+        case Seq(item):
+            paths = pools.get(path, (path,))
+            return Sources(frozenset(paths), reduce(join, [parameter(item, (*p, "e"), pools) for p in paths]))
     return None
+
+
+def sequence_paths(type_: Type, path: Path) -> Iterator[tuple[Path, Type]]:
+    """The paths to all sequences of a parameter, outer ones first, with the types of their elements."""
+    match type_:
+        case Pair(first, second):
+            yield from sequence_paths(first, (*path, 0))
+            yield from sequence_paths(second, (*path, 1))
+        case Seq(item):
+            yield path, item
+            yield from sequence_paths(item, (*path, "e"))
 
 
 def join(a: Signature, b: Signature) -> Signature:
@@ -97,50 +104,32 @@ def join(a: Signature, b: Signature) -> Signature:
     return None
 
 
-def instantiate(signature: Signature, arguments: list[Signature]) -> Signature:
-    """A callee's signature in terms of the caller's sources."""
+def instantiate(signature: Signature, sources: Callable[[Path], frozenset[Path]]) -> Signature:
+    """A callee's signature in terms of the caller's sources; `sources`: of what was passed at a path."""
     match signature:
-        case tuple():
-            return instantiate(of_first(signature), arguments), instantiate(of_second(signature), arguments)
-        case Sources(paths, element):
-            found: frozenset[Path] = frozenset()
-            for path in paths:
-                sources = frozenset([FRESH]) if path == FRESH else sources_at(arguments, path)
-                found |= sources if len(sources) < 2 else sources | {FRESH}
-            return Sources(found, instantiate(element, arguments))
+        case (first, second):
+            return instantiate(first, sources), instantiate(second, sources)
+        case Sources(paths, item):
+            found = [frozenset([FRESH]) if path == FRESH else sources(path) for path in paths]
+            return Sources(frozenset().union(*found), instantiate(item, sources))
     return None
 
 
 def sources_at(arguments: list[Signature], path: Path) -> frozenset[Path]:
-    signature = arguments[int(str(path[0]))]
+    signature = arguments[int(path[0])]
     for step in path[1:]:
         signature = {0: of_first, 1: of_second, "e": of_element}[step](signature)
     return signature.paths if isinstance(signature, Sources) else frozenset()
 
 
-def signatures(functions: tuple[mono.Function, ...]) -> dict[str, Signature]:
-    """The signature of each function's result: the least fixpoint."""
-    by_name = {f.name: f for f in functions}
-    known: dict[str, Signature] = {f.name: nowhere(f.result) for f in functions}
-    for component in components({name: called(f.body) for name, f in by_name.items()}):
-        changed = True
-        while changed:                      # callees are known, but for recursion
-            changed = False
-            for name in component:
-                function = by_name[name]
-                found = provenance(function.body, of_parameters(function), known)
-                changed, known[name] = changed or found != known[name], found
-    return known
+Env = Mapping[str, Signature]
+Calls = Callable[[str, list[Signature]], Signature]         # what a call of the function returns, by its arguments
 
 
-def of_parameters(function: mono.Function) -> dict[str, Signature]:
-    return {p.name: parameter(p.type, (k,)) for k, p in enumerate(function.parameters)}
-
-
-def provenance(exp: mono.Exp, env: Mapping[str, Signature], known: Mapping[str, Signature]) -> Signature:
-    """The sources of the expression's value."""
+def provenance(exp: mono.Exp, env: Env, calls: Calls) -> Signature:
+    """The sources of the expression's value. All calls in it are asked for."""
     def go(part: mono.Exp) -> Signature:
-        return provenance(part, env, known)
+        return provenance(part, env, calls)
 
     match exp:
         case mono.Var(name):
@@ -148,10 +137,11 @@ def provenance(exp: mono.Exp, env: Mapping[str, Signature], known: Mapping[str, 
         case mono.Let():
             inner = dict(env)               # a chain of lets extends one environment: names are bound once
             while isinstance(exp, mono.Let):
-                inner[exp.name] = provenance(exp.value, inner, known)
+                inner[exp.name] = provenance(exp.value, inner, calls)
                 exp = exp.body
-            return provenance(exp, inner, known)
-        case mono.If(_, then, orelse):
+            return provenance(exp, inner, calls)
+        case mono.If(condition, then, orelse):
+            go(condition)
             return join(go(then), go(orelse))
         case mono.Pair(first, second):
             return go(first), go(second)
@@ -163,11 +153,13 @@ def provenance(exp: mono.Exp, env: Mapping[str, Signature], known: Mapping[str, 
             return sequence_signature(None)
         case mono.Literal(elements, type_):
             return sequence_signature(reduce(join, [go(e) for e in elements], of_element(nowhere(type_))))
-        case mono.Each(body, generators):
-            bound = {g.name: of_element(go(g.source)) for g in generators}
-            return sequence_signature(provenance(body, {**env, **bound}, known))
+        case mono.Each(body, generators, condition):
+            inside = {**env, **{g.name: of_element(go(g.source)) for g in generators}}
+            if condition is not None:
+                provenance(condition, inside, calls)
+            return sequence_signature(provenance(body, inside, calls))
         case mono.Call(function, arguments):
-            return instantiate(known[function], [go(a) for a in arguments])
+            return calls(function, [go(a) for a in arguments])
         case mono.Prim(name, arguments, type_):
             return of_primitive(name, [go(a) for a in arguments], type_)
     return nowhere(type_of(exp))
@@ -177,7 +169,7 @@ def of_primitive(name: str, arguments: list[Signature], type_: Type) -> Signatur
     match name:
         case "elt":
             return of_element(arguments[0])
-        case "subseq" | "_compact":
+        case "subseq":
             return arguments[0]
         case "check":
             return arguments[2]

@@ -1,4 +1,4 @@
-"""Range analysis: what is known of int expressions, so that conditions that cannot fail need no check.
+"""Range analysis: what is known of int expressions, so that conditions that cannot fail (flatten.proofs) need no check.
 
 An int is known by two numbers that it lies between, by its form (a polynomial over names, where nothing on the way can
 wrap), and by polynomials that it is at most (`above`) or at least (`below`):
@@ -6,9 +6,6 @@ wrap), and by polynomials that it is at most (`above`) or at least (`below`):
     i over v's elements        0 .. 2^48      at most n - 1
     i / 2                      0 .. 2^47      at most i
     n - 1 - i                  its form is n - i - 1
-
-A condition a <= b is proved by the numbers; else by showing that b - a, a polynomial, is not negative: by its numbers,
-or after a name in it is replaced by what bounds it. n - i - 1 is at least n - (n - 1) - 1 = 0.
 
 Sound for int64 that wraps: a sum, difference or product that may leave int64 is any int. Sizes, and so indices, are
 at most 2^48. What is used holds in fact, also after a failure elsewhere: indices of walks, sizes of arrays, elements
@@ -19,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nessie.flatten.domains import TRUE, ZERO, Domain, op, size_form
-from nessie.flatten.intervals import BETWEEN, COMPARED, EXACT, INTS, Interval, inside_ints, product, wrapped
+from nessie.flatten.domains import ZERO, Domain, size_form
+from nessie.flatten.intervals import BETWEEN, EXACT, INTS, Interval, inside_ints, product, wrapped
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.polynomials import Monomial, Polynomial, add, multiply, name, number, subtract
 from nessie.lambda_cu.rename import rename
@@ -29,7 +26,6 @@ MOST_BITS = 48                  # of the size of what takes no memory: days of w
 MOST = 2 ** MOST_BITS
 DEEPEST = 24                    # definitions within definitions that are looked at
 MOST_TERMS = 8                  # of a polynomial that is looked at
-STEPS = 5                       # replacements in a proof
 
 
 class Range(NamedTuple):
@@ -230,8 +226,6 @@ class Ranges:
                 return found._replace(above=above)
         return found
 
-    # Proofs
-
     def least(self, exp: Polynomial) -> int:
         total = 0
         for monomial, c in exp.terms:
@@ -245,103 +239,3 @@ class Ranges:
             known = self.of_factor(factor)
             found = product(found, (known.least, known.most))
         return found
-
-    def nonnegative(self, exp: Polynomial, steps: int = STEPS) -> bool:
-        """Is it certain that exp >= 0?"""
-        if self.least(exp) >= 0 or any(self.least(subtract(exp, given)) >= 0 for given in self.assumed()):
-            return True
-        if steps == 0 or len(exp.terms) > MOST_TERMS:
-            return False
-        for monomial, c in exp.terms:
-            if len(monomial) == 1:
-                known = self.of_factor(monomial[0])
-                for bound in known.above if c < 0 else known.below:
-                    if self.nonnegative(add(add(exp, name(monomial[0]), -c), bound, c), steps - 1):
-                        return True
-        return False
-
-    def holds(self, condition: ir.Exp) -> bool:
-        """Is it certain that the condition holds?"""
-        match condition:
-            case ir.Op("and", (a, b)):
-                return self.holds(a) and self.holds(b)
-            case ir.Op("<=", (ir.Op("*", (ir.Op("float", (a,)), ir.Op("float", (b,)))), ir.Const(limit, "float"))):
-                x, y = self.interval(a), self.interval(b)           # rounding keeps the order
-                return x is not None and y is not None and min(x[0], y[0]) >= 0 and x[1] * y[1] <= float(limit)
-            case ir.Op(operator, (a, b)) if operator in COMPARED:
-                decided = self.by_numbers(condition)
-                if decided is not None or not self.is_int(a, b):
-                    return decided is True
-                if operator in ("<", "<="):
-                    low, high = self.defined(a), self.defined(b)
-                    if isinstance(low, ir.Op) and low.op == "max":
-                        return all(self.holds(op(operator, part, b)) for part in low.arguments)
-                    if isinstance(high, ir.Op) and high.op == "min":
-                        return all(self.holds(op(operator, a, part)) for part in high.arguments)
-                up = subtract(self.form(b), self.form(a))
-                match operator:
-                    case "<=":
-                        return self.nonnegative(up)
-                    case "<":
-                        return self.nonnegative(subtract(up, number(1)))
-                    case "==":
-                        return self.nonnegative(up) and self.nonnegative(negated(up))
-                    case "/=":
-                        return (self.nonnegative(subtract(up, number(1)))
-                                or self.nonnegative(subtract(negated(up), number(1))))
-                return self.nonnegative(subtract(negated(up), number(operator == ">")))
-        return self.by_numbers(condition) is True
-
-    def is_int(self, a: ir.Exp, b: ir.Exp) -> bool:
-        """Both are, if one is."""
-        return self.interval(a) is not None or self.interval(b) is not None
-
-    def by_numbers(self, condition: ir.Exp) -> bool | None:
-        """Whether the condition holds, if numbers tell."""
-        match condition:
-            case ir.Const(bool(value)):
-                return value
-            case ir.Var():
-                found = self.defined(condition)
-                return None if isinstance(found, ir.Var) else self.by_numbers(found)
-            case ir.Op("not", (a,)):
-                holds = self.by_numbers(a)
-                return None if holds is None else not holds
-            case ir.Op(operator, (a, b)) if operator in COMPARED:
-                x, y = self.interval(a), self.interval(b)
-                return None if x is None or y is None else COMPARED[operator](x, y)
-        return None
-
-    def doubtful(self, condition: ir.Exp) -> ir.Exp:
-        """The condition without the parts that certainly hold."""
-        match condition:
-            case ir.Op("and", (a, b)):
-                first, second = self.doubtful(a), self.doubtful(b)
-                if TRUE in (first, second):
-                    return second if first == TRUE else first
-                return condition if first is a and second is b else op("and", first, second)
-        return TRUE if self.holds(condition) else condition
-
-    def assumptions(self, condition: ir.Exp, holds: bool = True) -> tuple[Polynomial, ...]:
-        """What is not negative where the condition holds, or where it does not."""
-        match condition:
-            case ir.Var():
-                found = self.defined(condition)
-                return () if isinstance(found, ir.Var) else self.assumptions(found, holds)
-            case ir.Op("and" | "or" as operator, (a, b)) if (operator == "and") == holds:
-                return self.assumptions(a, holds) + self.assumptions(b, holds)
-            case ir.Op("not", (a,)):
-                return self.assumptions(a, not holds)
-            case ir.Op("==", (a, b)) if holds and self.is_int(a, b):
-                up = subtract(self.form(b), self.form(a))
-                return up, negated(up)
-            case ir.Op("<" | "<=" | ">" | ">=" as operator, (a, b)) if self.is_int(a, b):
-                up = subtract(self.form(b), self.form(a))
-                if (operator in ("<", "<=")) != holds:
-                    up = negated(up)
-                return (subtract(up, number((operator in ("<", ">")) == holds)),)
-        return ()
-
-
-def negated(exp: Polynomial) -> Polynomial:
-    return subtract(number(0), exp)

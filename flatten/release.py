@@ -4,40 +4,47 @@
   out   mono, with _compact(e) for e where
           - the value of e outlives the function's frame or is held by it during a recursion: a let that is used
             after a call that may come back here, an argument of such a call, a result of a function;
-          - nothing of e's payload belongs to a caller (flatten.provenance): what is kept alive is this frame's own
+          - nothing of e's payload belongs to a caller (flatten.provenance), or it has been given away (flatten.given):
+            what is kept alive is this frame's own
   how   Flattening makes a run-time choice of _compact (flatten.compaction). A frame copies no more of a payload than
         a quarter of what it took to make it, for each _compact in its text; so cost is kept.
   why   A view holds the whole of its payload. Each level of a recursion could hold one, without bound.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 
-from nessie.base.call_graph import components
-from nessie.base.types import Pair, Seq, Type
-from nessie.flatten.provenance import FRESH, Signature, Sources, of_parameters, provenance, signatures
+from nessie.base.types import is_scalars
+from nessie.flatten.given import Place, given_away
+from nessie.flatten.provenance import FRESH, Calls, Env, Signature, Sources, fresh, provenance
+from nessie.flatten.summaries import Pools, Summary, calls_in, of_parameters, summaries
 from nessie.frontend import mono
 from nessie.frontend.mono_typing import type_of
-from nessie.frontend.mono_walk import called, expressions, map_parts, parts
+from nessie.frontend.mono_walk import expressions, map_parts, parts
 
 
 def release(program: mono.Program) -> mono.Program:
-    graph = {f.name: set(called(f.body)) for f in program.functions}
-    if not any(graph.values()):
+    known = summaries(program.functions)
+    if not known:
         return program
-    known = signatures(program.functions)
-    made = []
-    for component in components(graph):
-        recursive = len(component) > 1 or component[0] in graph[component[0]]
-        made += [(name, frozenset(component if recursive else ())) for name in component]
-    again = dict(made)
-    return replace(program, functions=tuple(
-        replace(f, body=Frame(known, calls_in(f.body, again[f.name])).tail(f.body, of_parameters(f)))
-        for f in program.functions))
+    given = given_away(program, known)
+    return replace(program, functions=tuple([released(f, known, given) for f in program.functions]))
 
 
-def calls_in(body: mono.Exp, functions: frozenset[str]) -> frozenset[int]:
+def released(function: mono.Function, known: dict[str, Summary], given: Container[Place]) -> mono.Function:
+    summary = known.get(function.name, Summary(None))
+    frame = Frame(calls_in(function.name, known), coming_back(function.body, summary.again))
+    return replace(function, body=frame.tail(function.body, parameters(function, summary.pools, given)))
+
+
+def parameters(function: mono.Function, pools: Pools, given: Container[Place]) -> dict[str, Signature]:
+    """What the function's parameters share: those that are given away are its own."""
+    own = {p.name: fresh(p.type) for k, p in enumerate(function.parameters) if (function.name, k) in given}
+    return {**of_parameters(function, pools), **own}
+
+
+def coming_back(body: mono.Exp, functions: frozenset[str]) -> frozenset[int]:
     """The ids of the expressions in which the host calls one of the functions. In the body of an apply-to-each,
     lifted versions are called: the host has one frame for all of these."""
     found: set[int] = set()
@@ -48,13 +55,10 @@ def calls_in(body: mono.Exp, functions: frozenset[str]) -> frozenset[int]:
     return frozenset(found)
 
 
-Env = Mapping[str, Signature]
-
-
 @dataclass(frozen=True)
 class Frame:
     """A function's body; the expressions `back` may come back to the function."""
-    known: Mapping[str, Signature]
+    calls: Calls
     back: frozenset[int]
 
     def tail(self, exp: mono.Exp, env: Env) -> mono.Exp:
@@ -74,7 +78,7 @@ class Frame:
         inner = dict(env)               # a chain of lets extends one environment: names are bound once
         while isinstance(exp, mono.Let):
             chain.append(exp)
-            inner[exp.name] = provenance(exp.value, inner, self.known)
+            inner[exp.name] = provenance(exp.value, inner, self.calls)
             exp = exp.body
         result = last(exp, inner)
         used, held = names_in(exp), self.held_during(exp)
@@ -111,20 +115,13 @@ class Frame:
     def kept(self, exp: mono.Exp, before: mono.Exp, env: Env) -> mono.Exp:
         """The expression, marked if there is reason to; `before`: as it was."""
         type_ = type_of(before)
-        if not has_sequence(type_) or not own(provenance(before, env, self.known)):
+        if is_scalars(type_) or not own(provenance(before, env, self.calls)):
             return exp
         return mono.Prim("_compact", (exp,), type_, getattr(exp, "origin", ()))
 
 
 def names_in(exp: mono.Exp) -> set[str]:
     return {e.name for e in expressions(exp) if isinstance(e, mono.Var)}
-
-
-def has_sequence(type_: Type) -> bool:
-    match type_:
-        case Pair(first, second):
-            return has_sequence(first) or has_sequence(second)
-    return isinstance(type_, Seq)
 
 
 def own(signature: Signature) -> bool:

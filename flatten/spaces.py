@@ -6,7 +6,7 @@
     those of rows that are dense    the rows' own space     none
     others                          irregular               a scan, of which one total is read
 
-i is the domain's own index, slope a constant of at least 1, offset known on the host.
+i is the domain's own index, slope a constant other than 0, offset known on the host.
 """
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from dataclasses import replace
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, At, Domain, affine, atom_of, expression, op, size_form, uniform
 from nessie.flatten.emitter import Emitter
-from nessie.flatten.ranges import MOST, MOST_BITS, SIZE, Range
+from nessie.flatten.ranges import MOST, MOST_BITS, Range
 from nessie.flatten.values import Sequence, pull, seq_of
 from nessie.lambda_cu import ir, scope
 from nessie.lambda_cu.polynomials import Polynomial, add, constant, multiply, name, names, number, split, subtract
 from nessie.lambda_cu.sums import Sum, closed
 
 INT = "int"
+ENOUGH = ir.Const(2 ** 61, INT)
+SATURATED = ir.Thunk(("x", "y"), op("min", ir.Op("+", (ir.Var("x"), ir.Var("y"))), ENOUGH))     # sums that never wrap
 TOO_MANY = "The sequences together have more elements than there can be."
 INT_BITS = 62
 
@@ -79,13 +81,13 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Contex
 
 
 def regular_length(length: ir.Exp, context: Context) -> tuple[int, Polynomial] | None:
-    """(slope, offset): the length is slope * i + offset, by the domain's own index, with a slope of at least 1 and an
+    """(slope, offset): the length is slope * i + offset, by the domain's own index, with a slope other than 0 and an
     offset of the host."""
     if context.failing:
         return None
     slope, offset = split(context.ranges.form(length), "i")
     steps = constant(slope)
-    return (steps, offset) if steps is not None and steps >= 1 and on_host(offset, context) else None
+    return (steps, offset) if steps and on_host(offset, context) else None
 
 
 def on_host(form: Polynomial, context: Context) -> bool:
@@ -94,14 +96,19 @@ def on_host(form: Polynomial, context: Context) -> bool:
 
 
 def affine_space(emitter: Emitter, domain: Domain, slope: int, offset: Polynomial) -> Domain:
-    """Segments of slope * i + offset elements: neither memory nor a scan. The last is the longest."""
+    """Segments of slope * i + offset elements: neither memory nor a scan. The first or the last is the longest."""
     first = emitter.size(expression(offset, {}))
     count = size_form(domain.size)
-    longest = add(multiply(number(slope), subtract(count, number(1))), size_form(first))
+    longest = at_last(domain, slope, size_form(first)) if slope > 0 else size_form(first)
     total = closed(Sum("i", count, add(multiply(number(slope), name("i")), size_form(first))))
     assert total is not None
     size = counted(emitter, expression(total, {}), emitter.size(expression(longest, {})), domain.size)
     return affine(domain, slope, first, size)
+
+
+def at_last(domain: Domain, slope: int, offset: Polynomial) -> Polynomial:
+    """slope * i + offset for the domain's last element."""
+    return add(multiply(number(slope), subtract(size_form(domain.size), number(1))), offset)
 
 
 def counted(emitter: Emitter, total: ir.Exp, longest: ir.Size, segments: ir.Size) -> str:
@@ -112,7 +119,7 @@ def counted(emitter: Emitter, total: ir.Exp, longest: ir.Size, segments: ir.Size
         total, bits = ir.If(fits(a, b), total, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT)), MOST_BITS
     size = emitter.named(total, "n")
     emitter.bits[size] = bits
-    emitter.know(size, SIZE)
+    emitter.know(size, Range(0, 2 ** bits))
     return size
 
 
@@ -129,9 +136,7 @@ def bits_of(emitter: Emitter, size: ir.Size) -> int:
 
 def is_counted(emitter: Emitter, length: ir.Size) -> bool:
     """Is it certain that there are so many elements somewhere, at most 2 to the MOST_BITS?"""
-    if isinstance(length, int) or length in emitter.tables.passed:
-        return True
-    return length in emitter.known and emitter.known[length].most <= MOST
+    return isinstance(length, int) or (length in emitter.known and emitter.known[length].most <= MOST)
 
 
 def fits(length: ir.Exp, count: ir.Exp) -> ir.Exp:
@@ -140,9 +145,10 @@ def fits(length: ir.Exp, count: ir.Exp) -> ir.Exp:
 
 
 def irregular_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain:
-    offsets = emitter.scan_lengths(domain, lambda: exp)
-    total = emitter.size(ir.Read(offsets, atom_of(domain.size)), "t")
-    return emitter.rows(domain, offsets, total)
+    offsets = emitter.scan_lengths(domain, lambda: exp, SATURATED)
+    last = ir.Read(offsets, atom_of(domain.size))
+    few = ir.If(op("<=", last, ir.Const(MOST, INT)), last, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT))
+    return emitter.rows(domain, offsets, emitter.named(few, "t"))
 
 
 def space_of(emitter: Emitter, sequence: Sequence, domain: Domain) -> Domain:

@@ -4,7 +4,7 @@ themselves as their last step are loops; other recursion takes the stack of the 
 from __future__ import annotations
 
 from nessie.base import call_graph
-from nessie.base.types import Base, Pair, Type
+from nessie.base.types import Base, Pair, Type, is_scalars
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST
 from nessie.flatten.emitter import Emitter
@@ -35,15 +35,6 @@ def thread_level(program: mono.Program, recursion: bool = True) -> frozenset[str
 
 def on_scalars(function: mono.Function) -> bool:
     return all([is_scalars(p.type) for p in function.parameters]) and is_scalars(function.result)
-
-
-def is_scalars(type_: Type) -> bool:
-    match type_:
-        case Base():
-            return True
-        case Pair(first, second):
-            return is_scalars(first) and is_scalars(second)
-    return False
 
 
 def tail_recursive(function: mono.Function) -> bool:

@@ -33,7 +33,7 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
         return literal(t, exp, env, domain, hint)
     if isinstance(exp, mono.Prim) and exp.name == "_compact":
         whole = t.value(exp.arguments[0], env, domain, hint)
-        return compacted(t.emitter, whole, exp.type, HOST, hint) if domain is HOST else whole
+        return compacted(t.emitter, whole, exp.type, domain, hint)
     if t.purity.pure(exp):
         return pure(t, exp, env, domain, hint)
     match exp:

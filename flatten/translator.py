@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from nessie.base.types import Base
 from nessie.flatten.contexts import Context
+from nessie.flatten.crossing import Frame
 from nessie.flatten.domains import HOST, Domain
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.materialise import from_host_term, solid
-from nessie.flatten.provenance import Signature
+from nessie.flatten.summaries import Summary
 from nessie.flatten.thread import Purity, thread
 from nessie.flatten.values import Both, Scalar, Sequence, Value, constant, delayed
 from nessie.frontend import mono
@@ -30,7 +31,8 @@ class Translator:
     emitter: Emitter
     purity: Purity
     functions: dict[str, mono.Function]
-    signatures: dict[str, Signature] = field(default_factory=dict)
+    summaries: dict[str, Summary] = field(default_factory=dict)
+    frame: Frame = field(default_factory=Frame)
 
     def value(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:
         """The value of the expression over the domain. `hint` names what it computes."""

@@ -100,7 +100,7 @@ def stored(home: Domain, name: str, base: str) -> Scalar:
 
 def name_pull(home: Domain, name: str) -> Pull:
     if home is HOST:
-        return lambda at, context: ir.Var(name)
+        return lambda at, context: ir.Var(context.emitter.checked(name))
     return lambda at, context: ir.Read(name, at.i)
 
 
@@ -121,8 +121,6 @@ def empty(type_: Type) -> Value:
             none = Domain(0, "free", None, ir.Flat(0))
             return Sequence(HOST, lambda at, c: ZERO, lambda at, c: ZERO, (Leaf(none, empty(element)),))
     raise TypeError(type_)
-
-
 
 
 def zero(base: str) -> Scalar:
@@ -263,7 +261,7 @@ def value_key(value: Value, space: Domain) -> object:
 
 def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
     """One payload for all the groups: each different leaf once. Empty leaves go where there are others."""
-    if all(group is groups[0] for group in groups):
+    if len(groups) > 1 and all(group is groups[0] for group in groups):
         return groups[0]
     unique: dict[object, Leaf] = {}
     for leaf in (leaf for group in groups for leaf in group):
@@ -271,22 +269,14 @@ def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
     return tuple(leaf for key, leaf in unique.items() if key != EMPTY) or tuple(unique.values())
 
 
+def moves(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> bool:
+    """Does any start in the concatenation `old` change in `new`?"""
+    return any(a != b for a, b in places(old, new))
+
+
 def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: Context) -> ir.Exp:
     """A start in the concatenation `old`, as a start in `new`."""
-    if old is new:
-        return start
-    keys = [leaf_key(leaf) for leaf in new]
-    offset: ir.Exp = ZERO
-    offsets = {}
-    for key, leaf in zip(keys, new):
-        offsets[key] = offset
-        offset = plus(offset, atom_of(leaf.space.size))
-    begin: ir.Exp = ZERO
-    pieces = []                                  # (where the leaf begins in old, where in new)
-    for leaf in old:
-        key = leaf_key(leaf)
-        pieces.append((begin, ZERO if key == EMPTY else offsets[key]))
-        begin = plus(begin, atom_of(leaf.space.size))
+    pieces = places(old, new)
     if all(a == b for a, b in pieces):
         return start
     start = context.let(start, "p")
@@ -294,6 +284,23 @@ def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: 
     for (before, after), (following, _) in reversed(list(zip(pieces, pieces[1:]))):
         result = ir.If(ir.Op("<", (start, following)), shifted(start, before, after), result)
     return result
+
+
+def places(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> list[tuple[ir.Exp, ir.Exp]]:
+    """Where each of the old leaves begins in `old`, and where in `new`."""
+    if old is new:
+        return []
+    offsets: dict[object, ir.Exp] = {EMPTY: ZERO}
+    offset: ir.Exp = ZERO
+    for leaf in new:
+        offsets.setdefault(leaf_key(leaf), offset)
+        offset = plus(offset, atom_of(leaf.space.size))
+    begin: ir.Exp = ZERO
+    pieces = []
+    for leaf in old:
+        pieces.append((begin, offsets[leaf_key(leaf)]))
+        begin = plus(begin, atom_of(leaf.space.size))
+    return pieces
 
 
 def shifted(start: ir.Exp, before: ir.Exp, after: ir.Exp) -> ir.Exp:

@@ -152,7 +152,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Affine:
-    """Segment s has slope*s + offset elements (slope >= 1)."""
+    """Segment s has slope*s + offset elements; slope is not 0, and no segment has less than 0."""
     segments: Size
     slope: Size
     offset: Size

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nessie.base.names import Names
 from nessie.base.types import Base, Pair, Seq, Type
-from nessie.base.values import DTYPES, Column, Flat, Nested
+from nessie.base.values import DTYPES, Column, Flat, Nested, Uniform
 from nessie.lambda_cu import ir
 
 Array = NDArray[Any]
@@ -29,6 +29,26 @@ def layout_of(type_: Type) -> ir.Layout:
         case Seq(element):
             return ir.SeqLayout(layout_of(element))
     raise TypeError(f"values of {type_} have no layout")
+
+
+def layout_of_value(type_: Type, value: Any) -> ir.Layout:
+    """The layout in which a flat value of the type goes as it is: sequences that are Uniform need no offsets."""
+    match type_:
+        case Pair(first, second):
+            return ir.PairLayout(layout_of_value(first, value[0]), layout_of_value(second, value[1]))
+        case Seq(element):
+            return ir.SeqLayout(layout_of_column(element, value.column))
+    return layout_of(type_)
+
+
+def layout_of_column(type_: Type, column: Column) -> ir.Layout:
+    match type_:
+        case Pair(first, second):
+            return ir.PairLayout(layout_of_column(first, column[0]), layout_of_column(second, column[1]))
+        case Seq(element):
+            form = "uniform" if isinstance(column, Uniform) else "dense"
+            return ir.SeqLayout(layout_of_column(element, column.content), form)
+    return layout_of(type_)
 
 
 def type_of_layout(layout: ir.Layout) -> Type:
@@ -94,6 +114,9 @@ def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
             return [np.asarray(column[:count], DTYPES[base])]
         case ir.PairLayout(first, second):
             return column_names(column[0], first, count) + column_names(column[1], second, count)
+        case ir.SeqLayout(element, "uniform") if isinstance(column, Uniform):
+            size = count * column.length
+            return [column.length, size, *column_names(column.content, element, size)]
         case ir.SeqLayout(element, form):
             offsets = np.asarray(column.offsets[:count + 1], np.int64)
             size = int(offsets[-1])
@@ -163,7 +186,7 @@ def column_from(held: Iterator[Any], layout: ir.Layout, count: int) -> Column:
             return Nested(offsets, select(column_from(held, element, size), starts, lengths))
         case ir.SeqLayout(element, "uniform"):
             length, size = int(next(held)), int(next(held))
-            return Nested(np.arange(count + 1, dtype=np.int64) * length, column_from(held, element, size))
+            return Uniform(count, length, column_from(held, element, size))
         case ir.SeqLayout(element, _):
             offsets, size = next(held)[:count + 1], int(next(held))
             return Nested(offsets, column_from(held, element, size))

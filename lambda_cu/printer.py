@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from nessie.base.layout import Doc, Mark, join, render
 from nessie.base.source import IllFormed, Origin
 from nessie.base.tokens import show_string
 from nessie.lambda_cu import ir
@@ -41,13 +42,17 @@ __all__ = ["kernel_types", "show", "show_bind", "show_exp", "show_function", "sh
 
 
 def show(program: ir.Program) -> str:
+    return render(document(program))
+
+
+def document(program: ir.Program) -> Doc:
+    """The text; sites, functions, kernels, bindings and statements are marked."""
     functions = functions_of(program)
-    parts = ["".join(show_site(site) + "\n" for site in program.sites)]
-    parts += ["".join(map(show_scalar_function, program.scalar_functions))]
-    parts += [show_kernel(kernel, functions) for kernel in program.kernels]
-    parts += [show_function(function) for function in program.functions]
-    parts += [show_entry(program.entry)]
-    return "\n".join(part for part in parts if part)
+    parts: list[Doc] = [tuple((Mark(show_site(site), site), "\n") for site in program.sites),
+                        tuple(Mark(show_scalar_function(f), f) for f in program.scalar_functions)]
+    parts += [Mark(kernel_doc(kernel, functions), kernel) for kernel in program.kernels]
+    parts += [Mark(function_doc(function), function) for function in program.functions]
+    return join("\n", [part for part in (*parts, show_entry(program.entry)) if part])
 
 
 def show_site(site: ir.Site) -> str:
@@ -78,12 +83,16 @@ def show_scalar_function(function: ir.ScalarFunction) -> str:
 # Kernels ----------------------------------------------------------------------------------------
 
 
-def show_kernel(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction] | None = None) -> str:
-    types = kernel_types(kernel, functions or {})
+def show_kernel(kernel: ir.Kernel) -> str:
+    return render(kernel_doc(kernel, {}))
+
+
+def kernel_doc(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Doc:
+    types = kernel_types(kernel, functions)
     result = f"-> {tupled(map(show_type, types))}" if types is not None else ""
     head = header(f"kernel {name(kernel.name)} ", kernel.params, result)
-    binds = "".join(f"  {show_bind(bind)}\n" for bind in kernel.binds)
-    return f"{head}\n{binds}  return {tupled(map(name, kernel.returns))}\n}}\n"
+    binds = tuple(("  ", Mark(show_bind(bind), bind), "\n") for bind in kernel.binds)
+    return (head, "\n", binds, f"  return {tupled(map(name, kernel.returns))}\n}}\n")
 
 
 def kernel_types(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> tuple[ir.Type, ...] | None:
@@ -148,43 +157,47 @@ def show_space(space: ir.Space) -> str:
 
 
 def show_function(function: ir.Function) -> str:
-    body = "\n".join(block_lines(function.body, "  "))
+    return render(function_doc(function))
+
+
+def function_doc(function: ir.Function) -> Doc:
     head = header(f"function {name(function.name)} ", function.params, f"-> {parameters(function.results)}")
-    return f"{head}\n{body}\n}}\n"
+    return (head, "\n", block_doc(function.body, "  "), "}\n")
 
 
-def block_lines(block: ir.Block, indent: str) -> list[str]:
-    lines = [line for statement in block.statements for line in statement_lines(statement, indent)]
-    return [*lines, f"{indent}return {tupled(map(show_atom, block.results))}"]
+def block_doc(block: ir.Block, indent: str) -> Doc:
+    """Each statement on lines of its own, and the block's results."""
+    statements = tuple((indent, Mark(statement_doc(statement, indent), statement), "\n")
+                       for statement in block.statements)
+    return (statements, f"{indent}return {tupled(map(show_atom, block.results))}\n")
 
 
 def show_statement(statement: ir.Statement) -> str:
-    return "\n".join(statement_lines(statement, ""))
+    return render(statement_doc(statement, ""))
 
 
-def statement_lines(statement: ir.Statement, indent: str) -> list[str]:
+def statement_doc(statement: ir.Statement, indent: str) -> Doc:
+    """`indent`: of its lines but the first."""
     match statement:
         case ir.Run(results, kernel, arguments):
-            return wrapped(f"{bound(results, indent)} = run {name(kernel)} ", map(show_atom, arguments), indent)
+            return further_in(f"{bound(results)} = run {name(kernel)} ", map(show_atom, arguments), indent)
         case ir.Call(results, function, arguments):
-            return wrapped(f"{bound(results, indent)} = call {name(function)} ", map(show_atom, arguments), indent)
+            return further_in(f"{bound(results)} = call {name(function)} ", map(show_atom, arguments), indent)
         case ir.Effect(results, effect, arguments, takes, gives):
-            *lines, last = wrapped(f"{bound(results, indent)} = perform {name(effect)} ", map(show_atom, arguments),
-                                   indent)
-            return [*lines, f"{last} : {show_layout(takes)} -> {show_layout(gives)}"]
+            return (further_in(f"{bound(results)} = perform {name(effect)} ", map(show_atom, arguments), indent),
+                    f" : {show_layout(takes)} -> {show_layout(gives)}")
         case ir.HostLet(result, value):
-            return [f"{bound((result,), indent)} = {show_exp(value, len(indent) + 2)}"]
+            return f"{bound((result,))} = {show_exp(value, len(indent) + 2)}"
         case ir.Data(result, values):
-            return wrapped(f"{bound((result,), indent)} = data ", map(show_value, values), indent, "[]")
+            return further_in(f"{bound((result,))} = data ", map(show_value, values), indent, "[]")
         case ir.Branch(results, condition, then, orelse):
-            return [f"{bound(results, indent)} = if {show_atom(condition)} {{", *block_lines(then, indent + "  "),
-                    f"{indent}}} else {{", *block_lines(orelse, indent + "  "), f"{indent}}}"]
+            return (f"{bound(results)} = if {show_atom(condition)} {{\n", block_doc(then, indent + "  "),
+                    f"{indent}}} else {{\n", block_doc(orelse, indent + "  "), f"{indent}}}")
     raise TypeError(statement)
 
 
-def bound(results: tuple[ir.Param, ...], indent: str) -> str:
-    shown = tupled(map(show_param, results))
-    return f"{indent}let {shown}"
+def bound(results: tuple[ir.Param, ...]) -> str:
+    return f"let {tupled(map(show_param, results))}"
 
 
 def show_atom(atom: ir.Atom) -> str:
@@ -202,15 +215,15 @@ def show_param(param: ir.Param) -> str:
 
 def parameters(params: tuple[ir.Param, ...]) -> str:
     """(n : int, xs : [float; n]), over several lines where it is long."""
-    return "\n".join(wrapped("", map(show_param, params), "  "))
+    return wrapped("", map(show_param, params), "  ")
 
 
 def header(start: str, params: tuple[ir.Param, ...], result: str) -> str:
     """kernel K1 (n : int) -> int {, with the result on a line of its own where it is long."""
     lines = wrapped(start, map(show_param, params), "  ")
-    if result and len(lines[-1]) + len(result) > WIDTH:
-        return "\n".join([*lines, f"    {result} {{"])
-    return "\n".join(lines) + (f" {result} {{" if result else " {")
+    if result and len(lines) - lines.rfind("\n") - 1 + len(result) > WIDTH:
+        return f"{lines}\n    {result} {{"
+    return lines + (f" {result} {{" if result else " {")
 
 
 def listed(items: Iterable[str]) -> str:
@@ -223,7 +236,7 @@ def tupled(items: Iterable[str]) -> str:
     return items[0] if len(items) == 1 else listed(items)
 
 
-def wrapped(start: str, items: Iterable[str], indent: str, brackets: str = "()") -> list[str]:
+def wrapped(start: str, items: Iterable[str], indent: str, brackets: str = "()") -> str:
     """The start and the bracketed items; a line that grows too long goes on further in."""
     lines, line = [], start + brackets[0]
     separator = ""
@@ -234,4 +247,9 @@ def wrapped(start: str, items: Iterable[str], indent: str, brackets: str = "()")
         else:
             line += separator + item
         separator = ", "
-    return [*lines, line + brackets[1]]
+    return "\n".join([*lines, line + brackets[1]])
+
+
+def further_in(start: str, items: Iterable[str], indent: str, brackets: str = "()") -> str:
+    """The same for a line that has been indented already."""
+    return wrapped(indent + start, items, indent, brackets)[len(indent):]

@@ -120,8 +120,11 @@ class Machine:
                 self.context.raise_pending()
                 return values
             outer = self.stack[-1]
-            self.depth -= activation.names is not outer.names
             self.bind(activation.results, values, outer)
+            if activation.names is outer.names:         # a branch has come to its end
+                self.forget(outer.code.steps[outer.position - 1], outer.names)
+            else:
+                self.depth -= 1
 
     def enter(self, name: str, values: Sequence[Any], results: tuple[ir.Param, ...]) -> None:
         """Begin a call."""
@@ -168,6 +171,7 @@ class Machine:
                 code = step.then if atom_value(condition, names) else step.orelse
                 assert code is not None
                 self.stack.append(Activation(code, names, results, self.context.origin))
+                return
         self.forget(step, names)
 
     def performed(self, name: str, argument: Any, takes: ir.Layout, gives: ir.Layout) -> list[Any]:
@@ -193,9 +197,8 @@ class Machine:
             self.look(activation)
 
     def forget(self, step: Step, names: dict[str, Any]) -> None:
-        if not isinstance(step.statement, ir.Branch):
-            for name in step.drops:
-                names.pop(name, None)
+        for name in step.drops:
+            names.pop(name, None)
 
     def bind(self, results: tuple[ir.Param, ...], values: Sequence[Any], activation: Activation) -> None:
         for param, value in zip(results, values, strict=True):

@@ -157,9 +157,10 @@ def check_space(space: ir.Space, scope: Scope) -> None:
         case ir.Uniform(segments, length, total):
             sizes = (segments, length, total)
         case ir.Affine(segments, slope, offset, total):
-            sizes = (segments, slope, total)
+            sizes = (segments, total)
+            check_scalar_size(slope, scope)
             check_scalar_size(offset, scope)
-            require(not isinstance(slope, int) or slope >= 1, "the slope of an affine space is at least 1")
+            require(slope != 0, "the slope of an affine space is not 0: it is uniform")
         case ir.Irregular(segments, offsets, total):
             sizes = (segments, total)
             require(array_named(offsets, scope) == ir.Array("int", segments, 1),

@@ -44,7 +44,7 @@ def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
         source = pickle.dumps(program, pickle.HIGHEST_PROTOCOL)
     except RecursionError:              # deeper than pickle goes: not kept
         return build()
-    options = (job.fuse, sorted(job.sizes.items()), job.unchecked)
+    options = (job.fuse, sorted(job.sizes.items()), job.unchecked, job.layouts, pipeline.profile(job), job.wishes)
     key = f"{hashlib.sha256(source).hexdigest()} {options}"
     try:
         content = cached(key, compiler(), lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
@@ -87,5 +87,5 @@ def sources() -> Iterator[tuple[str, Path]]:
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:
             folder = Path(spec.origin).parent
-            for path in sorted(folder.rglob("*.py")):
+            for path in sorted((*folder.rglob("*.py"), *folder.rglob("*.json"))):
                 yield f"{package}/{path.relative_to(folder)}", path

@@ -18,6 +18,7 @@ from typing import Any
 from nessie.base.source import NessieError, Span, Unsupported, user_span
 from nessie.base.types import Type, Var, expand, holds_function
 from nessie.base.values import plain_value
+from nessie.calling import Prepared
 from nessie.frontend import interpreter, typed
 from nessie.frontend.environment import Environment
 from nessie.frontend.erase import content
@@ -30,6 +31,8 @@ from nessie.restore import restore
 from nessie.session import Session
 from nessie.targets import Stats
 from nessie.world import World
+
+SLOT, NUMBER = 8, 40            # bytes, in the interpreter
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class Profile:
         return sum(known) if len(known) == len(self.kernels) else None
 
 
+
 @dataclass
 class Recording(World):
     """Keeps what effects have given, for the interpreter."""
@@ -86,19 +90,21 @@ class Profiler(Session):
     title: str = ""
     profiles: list[Profile] = field(default_factory=list)
 
-    def compute(self, exp: typed.Exp, type_: Type) -> Any:
+    def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:
         if not self.watching:
-            return super().compute(exp, type_)
+            return super().compute(exp, type_, prepared)
         world, self.target.stats = self.target.world, Stats(kernels=[])
         assert isinstance(world, Recording)
         world.given.clear()
         seed = world.seed
-        result = super().compute(exp, type_)
+        result = super().compute(exp, type_, prepared)
         try:
             cost = self.cost(exp, seed, world.given)
             work, depth, uncounted = cost.work + size(cost.value), cost.depth, ""
         except NessieError as error:
             work, depth, uncounted = None, None, error.message
+        except MemoryError:
+            work, depth, uncounted = None, None, "the interpreter ran out of memory"
         stats = self.target.stats
         kernels = tuple(self.kernel_profile(kernel, record) for kernel, record in stats.kernels or [])
         self.profiles.append(Profile(self.title, self.target.name, work, depth, uncounted, stats.launches,
@@ -116,7 +122,7 @@ class Profiler(Session):
         defined, limits = self.environment.program, self.target.limits
         world = Limited(self.environment.library, dict(defined.functions), dict(defined.datatypes),
                         Variables(self.values, self.environment), Effects(Replay(given).perform),
-                        min(limits.depth, interpreter.DEPTH), mix(seed))
+                        min(limits.depth, interpreter.DEPTH), mix(seed), memory=self.target.memory())
         if limits.seconds is not None:
             world.end, world.seconds = time.monotonic() + limits.seconds, limits.seconds
         definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
@@ -126,14 +132,22 @@ class Profiler(Session):
 
 @dataclass
 class Limited(interpreter.World):
-    """`end` of what it may take, by time.monotonic."""
+    """`end` of what it may take, by time.monotonic; `memory` in bytes, of which each unit of work is taken to
+    keep a slot of a list, and what is made of nothing its numbers, too."""
     end: float | None = None
     seconds: float = 0.0
+    memory: int = 0
 
     def charge(self, work: int, depth: int = 1) -> None:
         super().charge(work, depth)
+        self.expect(0)
         if self.end is not None and time.monotonic() > self.end:
             raise NessieError(f"the interpreter took longer than {self.seconds:g} s")
+
+
+    def expect(self, elements: int) -> None:
+        if self.work * SLOT + elements * NUMBER > self.memory:
+            raise NessieError(f"the interpreter would need more than {self.memory:,} bytes; --memory sets the limit")
 
 
 class Variables(dict[str, Any]):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.types import Data, Fun, Pair, Seq, Type
-from nessie.base.values import Column, Flat, Nested
+from nessie.base.values import Column, Flat
 from nessie.frontend import typed
 from nessie.frontend.environment import Environment, pattern_type
 from nessie.frontend.erase import content, remains
@@ -35,7 +35,7 @@ def restore_column(column: Column, type_: Type, length: int, environment: Enviro
     match type_:
         case Seq(element):
             inner = int(column.offsets[length])
-            return Nested(column.offsets, restore_column(column.content, element, inner, environment))
+            return column.over(restore_column(column.content, element, inner, environment))
         case Pair(first, second):
             one, other = parts(column, type_, np.zeros(length, np.bool_), environment)
             return restore_column(one, first, length, environment), restore_column(other, second, length, environment)

@@ -14,7 +14,8 @@ from typing import Any
 from nessie import loading, pipeline
 from nessie.base.names import shown_name
 from nessie.base.source import InternalError, NessieError, Source
-from nessie.base.types import Data, Fun, Pair, Scheme, Type, nest_right
+from nessie.base.types import Data, Fun, Pair, Scheme, Type
+from nessie.calling import Prepared, prepare_call, tuple_of
 from nessie.commands import obey
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
 from nessie.frontend.environment import Entry, Environment, pattern_type
@@ -115,14 +116,22 @@ class Session:
         contents = partial(content, environment=self.environment)
         return Outcome(bound, show_value(whole, type_, self.print_length, contents), show_scheme(type_))
 
-    def compute(self, exp: typed.Exp, type_: Type) -> Any:
-        """The run-time value of the expression."""
+    def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:
+        """The run-time value of the expression; by the program that computes it, if there is one."""
+        return self.run_prepared(prepared or self.prepare(exp, type_))
+
+    def prepare(self, exp: typed.Exp, type_: Type) -> Prepared:
+        """The program that computes the expression, and the variables' values that it takes."""
         made = monomorphise.monomorphise_expression(self.environment, exp, type_)
-        self.dump("monomorphise", made.program)
-        arguments = [self.values[name.name] for name in made.variables if erase(name.type, self.environment)]
+        return Prepared(made.program, [self.values[name.name] for name in made.variables
+                                       if erase(name.type, self.environment)])
+
+    def run_prepared(self, prepared: Prepared) -> Any:
+        self.dump("monomorphise", prepared.program)
+        job = replace(self.job_of_form(), strict=True) if prepared.alone else self.job_of_form()
         before = replace(self.target.stats)
         try:
-            result = self.target.run(self.job_of_form(), made.program, arguments)
+            result = self.target.run(job, prepared.program, prepared.arguments)
         finally:
             self.target.world.end_line()
         if self.verbose:
@@ -154,14 +163,16 @@ class Session:
         run-time value and its type."""
         applied: syntax.Exp = syntax.Name(function)
         if arguments:
-            tuple_ = nest_right(arguments, lambda first, rest: syntax.Pair(first, rest, first.span))
+            tuple_ = tuple_of(arguments)
             applied = syntax.Apply(applied, tuple_, tuple_.span)
         program, environment = self.inferred(syntax.Evaluate(applied, applied.span))
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one
         self.environment = environment
         type_ = pattern_type(definition.pattern)
-        return self.compute(definition.value, type_), type_
+        by_name = bool(arguments and (self.job.wishes or self.job.sizes))
+        prepared = prepare_call(self, function, arguments) if by_name else None
+        return self.compute(definition.value, type_, prepared), type_
 
     def hold(self, wish: str, value: Any, type_: Type) -> syntax.Name:
         """A name for a flat value that no program made, as an expression."""

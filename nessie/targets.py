@@ -8,12 +8,13 @@ No target falls back on another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import Unsupported
 from nessie.free_memory import free_memory
 from nessie.lambda_cu import ir, stats
+from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.stats import KernelStats
 from nessie.pipeline import Job, executable
 from nessie.world import World
@@ -63,7 +64,11 @@ class Target:
     stats: Stats = field(default_factory=Stats)
 
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
-        """The run-time value of the program's entry on these run-time values; compiled first, unless it is kept."""
+        """The run-time value of the program's entry on these run-time values; compiled first, for arguments that lie in
+        memory as these do, unless it is kept."""
+        entry = next(f for f in program.functions if f.name == program.entry)
+        layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
+        job = replace(job, layouts=tuple(layouts))
         if self.name == "cpu":
             from nessie.kept import built_for_cpu
             return self.execute(built_for_cpu(job, program), arguments)

@@ -1,6 +1,6 @@
 """Runs one NESL program everywhere: by the interpreter, the reference executor, the loops interpreter and the CPU.
 
-    compiled = Compiled(source)                 every pass, every validator
+    compiled = Compiled(source)                 every pass, every validator; `layouts`: of the arguments, if not dense
     outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
 
 An executor is named by where it runs and how the program was fused. The loops interpreter and the CPU get chunks of
@@ -55,8 +55,8 @@ ANY = Failed("")                # agrees with every failure
 class Compiled:
     """A program with a function `main`, compiled as far as it is asked for."""
 
-    def __init__(self, source: str, entry: str = "main") -> None:
-        self.entry = entry
+    def __init__(self, source: str, entry: str = "main", layouts: tuple[ir.Layout, ...] | None = None) -> None:
+        self.entry, self.layouts = entry, layouts
         self.program: typed.Program = self.passes(pipeline.TEXT, Source("test.nesl", source), "infer")
         self.fused: dict[str, ir.Program] = {}
         self.printed: list[str] = []            # by the last run
@@ -64,7 +64,8 @@ class Compiled:
         self.devices: dict[str, Any] = {}
 
     def passes(self, start: pipeline.Form, program: Any, until: str) -> Any:
-        return pipeline.compile_program(pipeline.Job(entry=self.entry), start, program, pipeline.pass_named(until))
+        job = pipeline.Job(entry=self.entry, layouts=self.layouts)
+        return pipeline.compile_program(job, start, program, pipeline.pass_named(until))
 
     @cached_property
     def world(self) -> interpreter.World:

@@ -13,7 +13,10 @@ from random_programs import RandomProgram, programs
 from nessie import pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
+from nessie.base.types import Type
 from nessie.frontend.parser import parse_type
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import layout_of
 
 EXAMPLES = Path(__file__).parent.parent / "nesl_examples"
 ENTRIES = {             # an entry of each example, and its argument's type where that is open
@@ -26,8 +29,8 @@ ENTRIES = {             # an entry of each example, and its argument's type wher
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def compare(random: RandomProgram, executors: tuple[str, ...]) -> None:
-    program = Compiled(random.source)
+def compare(random: RandomProgram, executors: tuple[str, ...], layouts: tuple[ir.Layout, ...] | None = None) -> None:
+    program = Compiled(random.source, layouts=layouts)
     expected = outcome(program, "interpreter", random.arguments)
     if isinstance(expected, Failed) and expected.limit:
         return
@@ -41,6 +44,34 @@ def compare(random: RandomProgram, executors: tuple[str, ...]) -> None:
 @given(programs(4))
 def test_random_programs(random: RandomProgram) -> None:
     compare(random, ("reference none", "reference ilp", "loops ilp"))
+
+
+@settings(quick, max_examples=25)
+@given(programs(4))
+def test_random_programs_on_matrices(random: RandomProgram) -> None:
+    """Arguments whose rows are all of one length come without offsets."""
+    arguments = tuple(map(squared, random.arguments))
+    layouts = tuple(map(uniform, arguments, Compiled(random.source).signature[0]))
+    compare(RandomProgram(random.source, arguments), ("reference none", "reference ilp", "loops ilp"), layouts)
+
+
+def squared(value: Any) -> Any:
+    """The value with rows as short as the shortest of them, at every level."""
+    if not isinstance(value, list) or not value or not all(isinstance(row, list) for row in value):
+        return value
+    rows = [squared(row[:min(map(len, value))]) for row in value]
+    inner = [row for rest in rows for row in rest if isinstance(row, list)]
+    return [[row[:min(map(len, inner))] for row in rest] for rest in rows] if inner else rows
+
+
+def uniform(value: Any, type_: Type) -> ir.Layout:
+    layout = layout_of(type_)
+    match layout:
+        case ir.SeqLayout(ir.SeqLayout(ir.SeqLayout(element))):
+            return ir.SeqLayout(ir.SeqLayout(ir.SeqLayout(element, "uniform"), "uniform"))
+        case ir.SeqLayout(ir.SeqLayout(element)):
+            return ir.SeqLayout(ir.SeqLayout(element, "uniform"))
+    return layout
 
 
 @settings(quick, max_examples=6)

@@ -52,6 +52,9 @@ function sorted(v) = if #v < 2 then v
   else let p = v[PIVOT]; parts = {sorted(w) : w in [{x in v | x < p}, {x in v | x > p}]}
        in parts[0] ++ {x in v | x == p} ++ parts[1];
 function main(v) : [int] -> [int] = sorted(v);"""
+CHOOSE = """
+function choose(k, a, b) : (int, [int], [int]) -> [int] =
+  if k < 1 then a else let s = sum([0:k]) in choose(k - 1, b, if rem(s, 2) == 1 then a else b);"""
 HULL = Path(__file__).parent.parent.joinpath("nesl_examples", "quickhull.nesl").read_text("utf-8")
 
 CASES: dict[str, Case] = {
@@ -106,6 +109,68 @@ CASES: dict[str, Case] = {
              if k < 1 then a else let s = sum([0:k]) in if s > 2 then choose(k - 1, b, a) else a;
            function main(ks, a, b) : ([int], [int], [int]) -> [int] = {choose(k, a, b)[1] : k in ks};""",
         lambda n: ([0, 3, 10, 20], list(range(n)), list(range(n, 2 * n))), (10, 1000, 50_000)),
+    "many branches, without elements at all": Case(
+        "function main(v) : [int] -> [int] = {"
+        + "".join(f"if x > {k} then sum({{y * {k} : y in [0:x]}}) else " for k in range(16)) + "x : x in v};",
+        lambda n: ([-1] * n,), (0, 1, 10)),
+    "text of rows, without rows": Case(
+        "function main(m) : [[int]] -> [[char]] = {@r ++ @(#r) : r in m};",
+        lambda n: (rows(n, lambda k: 0),), (0, 1, 10)),
+    # what lies in several places, passed on
+    "a row chosen from two at each step": Case(
+        f"""{CHOOSE}
+            function main(ks, a, b) : ([int], [int], [int]) -> [int] = {{choose(k, a, b)[1] : k in ks}};""",
+        lambda n: ([0, 3, 10, 40], list(range(n)), list(range(n, 3 * n))), (10, 1000, 50_000)),
+    "a row chosen from two at each step, on the host": Case(
+        f"{CHOOSE} function main(k, a, b) : (int, [int], [int]) -> int = choose(k, a, b)[1];",
+        lambda n: (60, list(range(n)), list(range(n, 3 * n))), (10, 1000, 50_000)),
+    "of two rows one is empty": Case(
+        f"{CHOOSE} function main(ks, a) : ([int], [int]) -> [int] = {{#choose(k, a, take(a, 0)) : k in ks}};",
+        lambda n: ([0, 3, 10, 40], list(range(n))), (0, 10, 1000, 50_000)),
+    "rows chosen from three, by activations that choose differently": Case(
+        """function turn(k, a, b, c) : (int, [int], [int], [int]) -> [int] =
+             if k < 1 then a
+             else let s = sum([0:k]); d = (if rem(s, 3) == 0 then b else c); e = (if rem(s, 2) == 0 then c else a)
+                  in turn(k - 1, d, e, b);
+           function main(ks, a, b, c) : ([int], [int], [int], [int]) -> [int] =
+             {sum(take(turn(k, a, b, c), 2)) : k in ks};""",
+        lambda n: (list(range(20)), ints(n), ints(2 * n), ints(n + 9)), (10, 1000, 50_000)),
+    "matrices of which one is chosen": Case(
+        """function choose(k, a, b) : (int, [[int]], [[int]]) -> ([int], int) =
+             if k < 1 then (a[0], #b[1])
+             else let s = sum([0:k]); c = (if rem(s, 3) == 0 then drop(b, 1) else b)
+                  in choose(k - 1, c, if s > 40 then a else b);
+           function main(ks, a, b) : ([int], [[int]], [[int]]) -> [(int, int)] =
+             {(r[k], s) : (r, s) in {choose(k, a, b) : k in ks}; k in ks};""",
+        lambda n: ([0, 2, 5, 9], rows(9, lambda k: n), rows(9, lambda k: n + k)), (10, 1000, 20_000)),
+    "rows that leave a matrix and come back": Case(
+        """function exchange(k, m, r) : (int, [[int]], [int]) -> [[int]] =
+             if k < 1 then m
+             else let s = sum([0:k]); q = (if rem(s, 3) == 0 then m[0] else m[1])
+                  in exchange(k - 1, m <- [(rem(s, #m), r)], q);
+           function main(ks, m, r) : ([int], [[int]], [int]) -> [int] =
+             {#flatten({take(q, 1) : q in exchange(k, m, r)}) : k in ks};""",
+        lambda n: ([0, 3, 10, 25], rows(4, lambda k: n), ints(n)), (10, 1000, 20_000)),
+    "rows that leave a matrix and come back, on the host": Case(
+        """function exchange(k, r, m) : (int, [int], [[int]]) -> [[int]] =
+             if k < 1 then m
+             else let s = sum([0:k]); q = (if s > 40 then m[rem(sum({x : x in [0:k]}), 2)] else r)
+                  in exchange(k - 1, q, m <- [(rem(s, #m), r)]);
+           function main(k, m, r) : (int, [[int]], [int]) -> int = sum({#q : q in exchange(k, r, m)});""",
+        lambda n: (25, rows(4, lambda k: n), ints(n)), (10, 1000, 20_000)),
+    "the longest row": Case(
+        """function longest(m, v) : ([[int]], [int]) -> [int] =
+             if #m == 0 then v else let r = m[0]; s = sum([0:#m]) in
+               longest(drop(m, 1), if #r > #v or s < 0 then r else v);
+           function main(m, v) : ([[int]], [int]) -> (int, [int]) =
+             (#longest(m, v), {#longest(m, r) : r in [v, m[1]]});""",
+        lambda n: (rows(8, lambda k: (k * 5 % 8) * n), ints(n)), (10, 1000, 20_000)),
+    "a tree that chooses a row at each node": Case(
+        """function tree(k, a, b) : (int, [int], [int]) -> int =
+             if k < 1 then a[0] + #b
+             else let s = sum([0:k]) in sum({tree(k - 1, (if rem(s, 2) == j then a else b), b) : j in [0, 1]});
+           function main(k, a, b) : (int, [int], [int]) -> int = tree(k, a, b);""",
+        lambda n: (6, ints(n), ints(2 * n)), (10, 1000, 50_000)),
     # free vectors
     "free vectors at depth three": Case(
         """function main(m, v) : ([[[int]]], [int]) -> [[[int]]] =
@@ -221,12 +286,13 @@ def test_cost_of_large_data(name: str) -> None:
 def obeys(random_program: RandomProgram) -> None:
     program = Compiled(random_program.source)
     try:
-        _, work, _ = interpreted(program, random_program.arguments)
+        _, work, depth = interpreted(program, random_program.arguments)
         costs = [spent(program, fuse, random_program.arguments)[1] for fuse in ("none", "ilp")]
     except NessieError:
         return
     for cost in costs:
         assert cost.elements <= CONSTANT * work + START, f"{cost} for {work} work\n{random_program}"
+        assert cost.launches <= CONSTANT * depth, f"{cost} for {depth} depth\n{random_program}"
 
 
 quick = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))

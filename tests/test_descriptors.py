@@ -1,16 +1,24 @@
 """Descriptors that the compiler finds: their forms, what they compute everywhere, and the loops that walk them."""
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from executors import QUICK, Compiled, Failed, agree, outcome
 
+from nessie.base.source import Source
+from nessie.cli import main
 from nessie.cudagen import loops
 from nessie.cudagen.generate import plans_of
+from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.printer import show_kernel
 from nessie.lambda_cu.scope import space_of
+from nessie.pipeline import TEXT, Job, compile_program, pass_named
 
 INTS: Any = ([], [3], [4, 1, 3], [2, 0, 5, 1, 7, 6, 4, 3])
 SIZES: Any = (0, 1, 2, 7)
@@ -23,7 +31,8 @@ FOUND = {               # the forms of the spaces that a program's SOACs walk; i
     "a vector's triangle": ("{{n[i] * n[j] : j in [0:i]} : i in [0:#n]}", "[int] -> [[int]]", {"affine", "flat"}, INTS),
     "prefixes": ("{sum(take(n, i)) : i in [0:#n]}", "[int] -> [int]", {"affine"}, INTS),
     "a length bound by let": ("{let k = i + 2 in sum(dist(1, k)) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
-    "an offset of the host": ("{sum([0:i+n]) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
+    "an offset of the host": ("{sum([0:i+#n]) : i in [0:#n]}", "[int] -> [int]", {"affine"}, INTS),
+    "an offset that is checked": ("{sum([0:i+n]) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
     "an offset in the range": ("{sum([2:i+4]) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
     "positions that start later": ("{sum([0:i]) : i in [5:n+9]}", "int -> [int]", {"affine"}, SIZES),
     "a matrix": ("{{i * j : j in [0:n]} : i in [0:n]}", "int -> [[int]]", {"uniform"}, SIZES),
@@ -37,7 +46,12 @@ FOUND = {               # the forms of the spaces that a program's SOACs walk; i
                                  {"affine", "irregular", "flat"}, SIZES),
     "positions in a row": ("{{sum([0:j]) : j in [0:n]} : i in [0:n]}", "int -> [[int]]",
                            {"uniform", "irregular", "flat"}, SIZES),
-    "falling lengths": ("{sum([0:n-i]) : i in [0:n]}", "int -> [int]", {"irregular", "flat"}, SIZES),
+    "falling lengths": ("{sum([0:n-i]) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
+    "an upper triangle": ("{{i * j : j in [i:n]} : i in [0:n]}", "int -> [[int]]", {"affine", "flat"}, SIZES),
+    "falling by two": ("{sum(dist(i, 2*n - 2*i)) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
+    "falling from a constant": ("{dist(i, 5 - i) : i in [0:n]}", "int -> [[int]]", {"affine", "flat"}, SIZES),
+    "suffixes": ("{sum({n[j] : j in [i:#n]}) : i in [0:#n]}", "[int] -> [int]", {"affine"}, INTS),
+    "sorted suffixes": ("{sort({n[j] : j in [i:#n]}) : i in [0:#n]}", "[int] -> [[int]]", {"affine", "flat"}, INTS),
     "lengths of rows": ("{{r[j] + j : j in [0:#r]} : r in n}", "[[int]] -> [[int]]", {"irregular"},
                         ([], [[]], [[1], [], [2, 3]])),
     "written rows": ("{[0:i+1] <- [(0, i)] : i in [0:n]}", "int -> [[int]]", {"affine", "uniform", "flat"}, SIZES),
@@ -86,6 +100,31 @@ FAILING = {
         "let v = [0:n] in {sum([0:i + 1000 * #v]) : i in [0:4]}", "int -> [int]", 2 ** 47, "have more elements"),
     "a matrix that has too many": ("{sum([0:n]) : i in [0:n]}", "int -> [int]", 2 ** 25, "have more elements"),
 }
+
+
+MANY = {                # of lengths that are known when it runs; n is 2^47, k 2^17
+    "ranges as long as rows": "{{[0:#r] : q in [0:k]} : r in {[0:n] : n in ns}}",
+    "the same rows again": "{{r : q in [0:k]} : r in {[0:n] : n in ns}}",
+    "as often as is read": "{{r : q in [0:j]} : r in {[0:n] : n in ns}; j in [k]}",
+    "rows of both": "{{[0:n] ++ r : q in [0:k]} : r in {[0:n] : n in ns}; n in ns}",
+    "chosen ones": "{{(if q > 0 then [0:n] else [0:n + 1]) : q in [0:k]} : n in ns}",
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_totals_do_not_wrap(name: str) -> None:
+    program = Compiled(f"function main(ns, k) : ([int], int) -> int = #flatten(flatten({MANY[name]}));")
+    for executor in ("reference none", "reference ilp", "cpu ilp"):
+        found = outcome(program, executor, ([2 ** 47], 2 ** 17))
+        assert isinstance(found, Failed) and "more elements" in found.message, executor
+    same(program, [3, 0, 2], 2)
+
+
+def test_one_long_row_among_many_is_no_failure() -> None:
+    body = "#flatten({[0:if i == 9 then n else 1] : i in [0:k]})"
+    program = Compiled(f"function main(n, k) : (int, int) -> int = {body};")
+    assert outcome(program, "cpu ilp", (2 ** 40, 2 ** 12)) == 2 ** 40 + 2 ** 12 - 1
+    same(program, 20, 12)
 
 
 @pytest.mark.parametrize("name", FAILING)
@@ -142,6 +181,36 @@ def test_no_descriptor_is_in_memory(name: str) -> None:
             assert made == []
     for n in SIZES:
         same(program, n)
+
+
+def test_a_matrix_from_outside_has_no_offsets() -> None:
+    """The one kernel of a matrix times a vector reads no ints, and the host makes no arrays for it."""
+    row = ir.SeqLayout(ir.ScalarLayout("float"))
+    matrix = ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("float"), "uniform"))
+    source = f"{MXV} function main(m, v) : ([[float]], [float]) -> [float] = mxv(m, v);"
+    program = Compiled(source, layouts=(matrix, row)).executable("ilp")
+    (kernel,) = program.kernels
+    assert [p.type.base for p in kernel.params if isinstance(p.type, ir.Array)] == ["float", "float"]
+    assert [type(statement) for statement in program.functions[0].body.statements] == [ir.HostLet, ir.Run]
+
+
+def test_a_target_compiles_for_how_its_arguments_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices of files have no offsets, nor has what they give; sequences of other rows have."""
+    monkeypatch.chdir(tmp_path)
+    np.save("m.npy", np.arange(6.0).reshape(2, 3))
+    np.save("v.npy", np.ones(3))
+    Path("m.json").write_text("[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]")
+    twice = "function twice(m) : [[float]] -> [[float]] = {{2.0 * x : x in r} : r in m};"
+    Path("mxv.nesl").write_text(f"{MXV}\n{twice}")
+    for matrix, argument in (("m.npy", "uniform [float]"), ("m.json", "[[float]]")):
+        for target in ("cpu", "reference"):
+            run = ["run", "mxv.nesl", "-e", "mxv", f"@{matrix}", "@v.npy", "--target", target, "-o", "y.npy"]
+            assert main([*run, "--dump", f"{matrix}-{target}"]) == 0
+            assert np.load("y.npy").tolist() == [3, 12]
+            (flat,) = Path(f"{matrix}-{target}").glob("*/*simplify.flat")
+            assert argument in flat.read_text().splitlines()[-1]
+    assert main(["run", "mxv.nesl", "-e", "twice", "@m.npy", "-o", "m2.npy"]) == 0
+    assert np.load("m2.npy").tolist() == [[0, 2, 4], [6, 8, 10]]
 
 
 # Loops ------------------------------------------------------------------------------------------
@@ -205,3 +274,15 @@ def within(node: Any) -> Iterator[Any]:
         for item in part if isinstance(part, tuple) else (part,):
             if hasattr(item, "__dataclass_fields__"):
                 yield from within(item)
+
+
+# The page ---------------------------------------------------------------------------------------
+
+def test_the_example_of_the_page() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "descriptors.md").read_text("utf-8")
+    example = page[page.index("## An example"):]
+    source = next(line for line in example.splitlines() if line.startswith("    function"))
+    job = Job(entry="main", argument=parse_type(Source("type", "[float]")))
+    program = compile_program(job, TEXT, Source("page", source), pass_named("fuse"))
+    for kernel in program.kernels:
+        assert textwrap.indent(show_kernel(kernel), "    ").rstrip() in example

@@ -320,6 +320,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("type_", "value"), [
     (Seq(INT), [1, -2]), (Seq(FLOAT), [1.5, math.inf]), (Seq(BOOL), [True]), (STRING, list("aé\0")), (Seq(FLOAT), []),
+    (Seq(Seq(INT)), [[1, 2, 3], [4, 5, 6]]), (Seq(Seq(FLOAT)), [[], []]), (Seq(STRING), [list("ab"), list("cd")]),
+    (Seq(Seq(Seq(INT))), [[[1, 2]], [[3, 4]]]), (Seq(Seq(Seq(INT))), []),
 ])
 def test_npy_round_trip(tmp_path: Path, type_: Type, value: list[Any]) -> None:
     path = str(tmp_path / "x.npy")
@@ -327,11 +329,16 @@ def test_npy_round_trip(tmp_path: Path, type_: Type, value: list[Any]) -> None:
     assert read(path) == (value, type_)
 
 
-def test_only_vectors_go_to_npy(tmp_path: Path) -> None:
-    for path, type_ in ((tmp_path / "x.npy", Seq(Seq(INT))), (tmp_path / "x.csv", Seq(INT))):
-        with pytest.raises(NessieError, match=r"x\.(npy|csv): "):
-            write_value(str(path), flatten_value([], type_), type_)
-        assert not path.exists()
+@pytest.mark.parametrize(("name", "type_", "value", "reason"), [
+    ("x.npy", Seq(Pair(INT, INT)), [], "holds scalars in rows"), ("x.npy", INT, 1, "holds scalars in rows"),
+    ("x.npy", Seq(Seq(INT)), [[1], [2], [3, 4]], "row 0 has length 1, row 2 has 2"),
+    ("x.npy", Seq(Seq(Seq(INT))), [[[1]], [[2, 3]]], "row 0 has length 1, row 1 has 2"),
+    ("x.csv", Seq(INT), [], "results are written to"),
+])
+def test_what_is_not_written(tmp_path: Path, name: str, type_: Type, value: Any, reason: str) -> None:
+    with pytest.raises(NessieError, match=reason):
+        write_value(str(tmp_path / name), flatten_value(value, type_), type_)
+    assert not (tmp_path / name).exists()
 
 
 def test_functions_are_not_written(tmp_path: Path) -> None:

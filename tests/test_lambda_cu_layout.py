@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nessie.base.names import Names
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type
-from nessie.base.values import flatten_value, plain_value
+from nessie.base.values import Flat, Uniform, flatten_value, plain_value
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.layout import from_names, layout_of, parameters, to_names
+from nessie.lambda_cu.layout import from_names, layout_of, layout_of_value, parameters, to_names
 
 base_types = st.sampled_from([INT, FLOAT, BOOL, CHAR])
 some_types = st.recursive(base_types, lambda t: st.one_of(st.builds(Pair, t, t), st.builds(Seq, t)), max_leaves=5)
@@ -66,6 +66,22 @@ def test_sequences_of_one_length_need_no_offsets() -> None:
         assert plain_value(from_names(held, layout), Seq(Seq(INT))) == value
     with pytest.raises(ValueError, match="different lengths"):
         to_names(flatten_value([[1], [2, 3]], Seq(Seq(INT))), layout)
+
+
+def test_what_is_uniform_goes_in_and_out_without_offsets() -> None:
+    content = np.arange(12)
+    cube = Flat(2, Uniform(2, 3, Uniform(6, 2, content)))
+    type_ = Seq(Seq(Seq(INT)))
+    layout = layout_of_value(Pair(type_, INT), (cube, 1))
+    inner = ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int"), "uniform"), "uniform")
+    assert layout == ir.PairLayout(ir.SeqLayout(inner), ir.ScalarLayout("int"))
+    held = to_names(cube, layout.first)
+    assert held[:-1] == [2, 3, 6, 2, 12] and np.shares_memory(held[-1], content)
+    back = from_names(held, layout.first)
+    assert isinstance(back.column, Uniform) and isinstance(back.column.content, Uniform)
+    assert plain_value(back, type_) == plain_value(cube, type_) == np.arange(12).reshape(2, 3, 2).tolist()
+    dense = to_names(cube, layout_of(type_))                # where offsets are wanted, there are offsets
+    assert [list(one) for one in (dense[1], dense[3])] == [[0, 3, 6], [0, 2, 4, 6, 8, 10, 12]]
 
 
 def test_views_become_rows_in_order_each_as_often_as_seen() -> None:

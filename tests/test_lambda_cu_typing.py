@@ -82,6 +82,7 @@ def test_what_soacs_bind(names: tuple[str, ...], soac: ir.Soac, types: tuple[ir.
     (ir.Map(AT, ir.Flat(-1)), "size -1 is negative"),
     (ir.Map(AT_ROW, ir.Irregular("n", "offs", "n")), r"offs is not \[int; n\+1\]"),
     (ir.Map(AT_ROW, ir.Affine("k", 0, 1, "n")), "slope of an affine space"),
+    (ir.Map(AT_ROW, ir.Affine("k", "b", 1, "n")), "size b is not an int"),
     (ir.Reduce(AT, (NONE,), PLUS, FLAT), "gives float, but the identity is int"),
     (ir.Reduce(AT, (ZERO,), thunk(("x", "y"), ir.Var("b")), FLAT), "operator takes float twice, but gives bool"),
     (ir.Scan(AT_ROW, (ZERO,), PLUS, ROWS, True), "only a flat SCAN has its total"),

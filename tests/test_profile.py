@@ -55,8 +55,6 @@ def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str], monkeypatch
 def test_what_the_page_says_of_expressions(expressions: str, work: str, depth: str) -> None:
     for expression in expressions.split("`, `"):
         text = f"v = [3, 1, 2]; m = [[1, 2], [3]]; i = [0, 2]; it = {expression};".replace("\\|", "|")
-        if expression.startswith("partition"):
-            text = text.replace("i = [0, 2]", "i = [1, 2]")
         program, _ = infer(parse(Source("test.nesl", text)), library.library())
         found = interpreter.run(program, interpreter.World(library.prebuilt()))[-1]
         assert (found.work, found.depth) == (int(work), int(depth)), expression
@@ -184,3 +182,19 @@ def test_bytes_are_those_that_the_loops_move(name: str, fuse: str) -> None:
     host.execute(program, arguments, device)
     told = sum(kernel.bytes for kernel in stats.kernels.values())
     assert told - SLACK * stats.launches <= device.bytes <= 2 * told + 8 * N + SLACK * stats.launches
+
+
+@pytest.mark.parametrize("expression", ["sum([0:1000000000])", "#flatten({[0:1048576] : i in [0:1048576]})",
+                                        "#dist(1, 1000000000)", "sum({sum([0:x]) : x in [0:100000]})"])
+def test_counting_ends_where_memory_does(expression: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "--json", "-x", expression, "--memory", "64M"]) == 0
+    (found,) = profiles(capsys)
+    assert found["work"] is None and "--memory" in found["uncounted"]
+
+
+def test_what_ends_a_file_does_not_end_what_is_asked_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ended.nesl"
+    path.write_text("function more(x) : int -> int = x + 1; exit; less;")
+    nessie("profile", "--json", str(path), "-x", "more(1)")
+    (found,) = profiles(capsys)
+    assert found["work"] == 3

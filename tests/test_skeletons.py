@@ -209,7 +209,8 @@ def test_walks_of_uniform_segments(name: str, segments: int, length: int) -> Non
     agree(kernel, [n, segments, numbers(n), numbers(segments, 5), length])
 
 
-@pytest.mark.parametrize("segments, slope, offset", [(0, 1, 0), (1, 1, 0), (5, 1, 0), (4, 2, 1), (3, 1, 5)])
+@pytest.mark.parametrize("segments, slope, offset", [(0, 1, 0), (1, 1, 0), (5, 1, 0), (4, 2, 1), (3, 1, 5), (4, -1, 4),
+                                                     (4, -1, 3), (3, -2, 9), (1, -7, 2), (2, -40, 70)])
 @pytest.mark.parametrize("name", SEGMENTED)
 def test_walks_of_triangles(name: str, segments: int, slope: int, offset: int) -> None:
     n = sum(slope * s + offset for s in range(segments))

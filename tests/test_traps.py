@@ -27,6 +27,20 @@ function odd(v) : [int] -> int;
 function even(v) = if #v == 0 then 0 else 1 + sum({odd({y in v | y < x}) : x in v});
 function odd(v) : [int] -> int = if #v == 0 then 1 else 2 + sum({even({y in v | y > x}) : x in v});
 """
+FIRST_ROW = """
+function at(k, m) = if k < 1 then m[0] else at(k - 1, drop(m, 1));
+function cut(k, v) =
+  if k > 5 then cut(k - 1, v)
+  else let parts = {take(v, i) : i in [0:#v]}; rest = {drop(v, i) : i in [0:#v]}
+       in at(k, if k < 1 then parts else rest);
+"""
+SAME = """
+function turned(k, a) =
+  let s = sum([0:k]) in if k < 1 then a else let r = turned(k - 1, choose(s, a, a)) in if s > 2 then r else a;
+"""
+RETURNED = """
+function back(k, v) : (int, [int]) -> [int] = let w = (if k < 1 then 0 else #back(k - 1, [k, k])) in v;
+"""
 N, M = "(v) : [int]", "(v, m) : ([int], [[int]])"
 
 # what may go wrong: definitions, main's parameters with their types, its result, its body, arguments, the outcome
@@ -49,6 +63,13 @@ TRAPS: dict[str, tuple[str, str, str, str, tuple[Any, ...], Any]] = {
     "a copying merge": (CHOOSE_ROW, M, "[int]", "{choose(k, m[0], m[1])[0] : k in v}",
                         ([0, 3, 2, 7], [[1, 2], [3]]), [1, 3, 1, 3]),
     "rows shared by many": (DOUBLED, N, "[int]", "{#r : r in doubled(3, v)}", ([1, 2],), [2] * 8),
+    "what was given away comes back": (
+        RETURNED, N, "[[int]]", "{back(3, {j * j : j in [0:k]}) : k in v}", ([2, 3, 0],), [[0, 1], [0, 1, 4], []]),
+    "one sequence passed as two": (CHOOSE_ROW + SAME, N, "[[int]]", "{turned(k, v) : k in v}", ([0, 3, 2],),
+                                   [[0, 3, 2]] * 3),
+    "rows of one sequence in two that are brought together": (
+        FIRST_ROW, M, "[[int]]", "{cut(k, r) : k in v; r in m}", ([0, 2, 9], [[1, 2], [3, 4, 5], [6] * 9]),
+        [[], [5], [6] * 4]),
     "the length of what fails": ("", N, "int", "#({v[i] : i in [5]})", ([1],), ERROR),
     "scattered rows: the last wins whole": (
         "", "(m) : [[int]]", "[[int]]", "m <- [(0, [1]), (0, [2, 3])]", ([[9], [8]],), [[2, 3], [8]]),

@@ -139,6 +139,16 @@ def expand(type_: Type, content: ContentOf) -> Type:
     return type_
 
 
+def is_scalars(type_: Type) -> bool:
+    """A scalar, or a pair of such."""
+    match type_:
+        case Base():
+            return True
+        case Pair(first, second):
+            return is_scalars(first) and is_scalars(second)
+    return False
+
+
 def holds_function(type_: Type) -> bool:
     """Is a function in its values? Those in datatypes do not count."""
     match type_:

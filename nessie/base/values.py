@@ -7,10 +7,13 @@
                 an array            of scalars: int64, float64, bool_, or int32 code points for char
                 (column, column)    of pairs
                 Nested(offsets, column)   of sequences: offsets int64, from 0 to the length of the column
+                Uniform(count, length, column)   a Nested of so many sequences of one length: offsets are only made for
+                                          those who ask
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,25 @@ class Record:
 class Nested:
     offsets: np.ndarray[Any, Any]
     content: Column
+
+    def over(self, content: Column) -> Nested:
+        """Sequences of these lengths, with other elements."""
+        return Nested(self.offsets, content)
+
+
+class Uniform(Nested):
+    count: int
+    length: int
+
+    def __init__(self, count: int, length: int, content: Column) -> None:
+        vars(self).update(count=count, length=length, content=content)
+
+    @cached_property
+    def offsets(self) -> np.ndarray[Any, Any]:
+        return np.arange(self.count + 1, dtype=np.int64) * self.length
+
+    def over(self, content: Column) -> Uniform:
+        return Uniform(self.count, self.length, content)
 
 
 Column = Any        # np.ndarray | tuple[Column, Column] | Nested
@@ -126,6 +148,7 @@ __all__ = [
     "Flat",
     "Nested",
     "Record",
+    "Uniform",
     "code_points",
     "column",
     "flatten_value",

@@ -20,7 +20,7 @@ from typing import Any
 
 from nessie.base.source import NessieError
 from nessie.base.types import ContentOf, Type, Var, expand, holds_function, no_datatypes, show_type
-from nessie.files.fit import is_vector
+from nessie.files.fit import is_array
 from nessie.files.json_format import encode_json, read_json
 from nessie.files.matrix_market import read_mtx
 from nessie.files.numpy_format import encode_npy, read_npy, read_npz
@@ -75,10 +75,10 @@ def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_data
     match Path(path).suffix.lower():
         case ".json":
             data = encode_json(value, type_, content)
-        case ".npy" if is_vector(type_):
-            data = encode_npy(value, type_)
+        case ".npy" if is_array(type_):
+            data = encode_npy(path, value, type_)
         case _:
-            raise NessieError(f"{path}: .npy holds a sequence of scalars, not {show_type(type_)}",
+            raise NessieError(f"{path}: .npy holds scalars in rows, not {show_type(type_)}",
                               hint="a .json file holds any value")
     try:
         write_atomically(path, data)

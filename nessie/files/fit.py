@@ -24,15 +24,16 @@ from nessie.base.types import (
     show_type,
     substitute,
 )
-from nessie.base.values import Column, Flat, Nested
+from nessie.base.values import Column, Flat
 
 
 class Misfit(Exception):
     """What a file holds is not of the type wanted."""
 
 
-def is_vector(type_: Type) -> bool:
-    return isinstance(type_, Seq) and isinstance(type_.element, Base)
+def is_array(type_: Type) -> bool:
+    """Scalars in rows, in rows of rows, and so on."""
+    return isinstance(type_, Seq) and (isinstance(type_.element, Base) or is_array(type_.element))
 
 
 def fill(wanted: Type, held: Type, found: dict[str, Type]) -> None:
@@ -84,7 +85,7 @@ def convert(value: Column, held: Type, wanted: Type) -> Column:
         case Base(a), Base(b) if a == b:
             return value
         case Seq(a), Seq(b):
-            return Nested(value.offsets, convert(value.content, a, b))
+            return value.over(convert(value.content, a, b))
         case Pair(a, b), Pair(c, d):
             return convert(value[0], a, c), convert(value[1], b, d)
     raise Misfit(f"holds {show_type(held, False)} where {show_type(wanted, False)} is wanted")

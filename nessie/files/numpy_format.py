@@ -14,7 +14,7 @@ import numpy as np
 
 from nessie.base.source import NessieError
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, ContentOf, Pair, Seq, Type
-from nessie.base.values import DTYPES, Column, Flat, Nested
+from nessie.base.values import DTYPES, Column, Flat, Nested, Uniform
 from nessie.files.fit import Misfit, fitted
 
 Array = np.ndarray[Any, Any]
@@ -30,7 +30,7 @@ def read_npy(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     held: Type = kind
     for dimension in range(array.ndim - 1, 0, -1):
         segments = math.prod(array.shape[:dimension])
-        column = Nested(np.arange(segments + 1, dtype=np.int64) * array.shape[dimension], column)
+        column = Uniform(segments, array.shape[dimension], column)
     for _ in array.shape:
         held = Seq(held)
     value = Flat(array.shape[0], column) if array.ndim else column.reshape(-1)[0]
@@ -147,11 +147,34 @@ def checked_offsets(path: str, arrays: dict[str, Array], name: str, total: int) 
 
 # Writing ----------------------------------------------------------------------------------------
 
-def encode_npy(value: Any, type_: Type) -> bytes:
-    """A sequence of scalars as the bytes of an .npy file."""
-    array = np.asarray(value.column[:value.length])
-    if isinstance(type_, Seq) and type_.element == CHAR:
-        array = np.ascontiguousarray(array, "<i4").view("<U1")
+def encode_npy(path: str, value: Any, type_: Type) -> bytes:
+    """An array of scalars, of any dimension, as the bytes of an .npy file."""
+    shape, column = [value.length], value.column
+    while isinstance(column, Nested):
+        shape.append(row_length(path, column, math.prod(shape)))
+        column = column.content
+    array = np.ascontiguousarray(column[:math.prod(shape)])
+    if scalar_of(type_) == CHAR:
+        array = array.astype("<i4").view("<U1")
     data = io.BytesIO()
-    np.save(data, np.ascontiguousarray(array), allow_pickle=False)
+    np.save(data, array.reshape(shape), allow_pickle=False)
     return data.getvalue()
+
+
+def row_length(path: str, rows: Nested, count: int) -> int:
+    """The length of all of so many rows."""
+    if isinstance(rows, Uniform):
+        return rows.length
+    lengths = np.diff(rows.offsets[:count + 1])
+    if (lengths != lengths[:1]).any():
+        other = int(np.flatnonzero(lengths != lengths[0])[0])
+        raise NessieError(f"{path}: row 0 has length {lengths[0]}, row {other} has {lengths[other]}",
+                          hint="an .npy file holds rows of one length, a .json file any")
+    return int(lengths[0]) if count else 0
+
+
+def scalar_of(type_: Type) -> Type:
+    """What an array of this type holds."""
+    while isinstance(type_, Seq):
+        type_ = type_.element
+    return type_

@@ -22,7 +22,7 @@ from nessie.base.values import Record
 from nessie.frontend import typed
 from nessie.frontend.environment import Definitions
 from nessie.frontend.interpreted_effects import Call, Effects
-from nessie.frontend.meanings import MEANINGS, Failure, mix, wrap
+from nessie.frontend.meanings import COUNT, MEANINGS, Failure, mix, wrap
 from nessie.frontend.meanings_any import DERIVED, identity
 from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.random_numbers import element_state, random_below, state_after
@@ -101,6 +101,9 @@ class World:
     def charge(self, work: int, depth: int = 1) -> None:
         self.work += work
         self.depth += depth
+
+    def expect(self, elements: int) -> None:
+        """So many elements are about to be made of nothing."""
 
 
 @dataclass(frozen=True)
@@ -315,6 +318,8 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
         world.charge(1)
         return world.effects.do(name, argument, type_, world.content, world.calls, site)
     meaning = MEANING[name]
+    if name in COUNT:
+        world.expect(COUNT[name](argument))
     value = meaning.value(types, argument)
     if work := meaning.work(argument, value):
         world.charge(work, meaning.depth(argument, value) if meaning.depth else 1)

@@ -1,0 +1,98 @@
+"""Which parameters are given away: no caller has any use for what it passes there.
+
+A parameter is given away if every call passes it a sequence that nobody reads afterwards: no name that may share its
+elements is used after the call, and if one of these is a parameter itself, it is given away, too. The entry's
+parameters are not: who calls it from outside may go on with them. Nor is one whose payload all calls of a recursion
+share, or results are given as bounds into (flatten.summaries).
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nessie.base.types import Seq, Type
+from nessie.flatten.provenance import FRESH, Signature, Sources, of_element, parameter, provenance
+from nessie.flatten.summaries import Summary, calls_in, named
+from nessie.frontend import mono
+from nessie.frontend.mono_typing import type_of
+from nessie.frontend.mono_walk import parts
+
+Place = tuple[str, int]                 # a function, and the number of its parameter
+
+
+def given_away(program: mono.Program, known: Mapping[str, Summary]) -> set[Place]:
+    """The parameters that are: the most for which that holds of all calls."""
+    passed = [one for f in program.functions for one in Passing(f, known).passed()]
+    found = {(f.name, k) for f in program.functions if f.name != program.entry and f.name in known
+             for k in set(range(len(f.parameters))).difference([path[0] for path in named(known[f.name])])}
+    while lost := {place for place, needs in passed if place in found and (needs is None or not needs <= found)}:
+        found -= lost
+    return found
+
+
+class Passing:
+    """A function's names, in the order of evaluation. `shares`: of each name, those whose elements it may share, itself
+    among them; `last`: where it is used last; `calls`: each with where it ends."""
+
+    def __init__(self, function: mono.Function, known: Mapping[str, Summary]) -> None:
+        self.function, self.known = function, known
+        self.env: dict[str, Signature] = {}
+        self.shares: dict[str, set[str]] = {}
+        self.last: dict[str, int] = {}
+        self.calls: list[tuple[mono.Call, int]] = []
+        for p in function.parameters:
+            self.bind(p.name, p.type, None)
+        self.walk(function.body)
+
+    def walk(self, body: mono.Exp) -> None:
+        waiting: list[tuple[mono.Exp, bool]] = [(body, False)]
+        place = 0
+        while waiting:
+            exp, left = waiting.pop()
+            place += 1
+            if left:
+                assert isinstance(exp, mono.Call)
+                self.calls.append((exp, place))
+                continue
+            match exp:
+                case mono.Var(name):
+                    self.last[name] = place
+                case mono.Let(name, value):
+                    self.bind(name, type_of(value), self.provenance(value))
+                case mono.Each(_, generators):
+                    for g in generators:
+                        type_ = type_of(g.source)
+                        assert isinstance(type_, Seq)
+                        self.bind(g.name, type_.element, of_element(self.provenance(g.source)))
+                case mono.Call():
+                    waiting.append((exp, True))
+            waiting += [(part, False) for part in reversed(parts(exp))]
+
+    def provenance(self, exp: mono.Exp) -> Signature:
+        return provenance(exp, self.env, calls_in("", self.known))
+
+    def bind(self, name: str, type_: Type, signature: Signature) -> None:
+        """In what is bound later each name stands for itself."""
+        self.env[name] = parameter(type_, (name,), {})
+        self.shares[name] = {name}.union(*(self.shares[other] for other in names_of(signature)))
+
+    def passed(self) -> list[tuple[Place, set[Place] | None]]:
+        """For each argument of a call, the parameters of this function that must be given away for it to be so; None
+        where nothing helps."""
+        return [((call.function, k), self.needs(self.provenance(argument), end))
+                for call, end in self.calls for k, argument in enumerate(call.arguments)]
+
+    def needs(self, argument: Signature, end: int) -> set[Place] | None:
+        sources = set[str]().union(*(self.shares[name] for name in names_of(argument)))
+        if any(self.last.get(name, 0) > end for name, shared in self.shares.items() if shared & sources):
+            return None
+        return {(self.function.name, k) for k, p in enumerate(self.function.parameters) if p.name in sources}
+
+
+def names_of(signature: Signature) -> set[str]:
+    """The names that any level of it can lie in."""
+    match signature:
+        case (first, second):
+            return names_of(first) | names_of(second)
+        case Sources(paths, element):
+            return {str(path[0]) for path in paths if path != FRESH} | names_of(element)
+    return set()
