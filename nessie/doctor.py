@@ -1,0 +1,116 @@
+"""What of the things that Nessie can use is here, and what those that are missing would give.
+
+    nessie 0.1.0
+      Python             3.11.4        runs Nessie
+      HiGHS (highspy)    1.15.1        solves schedules
+      PyCUDA             missing       --target cuda launches kernels by it: pip install 'nessie-nesl[cuda]'
+
+Looking breaks nothing: packages are looked up, not imported, and the CUDA driver is asked for its devices only.
+"""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import platform
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+
+CUDA = "pip install 'nessie-nesl[cuda]'"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is there in this version; None: it is missing. `gives`: what it is good for, and how to get it."""
+    name: str
+    version: str | None
+    gives: str
+
+
+def examine() -> list[Finding]:
+    """All that Nessie needs or can use, in the order in which a program meets it."""
+    return [
+        Finding("Python", platform.python_version(), "runs Nessie"),
+        Finding("processor", f"{platform.machine()}, {os.cpu_count() or 1} cores", "--target cpu"),
+        package("NumPy", "numpy", "holds arrays; needed"),
+        package("PLY", "ply", "makes the parser's tables; needed to change the grammar only"),
+        package("llvmlite", "llvmlite", "compiles kernels for the processor: --target cpu"),
+        package("PuLP", "pulp", "states schedules as integer programs; without it they are greedy"),
+        package("networkx", "networkx", "finds cycles between kernels; needed"),
+        solver(),
+        package("PyCUDA", "pycuda", f"launches kernels on NVIDIA GPUs: {CUDA}"),
+        package("NVRTC", "nvidia-cuda-nvrtc", f"compiles kernels for them: {CUDA}", ("nvidia-cuda-nvrtc-cu12",)),
+        Finding("nvcc", shutil.which("nvcc"), "compiles kernels where NVRTC is missing: part of NVIDIA's CUDA toolkit"),
+        Finding("CUDA driver", driver(), "runs NVIDIA GPUs: comes with NVIDIA's driver"),
+        Finding("CUDA devices", devices(), "--target cuda runs there"),
+        Finding("g++", shutil.which("g++"), "runs CUDA kernels without a GPU: --target cudasim"),
+        package("SciPy", "scipy", "not needed: sparse matrices (.npz) are read without it"),
+    ]
+
+
+def package(name: str, distribution: str, gives: str, others: tuple[str, ...] = ()) -> Finding:
+    """The version of an installed package, under the first of its names."""
+    for known in (distribution, *others):
+        try:
+            return Finding(name, metadata.version(known), gives)
+        except metadata.PackageNotFoundError:
+            continue
+    return Finding(name, None, gives)
+
+
+def solver() -> Finding:
+    """What solves integer programs: HiGHS, or the CBC that PuLP brings."""
+    highs = package("HiGHS (highspy)", "highspy", "solves schedules")
+    if highs.version is not None:
+        return highs
+    cbc = find_spec("pulp") is not None and cbc_runs()
+    return Finding("CBC (of PuLP)", "bundled" if cbc else None,
+                   "solves schedules, slower than HiGHS (pip install highspy); without both they are greedy")
+
+
+def cbc_runs() -> bool:
+    import pulp
+    return bool(pulp.PULP_CBC_CMD(msg=False).available())
+
+
+def driver() -> str | None:
+    """The version of CUDA that the driver knows."""
+    version = ctypes.c_int()
+    return f"CUDA {version.value // 1000}.{version.value % 1000 // 10}" \
+        if asked(lambda cuda: cuda.cuDriverGetVersion(ctypes.byref(version))) else None
+
+
+def devices() -> str | None:
+    """The names of the GPUs."""
+    count = ctypes.c_int()
+    if not asked(lambda cuda: cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))):
+        return None
+    names = []
+    for number in range(count.value):
+        names.append(device_name(number))
+    return ", ".join(names) or None
+
+
+def device_name(number: int) -> str:
+    text = ctypes.create_string_buffer(100)
+    asked(lambda cuda: cuda.cuDeviceGetName(text, len(text), number))
+    return text.value.decode(errors="replace")
+
+
+def asked(question: Callable[[ctypes.CDLL], int]) -> bool:
+    """Has the driver answered? It gives 0 if so."""
+    library = ctypes.util.find_library("cuda") or "libcuda.so.1"
+    try:
+        return question(ctypes.CDLL(library)) == 0
+    except (OSError, AttributeError):
+        return False
+
+
+def as_text(version: str, findings: list[Finding]) -> str:
+    names = max(len(found.name) for found in findings)
+    versions = max(len(found.version or "missing") for found in findings)
+    lines = [f"  {found.name:{names}}  {found.version or 'missing':{versions}}  {found.gives}" for found in findings]
+    return "\n".join([f"nessie {version}", *lines]) + "\n"
