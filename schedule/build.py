@@ -20,6 +20,7 @@ from nessie.schedule.pdg import GATHER, HOST, MEMBER, ORDER, OWN, SIZE, Elements
 from nessie.schedule.regions import UNUSED, Region, Step
 from nessie.schedule.sizes import Estimates
 from nessie.schedule.uses import Uses, op_name, serial, uses_of
+from nessie.schedule.work import cheap_work
 
 
 def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, types: Mapping[str, ir.Type],
@@ -32,7 +33,8 @@ def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, typ
             nodes.append(opaque_node(step, spaces))
         else:
             uses, fails = uses_of(step.bind.soac, types, spaces.made), scope.soac_can_fail(step.bind.soac, failing)
-            nodes.append(node_of(step.name, step.bind, uses, spaces, types, fails))
+            node = node_of(step.name, step.bind, uses, spaces, types, fails)
+            nodes.append(replace(node, work=work_again(node, step.bind)))
     nodes = with_twins(nodes)
     names = dict.fromkeys([use.name for node in nodes for use in node.uses]
                           + [name for node in nodes for name in node.results if name != "_"])
@@ -51,6 +53,13 @@ def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:
     types.update((param.name, param.type) for step in steps for param in scope.results(step.statement))
     types.pop("_", None)
     return types
+
+
+def work_again(node: Node, bind: ir.Bind) -> tuple[int, int] | None:
+    """The work of a MAP that may be done again: it is little, cannot fail, and reads no array at random."""
+    if not isinstance(bind.soac, ir.Map) or node.fails or any(use.mode == GATHER for use in node.uses):
+        return None
+    return cheap_work(bind.soac.thunk.body)
 
 
 def segments_of(node: Node) -> ir.Size:

@@ -6,11 +6,13 @@ each space as the root and gives every node the moment at which its value exists
 
     element, 0 or 1 look-backs     segment start     segment end     kernel end
 
-A cluster is a kernel if under some root every space is walked and every use finds its value made in time.
+A cluster is a kernel if under some root every space is walked and every use finds its value made in time. What it
+computes again, though it is another's, is walked like its own, and must be a MAP that cannot fail.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from nessie.schedule.pdg import (
     FILTERS,
@@ -37,33 +39,48 @@ from nessie.schedule.pdg import (
 BEFORE, AFTER, SEGMENT_START, SEGMENT_END, KERNEL_END = range(5)
 
 
-def complaints(graph: Graph, clusters: Sequence[Sequence[str]]) -> list[str]:
-    """What is wrong with the schedule: nothing, if it can be run."""
+def complaints(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[Sequence[str]] = ()) -> list[str]:
+    """What is wrong with the schedule: nothing, if it can be run. `again`: per cluster, what it computes again."""
     index = Index(graph)
     listed = sorted(index.position[name] for cluster in clusters for name in cluster)
     if listed != list(range(len(graph.nodes))):
         return ["the clusters do not hold every node once"]
+    if again and len(again) != len(clusters):
+        return ["what is computed again is not told of every kernel"]
     numbered = [[index.position[name] for name in cluster] for cluster in clusters]
-    found = [f"one walk cannot compute {', '.join(cluster)}"
-             for cluster, members in zip(clusters, numbered, strict=True) if not one_pass(index, members)]
-    if execution_order(index, numbered) is None:
+    copies = [[index.position[name] for name in cluster] for cluster in again or [()] * len(clusters)]
+    found = [f"{index.nodes[k].name} cannot be computed again" for nodes in copies for k in nodes
+             if not repeatable(index.nodes[k])]
+    for members, repeated in zip(numbered, copies, strict=True):
+        if len({*members, *repeated}) < len(members) + len(repeated):
+            found.append("a kernel computes a node twice")
+        elif not one_pass(index, [*members, *repeated]):
+            found.append(f"one walk cannot compute {', '.join(index.nodes[k].name for k in (*members, *repeated))}")
+    if execution_order(index, numbered, copies) is None:
         found.append("the kernels wait for each other")
     return found
 
 
-def execution_order(index: Index, clusters: Sequence[Sequence[int]]) -> list[int] | None:
-    """The clusters in an order of execution, the first in the program first; None if they wait for each other."""
+def repeatable(node: Node) -> bool:
+    """Does it do the same, and no harm, wherever it is computed?"""
+    return node.op == "MAP" and not node.fails
+
+
+def execution_order(index: Index, clusters: Sequence[Sequence[int]],
+                    again: Sequence[Sequence[int]] = ()) -> list[int] | None:
+    """The clusters in an order of execution, the first in the program first; None if they wait for each other. What is
+    computed again has been computed before."""
     import heapq
 
     cluster_of = {node: number for number, members in enumerate(clusters) for node in members}
     waits: list[set[int]] = [set() for _ in clusters]
     feeds: list[set[int]] = [set() for _ in clusters]
-    for node, successors in enumerate(index.successors):
-        for successor in successors:
-            u, v = cluster_of[node], cluster_of[successor]
-            if u != v:
-                waits[v].add(u)
-                feeds[u].add(v)
+    for v, (members, copies) in enumerate(zip_longest(clusters, again, fillvalue=())):
+        here = {*members, *copies}
+        needed = {before for node in here for before in index.predecessors[node]} - here
+        for u in map(cluster_of.__getitem__, needed.union(copies).difference(members)):
+            waits[v].add(u)
+            feeds[u].add(v)
     ready = [(min(members), number) for number, members in enumerate(clusters) if not waits[number]]
     heapq.heapify(ready)
     order: list[int] = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.schedule import certificate
-from nessie.schedule.cost import CPU
 from nessie.schedule.pdg import FILTERS, MODES, OPS, Graph, Survivors
+from nessie.schedule.profiles import CPU
 from nessie.schedule.schedule import MODES as SCHEDULE_MODES
 from nessie.schedule.schedule import graphs
-from nessie.schedule.schedule_form import Schedule
+from nessie.schedule.schedule_form import RegionSchedule, Schedule, kernels
 
 
 def require(condition: bool, message: str) -> None:
@@ -45,6 +45,9 @@ def check_graph(graph: Graph) -> None:
         require(before in position and after in position and position[before] < position[after],
                 f"the order of {before} and {after} does not point forwards")
     require(set(graph.outputs) <= set(makers), "an output is made nowhere")
+    for first, second in (*graph.cuts, *graph.fused):
+        require(first in position and second in position and first != second,
+                f"the wish of {first} and {second} is not of two nodes")
 
 
 def check_schedule(program: ir.Program, schedule: Schedule) -> None:
@@ -58,16 +61,21 @@ def check_schedule(program: ir.Program, schedule: Schedule) -> None:
         if region is None:
             raise IllFormed(f"region {graph.region} of {graph.name} has no schedule")
         known = {node.name for node in graph.nodes}
-        require(all(name in known for cluster in region.clusters for name in cluster), "a kernel has unknown nodes")
-        found = certificate.complaints(graph, region.clusters)
+        require(all(name in known for cluster in (*region.clusters, *region.again) for name in cluster),
+                "a kernel has unknown nodes")
+        found = certificate.complaints(graph, region.clusters, region.again)
         require(not found, "; ".join(found))
-        require(in_order(graph, region.clusters), "a kernel needs what a later one makes")
+        require(in_order(graph, region), "a kernel needs what a later one makes")
     require(not regions, "there is a schedule of no region")
 
 
-def in_order(graph: Graph, clusters: tuple[tuple[str, ...], ...]) -> bool:
-    """Does every kernel come after those whose results it uses?"""
-    home = {name: number for number, cluster in enumerate(clusters) for name in cluster}
+def in_order(graph: Graph, region: RegionSchedule) -> bool:
+    """Does every kernel come after those whose results it uses, or computes again?"""
+    home = {name: number for number, cluster in enumerate(region.clusters) for name in cluster}
     maker = {name: node.name for node in graph.nodes for name in node.results if name != "_"}
-    edges = [(maker[use.name], node.name) for node in graph.nodes for use in node.uses if use.name in maker]
-    return all(home[before] <= home[after] for before, after in (*edges, *graph.order))
+    before: dict[str, set[str]] = {node.name: {maker[use.name] for use in node.uses if use.name in maker}
+                                   for node in graph.nodes}
+    for earlier, later in graph.order:
+        before[later].add(earlier)
+    return all(home[needed] <= number for number, nodes in enumerate(kernels(region))
+               for name in (*nodes[0], *nodes[1]) for needed in {*before[name], *nodes[1]})

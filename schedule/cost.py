@@ -1,10 +1,15 @@
-"""What a schedule costs, in bytes streamed through memory: the unit that launches and waits are converted to.
+"""What a schedule costs, in nanoseconds on a device (schedule.profiles): bytes streamed, launches, synchronisations.
 
     each kernel        one launch, and every array that it streams, once; arrays made inside it are free
     each array made    written once, if a kernel other than its own streams it, if anyone gathers it, if it leaves
                        the region
     each filter        one synchronisation, if its count is needed before a later launch
     second sweeps      on a CPU, what a carry is computed from is streamed twice: `rescan` of it
+    copies             a cheap MAP that a kernel computes again: its arithmetic, and what it streams
+
+The time is bytes / bandwidth + launch * launches + sync * synchronisations + the arithmetic of copies. An array is
+made where its node runs and wherever that is computed again; a copy is taken to go into every carry of its kernel
+that depends on what it makes.
 
 A carry is what an element must know of all elements before it, so chunks are summed up in a sweep of their own
 (cudagen.skeletons.phases):
@@ -16,41 +21,29 @@ A carry is what an element must know of all elements before it, so chunks are su
     SEG_REDUCE            never: a chunk leaves what it has of its last segment to the end
 
 Gathers cost the same in every schedule and are left out, and so is a word for each chunk. A filter's second sweep is
-taken to read its values too. Profiles ship as data: only ratios matter.
+taken to read its values too.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from nessie.lambda_cu import ir
-from nessie.schedule.pdg import FILTERS, GATHER, HOST, MEMBER, SIZE, Elements, Index, Survivors
+from nessie.schedule.pdg import FILTERS, GATHER, HOST, MEMBER, SIZE, Elements, Index, Survivors, space_size
+from nessie.schedule.profiles import Profile
 
 CHUNK = 32768                   # elements of a chunk on a CPU (cudagen.generate)
 
 
 @dataclass(frozen=True)
-class Profile:
-    """A device: launches, waits and second sweeps, in bytes (a sweep's for each byte); `size` is what an unknown size
-    is taken to be, `segment` the elements of an unknown segment; at most `arrays` arrays in one kernel."""
-    name: str
-    launch: float
-    sync: float
-    rescan: float
-    size: float = 1e6
-    segment: float = 16.0
-    arrays: int = 64
-
-
-CPU = Profile("cpu", launch=1.4e6, sync=0.0, rescan=1.0)
-H200 = Profile("h200", launch=12e6, sync=40e6, rescan=0.0, size=1e7)
-
-
-@dataclass(frozen=True)
 class Cost:
-    """`bytes` through memory, second sweeps among them; `total` with launches and synchronisations, in bytes."""
+    """`total` in nanoseconds; `bytes` through memory, second sweeps among them; the launches, and the synchronisations
+    between them."""
     total: float
     bytes: float
+    launches: int
+    syncs: int
 
 
 class Traffic:
@@ -59,6 +52,8 @@ class Traffic:
     flows       a node that makes an array, one that streams it, and the array
     carries     the nodes that may have a carry: they do if one of these arrays is written; always, if there are none
     carried     per node, the mask of those whose carries what it streams may go into
+    again       the nodes that may be computed again, with the operations and functions that takes: cheap ones that
+                stream at most twice as much as they make
     """
 
     def __init__(self, index: Index) -> None:
@@ -89,6 +84,16 @@ class Traffic:
         self.carries = {k: arrays for k in range(len(index.nodes)) if (arrays := self._numbered(k)) is not None}
         carrying = sum(1 << k for k in self.carries)
         self.carried = [(index.dependents[k] | 1 << k) & carrying for k in range(len(index.nodes))]
+        self.again = {k: work for k in range(len(index.nodes)) if (work := self._work_again(k)) is not None}
+
+    def _work_again(self, k: int) -> tuple[float, float] | None:
+        index, node = self.index, self.index.nodes[k]
+        made = [name for name in node.results if name in index.readers]
+        if node.work is None or not made or sum(self.bytes[name] for name in self.streamed[k]) > 2 * sum(
+                self.bytes[name] for name in node.results if name != "_"):
+            return None
+        elements = index.elements(space_size(node.space))
+        return node.work[0] * elements, node.work[1] * elements
 
     def _numbered(self, k: int) -> tuple[str, ...] | None:
         """The arrays of which one must be written for the node to have a carry; none: always. None: it has never."""
@@ -108,31 +113,53 @@ class Traffic:
             return ()
         return arrays or None
 
-    def kernel(self, members: Sequence[int], rescan: float, written: Callable[[str], bool]) -> float:
-        """What a kernel of these nodes reads. `written`: is an array?"""
-        here, carrying = set(members), 0
-        for k in members:
+    def kernel(self, computed: Sequence[int], rescan: float, written: Callable[[str], bool]) -> float:
+        """What a kernel that computes these nodes reads. `written`: is an array?"""
+        return sum((times * self.bytes[name] for name, times in sorted(self.sweeps(computed, rescan, written).items())),
+                   0.0)
+
+    def sweeps(self, computed: Sequence[int], rescan: float, written: Callable[[str], bool]) -> dict[str, float]:
+        """How often a kernel that computes these nodes streams each array that it reads."""
+        here, carrying = set(computed), 0
+        for k in computed:
             if k in self.carries and (not self.carries[k] or any(map(written, self.carries[k]))):
                 carrying |= 1 << k
         sweeps: dict[str, float] = {}
-        for k in members:
+        for k in computed:
             times = 1 + rescan * bool(self.carried[k] & carrying)
             for name in self.streamed[k]:
                 if self.index.maker.get(name) not in here and times > sweeps.get(name, 0.0):
                     sweeps[name] = times
-        return sum((times * self.bytes[name] for name, times in sorted(sweeps.items())), 0.0)
+        return sweeps
+
+    def written(self, clusters: Iterable[Sequence[int]], again: Iterable[Sequence[int]] = ()) -> set[str]:
+        """The arrays that go through memory if these are the kernels, each of which computes some nodes `again`."""
+        home = {k: number for number, members in enumerate(clusters) for k in members}
+        copies = {(number, k) for number, nodes in enumerate(again) for k in nodes}
+        found = self.forced | {name for maker, k, name in self.flows
+                               if home[maker] != home[k] and (home[k], maker) not in copies}
+        for number, k in copies:
+            makers = [(self.index.maker[name], name) for name in self.streamed[k] if name in self.index.maker]
+            found.update(name for maker, name in makers if home[maker] != number and (number, maker) not in copies)
+        return found
 
 
-def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]]) -> Cost:
-    """What the schedule with these kernels costs."""
-    index, clusters = traffic.index, list(clusters)
+def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]],
+         again: Iterable[Sequence[int]] = ()) -> Cost:
+    """What the schedule with these kernels costs, each of which computes some nodes `again`, in the same order."""
+    index, clusters, again = traffic.index, list(clusters), list(again)
     home = {k: number for number, members in enumerate(clusters) for k in members}
-    written = traffic.forced | {name for maker, k, name in traffic.flows if home[maker] != home[k]}
+    written = traffic.written(clusters, again)
     waits = traffic.waited | {f for f, waiting in traffic.waiting.items() if any(home[k] != home[f] for k in waiting)}
+    waits |= {f for number, nodes in enumerate(again) for k in nodes for f, waiting in traffic.waiting.items()
+              if k in waiting and home[f] != number}
     moved = sum((traffic.bytes[name] for name in sorted(written)), 0.0) \
-        + sum(traffic.kernel(members, profile.rescan, written.__contains__) for members in clusters)
+        + sum(traffic.kernel([*members, *nodes], profile.rescan, written.__contains__)
+              for members, nodes in zip_longest(clusters, again, fillvalue=()))
     launches = sum(index.nodes[members[0]].op != HOST for members in clusters)
-    return Cost(moved + profile.launch * launches + profile.sync * len(waits), moved)
+    arithmetic = sum(profile.computing(*traffic.again[k]) for nodes in again for k in nodes)
+    total = profile.streaming(moved) + profile.launch * launches + profile.sync * len(waits) + arithmetic
+    return Cost(total, moved, launches, len(waits))
 
 
 def arrays_of(index: Index, k: int) -> int:

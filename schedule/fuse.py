@@ -2,13 +2,13 @@
 
   in    flat lambda_cu, one combinator in a kernel, and a schedule of it
   out   fused lambda_cu: a kernel for each cluster, its bindings joined by the fusion rules
-  how   In each control region, the steps of a cluster are merged into one kernel and one launch (schedule.merge),
-        which is rewritten (schedule.rewrite); launches and the host's code stand in the order of the schedule.
-        Kernels that nobody launches any more are left out, equal ones become one.
+  how   In each control region, the steps of a cluster, and those that it does again, are merged into one kernel and
+        one launch (schedule.merge), which is rewritten (schedule.rewrite); launches and the host's code stand in the
+        order of the schedule. Kernels that nobody launches any more are left out, equal ones become one.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nessie.base.names import Names
@@ -17,18 +17,18 @@ from nessie.lambda_cu import ir, scope
 from nessie.lambda_cu.simplify import simplify
 from nessie.lambda_cu.sites import specialise_sites
 from nessie.schedule.build import build_graph, descriptor_text, region_types
-from nessie.schedule.cost import CPU
 from nessie.schedule.merge import merge
+from nessie.schedule.profiles import CPU
 from nessie.schedule.regions import Region, Step, rewrite_regions, statement_uses, steps_of, without_a_name
 from nessie.schedule.rewrite import rewrite_kernel
-from nessie.schedule.schedule_form import Schedule
+from nessie.schedule.schedule_form import RegionSchedule, Schedule, kernels
 from nessie.schedule.sizes import Estimates
 
 
 def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
     """The program with kernels merged and rewritten as the schedule says."""
     program = specialise_sites(program)
-    if all(len(cluster) == 1 for region in schedule.regions for cluster in region.clusters):
+    if all(map(unfused, schedule.regions)):
         return program
     fusing = Fusing(program, schedule)
     functions = tuple(rewrite_regions(function, fusing.region) for function in program.functions)
@@ -36,6 +36,11 @@ def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
                 if isinstance(statement, ir.Run)}
     kernels = tuple(kernel for kernel in (*program.kernels, *fusing.made) if kernel.name in launched)
     return simplify(replace(program, kernels=kernels, functions=functions), {kernel.name for kernel in fusing.made})
+
+
+def unfused(region: RegionSchedule) -> bool:
+    """Does every kernel compute one thing?"""
+    return all(len(cluster) == 1 for cluster in region.clusters) and not region.again
 
 
 class Fusing:
@@ -51,7 +56,7 @@ class Fusing:
     def region(self, region: Region) -> Sequence[ir.Statement]:
         """The region's statements, fused."""
         schedule = self.regions.get((region.function, region.number))
-        if schedule is None or all(len(cluster) == 1 for cluster in schedule.clusters):
+        if schedule is None or unfused(schedule):
             return region.statements
         parts = steps_of(region, self.kernels)
         steps = {step.name: step for step in parts.steps}
@@ -63,23 +68,29 @@ class Fusing:
         graph = build_graph(region, parts.steps, Estimates(CPU), types, self.failing) if spaces else None
         nodes = {node.name: node for node in graph.nodes} if graph else {}
         place = {name: number for number, name in enumerate(steps)}
-        home = {name: number for number, cluster in enumerate(schedule.clusters) for name in cluster}
-        users: dict[str, set[int]] = {}
-        for step in parts.steps:
-            for used in statement_uses(step.statement):
-                users.setdefault(used, set()).add(home[step.name])
-        for number, cluster in enumerate(schedule.clusters):
-            if len(cluster) == 1:
+        needed = needed_from_kernels(region, schedule, steps)
+        for number, (cluster, again) in enumerate(kernels(schedule)):
+            if len(cluster) + len(again) == 1:
                 statements.append(as_written(steps[cluster[0]].statement))
                 continue
-            members = [steps[name] for name in sorted(cluster, key=place.__getitem__)]
-            made = {param.name for step in members for param in scope.results(step.statement)}
-            needed = {name for name in made if name in region.outside or users.get(name, set()) - {number}}
-            called = next(step.statement.kernel for step in members if isinstance(step.statement, ir.Run))
-            kernel, run = merge(self.names.fresh(called), members, needed, types, nodes, spaces)
+            together = [steps[name] for name in sorted((*cluster, *again), key=place.__getitem__)]
+            called = next(step.statement.kernel for step in together if isinstance(step.statement, ir.Run))
+            kernel, run = merge(self.names.fresh(called), together, again, needed[number], types, nodes, spaces)
             self.made.append(rewrite_kernel(kernel, types, self.failing))
             statements.append(run)
         return statements
+
+
+def needed_from_kernels(region: Region, schedule: RegionSchedule, steps: Mapping[str, Step]) -> list[set[str]]:
+    """Per kernel, what its own steps make for others: for kernels that do not make it themselves, and outside the
+    region."""
+    wanted, made = set(region.outside), list[set[str]]()
+    for cluster, again in kernels(schedule):
+        here = [steps[name].statement for name in (*cluster, *again)]
+        wanted.update({name for statement in here for name in statement_uses(statement)}
+                      - {param.name for statement in here for param in scope.results(statement)})
+        made.append({param.name for name in cluster for param in scope.results(steps[name].statement)})
+    return [names & wanted for names in made]
 
 
 def as_written(statement: ir.Statement) -> ir.Statement:

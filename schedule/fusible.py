@@ -1,4 +1,4 @@
-"""Which two nodes may share a kernel, by which rule, or why not; and which filters must then be in it too.
+"""Which two nodes may share a kernel, or why not; and which filters must then be in it too.
 
 A set of nodes is a kernel exactly if every pair in it is allowed and every pair's hosts are in the set (the
 certificate says the same by simulating the walk; tests compare the two on all small sets). Pairs are what the integer
@@ -16,6 +16,7 @@ program needs, reasons are what users need. One of them is no law of the walk, b
     once-reads-array scalar code reads arrays that are complete
     space            the index spaces are not walked together
     path             a path from one to the other leads through a pair that is not allowed
+    cut              the user does not want it
     library, host    a library kernel; a statement of the host
 """
 from __future__ import annotations
@@ -29,7 +30,6 @@ from nessie.schedule.pdg import (
     ON_SEGMENTS,
     ONCE,
     ORDER,
-    OWN,
     SCALAR,
     SEG,
     SIZE,
@@ -46,7 +46,8 @@ SINGLE = (HOST, ORDER, ONCE)            # what may share a kernel with nothing, 
 
 
 class Fusible:
-    """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners;
+    """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners, `direct[u]`
+    of those that are not so for a path only: for a copy of u there is none, what needs u has it elsewhere too.
     `alike[u]` is the first node of u's kind: they differ only for what depends on them, or they on it."""
 
     def __init__(self, index: Index) -> None:
@@ -69,6 +70,13 @@ class Fusible:
                     reason = apart[kinds] if kinds in apart else apart.setdefault(kinds, self._unlike(u, v))
                 if reason:
                     self._forbid(u, v, reason)
+        self.cuts = 0                   # the mask of nodes that are to be in another kernel than some other
+        for pair in index.graph.cuts:
+            u, v = sorted(index.position[name] for name in pair)
+            self.cuts |= 1 << u | 1 << v
+            if self.ok(u, v):
+                self._forbid(u, v, "cut")
+        self.direct = list(self.bad)
         self._close_paths()
 
     def ok(self, u: int, v: int) -> bool:
@@ -201,20 +209,3 @@ def use_reason(producer: Node, consumer: Node, mode: str, name: str) -> str | No
     if producer.op == "SEG_FILTER" and name == producer.results[-1]:
         return "kernel-end"
     return "segment-late" if mode == SEG and producer.op != "MAP" else None
-
-
-def rule(index: Index, u: int, v: int) -> str:
-    """The rule by which an allowed pair, u before v, shares a kernel."""
-    a, b = index.nodes[u], index.nodes[v]
-    modes = {use.mode for use in b.uses if index.maker.get(use.name) == u}
-    if not modes:
-        return "HORIZONTAL"
-    if b.op == ONCE:
-        return f"{a.op}-ONCE"
-    if SEG in modes:
-        return "SEG-PROLOGUE"
-    if a.op == "SEG_REDUCE":
-        return "SEG-EPILOGUE"
-    if MEMBER in modes or (OWN in modes and a.op == "SCAN"):
-        return f"{a.op}-{b.op}"
-    return "MAP-X"

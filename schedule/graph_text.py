@@ -19,7 +19,7 @@ from nessie.schedule.pdg import (
 )
 
 FLAGS = ("rank", "place", "fails", "serial")
-KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", *FLAGS,
+KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "cut", "fuse", "work", *FLAGS,
                       *MODES, "flat", "elements", "survivors", "unit"})
 
 
@@ -33,6 +33,8 @@ def show(graph: Graph) -> str:
     lines += [f"  node {show_node(node)}" for node in graph.nodes]
     lines += [f"  order ({name(before)}, {name(after)})" for before, after in graph.order]
     lines += [f"  outputs ({', '.join(map(name, graph.outputs))})"]
+    lines += [f"  cut ({name(first)}, {name(second)})" for first, second in graph.cuts]
+    lines += [f"  fuse ({name(first)}, {name(second)})" for first, second in graph.fused]
     return f"graph {name(graph.name)} {graph.region} {{\n" + "\n".join(lines) + "\n}\n"
 
 
@@ -61,6 +63,7 @@ def show_space(space: Space) -> str:
 def show_node(node: Node) -> str:
     uses = ", ".join(f"{use.mode} {name(use.name)}" for use in node.uses)
     flags = "".join(f" {flag}" for flag in FLAGS if getattr(node, flag))
+    flags += "" if node.work is None else " work({}, {})".format(*node.work)
     results = ", ".join(map(name, node.results))
     return f"{name(node.name)} = {node.op} {show_space(node.space)} ({uses}) -> ({results}){flags}"
 
@@ -101,13 +104,17 @@ def parse_graph(tokens: Tokens) -> Graph:
             case "node":
                 nodes.append(parse_node(tokens))
             case "order":
-                order.append(parse_order(tokens))
+                order.append(parse_pair(tokens))
             case other:
                 tokens.fail(f"size, array, scalar, node, order or outputs is expected, not '{other}'")
     tokens.expect("outputs")
     outputs = parenthesised(tokens)
+    wishes: dict[str, list[tuple[str, str]]] = {"cut": [], "fuse": []}
+    while tokens.at(*wishes):
+        wishes[tokens.take().text].append(parse_pair(tokens))
     tokens.expect("}")
-    return Graph(title, region, tuple(sizes), tuple(types), tuple(nodes), tuple(order), outputs)
+    return Graph(title, region, tuple(sizes), tuple(types), tuple(nodes), tuple(order), outputs,
+                 tuple(wishes["cut"]), tuple(wishes["fuse"]))
 
 
 def parenthesised(tokens: Tokens) -> tuple[str, ...]:
@@ -115,13 +122,13 @@ def parenthesised(tokens: Tokens) -> tuple[str, ...]:
     return tokens.listed(tokens.name, ")")
 
 
-def parse_order(tokens: Tokens) -> tuple[str, str]:
+def parse_pair(tokens: Tokens) -> tuple[str, str]:
     tokens.expect("(")
-    before = tokens.name()
+    first = tokens.name()
     tokens.expect(",")
-    after = tokens.name()
+    second = tokens.name()
     tokens.expect(")")
-    return before, after
+    return first, second
 
 
 def parse_size(tokens: Tokens) -> Size:
@@ -157,7 +164,17 @@ def parse_node(tokens: Tokens) -> Node:
     flags = set()
     while tokens.at(*FLAGS):
         flags.add(tokens.take().text)
-    return Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags, "serial" in flags)
+    return Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags, "serial" in flags,
+                work=parse_work(tokens) if tokens.accept("work") else None)
+
+
+def parse_work(tokens: Tokens) -> tuple[int, int]:
+    tokens.expect("(")
+    operations = tokens.integer()
+    tokens.expect(",")
+    functions = tokens.integer()
+    tokens.expect(")")
+    return operations, functions
 
 
 def parse_use(tokens: Tokens) -> Use:

@@ -93,9 +93,10 @@ class Merging:
                    for h in self.problem.fusible.hosts(x, y) or ())
 
     def loss(self, c: int, d: int) -> float:
-        """What merging the clusters adds to the cost; synchronisations are left out, they only get fewer."""
+        """What merging the clusters adds to the time; synchronisations are left out, they only get fewer."""
         apart = self.moved(self.members[c], c, c) + self.moved(self.members[d], d, d)
-        return self.moved(self.members[c] + self.members[d], c, d) - apart - self.problem.profile.launch
+        more = self.moved(self.members[c] + self.members[d], c, d) - apart
+        return self.problem.profile.streaming(more) - self.problem.profile.launch
 
     def moved(self, members: Sequence[int], c: int, d: int) -> float:
         """What a kernel of these nodes reads and writes, were c and d one."""

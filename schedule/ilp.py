@@ -1,21 +1,24 @@
 """The integer program of a schedule: representatives. Formulas only; schedule.solve solves them.
 
-Blocks v (after contraction), in a fixed order, scalar ones last. A kernel is named by its first block r.
+Blocks v (after contraction), in a fixed order, scalar ones last. A kernel is named by its first block r. Nodes p that
+may be computed again come after them, each like a block of its own: a copy.
 
     y[v,r] in {0,1}     v runs in the kernel named r       for r <= v, ok(r,v), hosts(r,v) possible in r
-    minimise   sum_r launch * y[r,r]  +  sum_a,r B(a) * n[a,r]  +  sum_a B(a) * w[a]  +  sum_f sync * s[f]
-               + sum_a,r rescan * B(a) * q[a,r]  +  what is written in every schedule
+    y[p,r] in {0,1}     p is computed there again          the same, where a reader of p may run
+    minimise   sum_r launch * y[r,r]  +  sum_a,r T(a) * n[a,r]  +  sum_a T(a) * w[a]  +  sum_f sync * s[f]
+               + sum_a,r rescan * T(a) * q[a,r]  +  sum_p,r F(p) * y[p,r]  +  what is written in every schedule
+    where T(a) is the time to stream array a once, F(p) that of p's arithmetic; ok(p,v) asks nothing of paths.
 
-    (1)  sum_r y[v,r] = 1                        every block runs once
+    (1)  sum_r y[v,r] = 1                        every block runs once; a copy, wherever it likes
     (2)  sum_{v in Q} y[v,r] <= y[r,r]           Q covers, by cliques, the pairs that are not ok; {v} for all others
-    (3)  y[v,r] <= y[h,r]                        h in hosts(r,v)
+    (3)  y[v,r] <= y[h,r]                        h in hosts(r,v); a copy is where a reader is, whose hosts are its own
     (4)  y[u,r] + y[v,r] <= y[r,r] + y[h,r]      h in hosts(u,v) that (3) does not ask for: r may walk the segments,
                                                  and so say nothing about its members' hosts
     (5)  sum_v arrays(v) * y[v,r] <= arrays * y[r,r]
-    (6)  d[a,k,r] >= y[k,r] - y[p,r]             block k streams a, p makes it (y[p,r] = 0 for inputs)
+    (6)  d[a,k,r] >= y[k,r] - sum_p y[p,r]       k streams a; the block and the copy p make it (none, for inputs)
          n[a,r] >= d[a,k,r]                      a launch reads a once
-         w[a]   >= sum_r d[a,k,r]                written once, if any k is elsewhere
-    (7)  s[f]   >= sum_r (y[v,r] - y[f,r])+      some v on f's survivors is not in f's kernel
+         w[a]   >= sum_r d[a,k,r]                written once, if any k is elsewhere; d[a,k,r] for all r, if k is a copy
+    (7)  s[f]   >= sum_r (y[v,r] - y[f,r])+      some v on f's survivors is not in f's kernel; likewise for copies
     (8)  q[a,r] >= d[a,k,r] + (y[c,r] - 1) + (c[f] - 1)      what k streams goes into the carry of c in its kernel,
                                                  which so sweeps a twice; no (y - 1) if c = k, no (c - 1) if always
          c[f]   >= w[a]                          f's survivors are numbered if one of its arrays a is written
@@ -24,59 +27,46 @@ Blocks v (after contraction), in a fixed order, scalar ones last. A kernel is na
          together[u,v] >= y[u,r] + y[v,r] - 1    for all r
          joined[u,v]   <= 1 - |y[u,r] - y[v,r]|  for all r
 
-Only y is integral: with y fixed, all others take their least (joined: greatest) value by themselves.
+Only y is integral: with y fixed, all others take their least (joined: greatest) value by themselves. Paths and (9) ask
+where blocks run and not where copies do: a copy has a reader in its kernel, which comes after the block then. So a
+schedule calls the first of the kernels that compute a node the node's own.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
 from itertools import combinations
 
+from nessie.schedule.again import wanted
+from nessie.schedule.model import Model, Terms
 from nessie.schedule.pdg import HOST, Survivors, Unit
-from nessie.schedule.problem import Clusters, Problem
-
-Terms = dict[str, float]
-
-
-@dataclass
-class Row:
-    """low <= sum of terms <= high"""
-    terms: Terms
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass
-class Model:
-    """minimise `objective` + `constant` over binary and [0,1] variables, subject to `rows`."""
-    binary: list[str] = field(default_factory=list)
-    real: list[str] = field(default_factory=list)
-    objective: Terms = field(default_factory=dict)
-    constant: float = 0.0
-    rows: list[Row] = field(default_factory=list)
-
-    def add(self, low: float | None = None, high: float | None = None, **terms: float) -> None:
-        self.rows.append(Row(terms, low, high))
+from nessie.schedule.problem import Clusters, Plan, Problem
 
 
 class Formulation:
-    """The model of a problem over blocks; the blocks in `frozen` stay kernels of their own."""
+    """The model of a problem over blocks; the blocks in `frozen` stay kernels of their own. `again`: the nodes that may
+    be computed again. `parts` are the blocks, and from `copies` on these nodes."""
 
-    def __init__(self, problem: Problem, blocks: Clusters, frozen: frozenset[int] = frozenset()) -> None:
+    def __init__(self, problem: Problem, blocks: Clusters, frozen: frozenset[int] = frozenset(),
+                 again: Collection[int] = ()) -> None:
         self.problem, self.index = problem, problem.index
         nodes = problem.index.nodes
         self.blocks = sorted(blocks, key=lambda block: (all(nodes[k].space == Unit() for k in block), block))
         self.frozen = frozenset(b for b, block in enumerate(self.blocks) if min(block) in frozen)
         self.block_of = {k: b for b, block in enumerate(self.blocks) for k in block}
+        self.copy_of = {k: len(self.blocks) + number for number, k in enumerate(sorted(again))}
+        self.parts = [*self.blocks, *([k] for k in self.copy_of)]
+        self.copies = range(len(self.blocks), len(self.parts))
         self.bad = [self._bad(b) for b in range(len(self.blocks))]
+        self._copies_bad()
         self._hosts: dict[tuple[int, int], frozenset[int]] = {}
         self.among = {b for b, block in enumerate(self.blocks)          # the blocks that may need hosts
                       if any(isinstance(nodes[k].space, Survivors) for k in block)}
         self.model = Model()
         self.cuts: set[str] = set()                                     # the variables that (9) needed so far
-        self.kernels: list[list[int]] = [[] for _ in self.blocks]        # per block, the r it may run in
-        self.members: list[list[int]] = [[] for _ in self.blocks]        # per r, the blocks that may run there
+        self.kernels: list[list[int]] = [[] for _ in self.parts]         # per part, the r it may run in
+        self.members: list[list[int]] = [[] for _ in self.blocks]        # per r, the parts that may run there
         self._candidates()
+        self._candidates_again()
         self._legality()
         self._traffic()
         self._synchronisations()
@@ -88,12 +78,25 @@ class Formulation:
         mask = 0
         for k in self.blocks[b]:
             mask |= self.problem.fusible.bad[k]
+        return self._blocks_of(mask) & ~(1 << b)
+
+    def _blocks_of(self, mask: int) -> int:
+        """The mask of the blocks that have one of these nodes."""
         found = 0
         while mask:
             lowest = mask & -mask
             found |= 1 << self.block_of[lowest.bit_length() - 1]
             mask ^= lowest
-        return found & ~(1 << b)
+        return found
+
+    def _copies_bad(self) -> None:
+        """What may not be with copies, as masks of parts: their own blocks are not, which have them anyway."""
+        for k, p in self.copy_of.items():
+            direct = self.problem.fusible.direct[k]
+            mask = self._blocks_of(direct | 1 << k) | sum(1 << q for j, q in self.copy_of.items() if direct >> j & 1)
+            self.bad.append(mask)
+            for b in range(len(self.blocks)):
+                self.bad[b] |= (mask >> b & 1) << p
 
     def hosts(self, u: int, v: int) -> frozenset[int]:
         """The other blocks that must be where blocks u and v are."""
@@ -114,6 +117,22 @@ class Formulation:
                     self.members[r].append(v)
                     self.model.binary.append(y(v, r))
 
+    def _candidates_again(self) -> None:
+        """The kernels that each copy may be in, the last copies first: copies read what others make."""
+        for p in reversed(self.copies):
+            made = self.index.nodes[self.parts[p][0]].results
+            readers = {part for name in made for part in self._streaming(name)} - {self.block_of[self.parts[p][0]]}
+            for r, members in enumerate(self.members):
+                if r not in self.frozen and not self.bad[p] >> r & 1 and not readers.isdisjoint(members):
+                    self.kernels[p].append(r)
+                    members.append(p)
+                    self.model.binary.append(y(p, r))
+
+    def _streaming(self, name: str) -> list[int]:
+        """The parts that stream the array."""
+        nodes = [k for k in self.index.readers.get(name, ()) if name in self.problem.traffic.streamed[k]]
+        return sorted({part for k in nodes for part in (self.block_of[k], self.copy_of.get(k)) if part is not None})
+
     def may(self, v: int, r: int) -> bool:
         return r in self.kernels[v]
 
@@ -121,24 +140,26 @@ class Formulation:
         """(1), (2) and (3) for all kernels; (4) and (5) by name."""
         model = self.model
         for v in range(len(self.blocks)):
-            model.add(low=1, high=1, **{y(v, r): 1 for r in self.kernels[v]})
+            model.add(1, low=1, high=1, **{y(v, r): 1 for r in self.kernels[v]})
         for r, members in enumerate(self.members):
             others = [v for v in members if v != r]
             covered: set[int] = set()
             for clique in cliques(others, self.bad):
                 covered.update(clique)
-                model.add(high=0, **{y(r, r): -1}, **{y(v, r): 1 for v in clique})
+                model.add(2, high=0, **{y(r, r): -1}, **{y(v, r): 1 for v in clique})
             for v in others:
                 if v not in covered:
-                    model.add(high=0, **{y(v, r): 1, y(r, r): -1})
+                    model.add(2, high=0, **{y(v, r): 1, y(r, r): -1})
+            own = [v for v in others if v not in self.copies]
+            for v in own:
                 for h in sorted(self.hosts(r, v)):
                     self._at_most(y(v, r), h, r)
-            self._hosts_of_members(r, others)
+            self._hosts_of_members(r, own)
             self._size_limit(r, others)
 
     def _at_most(self, variable: str, h: int, r: int) -> None:
         """The variable is 0 unless block h is in kernel r."""
-        self.model.add(high=0, **{variable: 1}, **({y(h, r): -1} if self.may(h, r) else {}))
+        self.model.add(3, high=0, **{variable: 1}, **({y(h, r): -1} if self.may(h, r) else {}))
 
     def _hosts_of_members(self, r: int, others: list[int]) -> None:
         """(4)"""
@@ -146,14 +167,14 @@ class Formulation:
             if (u in self.among or v in self.among) and not self.bad[u] >> v & 1:
                 for h in sorted(self.hosts(u, v) - self.hosts(r, u) - self.hosts(r, v) - {r}):
                     host = {y(h, r): -1.0} if self.may(h, r) else {}
-                    self.model.add(high=0, **{y(u, r): 1, y(v, r): 1, y(r, r): -1}, **host)
+                    self.model.add(4, high=0, **{y(u, r): 1, y(v, r): 1, y(r, r): -1}, **host)
 
     def _size_limit(self, r: int, others: list[int]) -> None:
         """(5), where it says anything."""
-        weight = {v: sum(self.problem.arrays[k] for k in self.blocks[v]) for v in (r, *others)}
+        weight = {v: sum(self.problem.arrays[k] for k in self.parts[v]) for v in (r, *others)}
         limit = self.problem.profile.arrays
         if others and sum(weight.values()) > limit:
-            self.model.add(high=0, **{y(r, r): min(0, weight[r] - limit)}, **{y(v, r): weight[v] for v in others})
+            self.model.add(5, high=0, **{y(r, r): min(0, weight[r] - limit)}, **{y(v, r): weight[v] for v in others})
 
     # Cost ---------------------------------------------------------------------------------------
 
@@ -168,12 +189,18 @@ class Formulation:
         traffic, profile = self.problem.traffic, self.problem.profile
         host = {b for b, block in enumerate(self.blocks) if self.index.nodes[block[0]].op == HOST}
         self.model.objective.update({y(r, r): profile.launch for r in range(len(self.blocks)) if r not in host})
-        self.model.constant += sum(traffic.bytes[name] for name in sorted(traffic.forced))
+        self.model.constant += profile.streaming(sum(traffic.bytes[name] for name in sorted(traffic.forced)))
         self.model.constant += profile.sync * len(traffic.waited)
+        self.model.objective.update({y(p, r): self.problem.again[k] for k, p in self.copy_of.items()
+                                     for r in self.kernels[p]})
         carries = self._carries() if profile.rescan else {}
         for name in self.index.readers:
             if traffic.bytes[name]:
                 self._array(name, carries)
+
+    def time(self, name: str) -> float:
+        """Of streaming the array once."""
+        return self.problem.profile.streaming(self.problem.traffic.bytes[name])
 
     def _carries(self) -> dict[int, str]:
         """Per filter the variable that says that its survivors are numbered; none where they are always."""
@@ -183,31 +210,40 @@ class Formulation:
         """(6) and (8) for one array. Variables are numbered by the array's place among those that are read."""
         traffic, model = self.problem.traffic, self.model
         a = len(model.real)
-        maker = self.block_of[self.index.maker[name]] if name in self.index.maker else None
-        readers = sorted({self.block_of[k] for k in self.index.readers[name] if name in traffic.streamed[k]} - {maker})
+        makers: list[int] = []
+        if name in self.index.maker:
+            node = self.index.maker[name]
+            makers = [self.block_of[node], *((self.copy_of[node],) if node in self.copy_of else ())]
+        readers = [part for part in self._streaming(name) if part not in makers]
         written = None
-        if maker is not None and name not in traffic.forced and readers:
-            written = self._variable(f"w_{a}", traffic.bytes[name])
+        if makers and name not in traffic.forced and readers:
+            written = self._variable(f"w_{a}", self.time(name))
             for f, carry in carries.items():
                 if name in traffic.carries[f]:
-                    model.add(low=0, **{carry: 1, written: -1})
+                    model.add(8, low=0, **{carry: 1, written: -1})
         read: dict[int, str] = {}
         cuts: dict[tuple[int, int], str] = {}
         for k in readers:
             for r in self.kernels[k]:
                 if r not in read:
-                    read[r] = self._variable(f"n_{a}_{r}", traffic.bytes[name])
-                if maker is not None and self.may(maker, r):
+                    read[r] = self._variable(f"n_{a}_{r}", self.time(name))
+                here = [y(maker, r) for maker in makers if self.may(maker, r)]
+                if here:
                     cut = self._variable(f"d_{a}_{k}_{r}")
-                    model.add(low=0, **{cut: 1, y(k, r): -1, y(maker, r): 1})
+                    model.add(6, low=0, **{cut: 1, y(k, r): -1}, **dict.fromkeys(here, 1.0))
                 else:
                     cut = y(k, r)
-                model.add(low=0, **{read[r]: 1, cut: -1})
+                model.add(6, low=0, **{read[r]: 1, cut: -1})
                 cuts[k, r] = cut
             if written is not None:
-                model.add(low=0, **{written: 1}, **{cuts[k, r]: -1.0 for r in self.kernels[k]})
+                for group in self._alternatives(k):
+                    model.add(6, low=0, **{written: 1}, **{cuts[k, r]: -1.0 for r in group})
         if self.problem.profile.rescan:
             self._second_sweeps(name, a, cuts, carries)
+
+    def _alternatives(self, part: int) -> list[list[int]]:
+        """The kernels that the part may be in, those together of which it can be in one only."""
+        return [[r] for r in self.kernels[part]] if part in self.copies else [self.kernels[part]]
 
     def _second_sweeps(self, name: str, a: int, cuts: dict[tuple[int, int], str], carries: dict[int, str]) -> None:
         """(8): the kernels that go through the array again, because of what their members do with it."""
@@ -216,15 +252,15 @@ class Formulation:
             for c in self._carried(k, name):
                 if self.may(self.block_of[c], r):
                     if r not in again:
-                        weight = self.problem.profile.rescan * self.problem.traffic.bytes[name]
+                        weight = self.problem.profile.rescan * self.time(name)
                         again[r] = self._variable(f"q_{a}_{r}", weight)
                     others = {y(self.block_of[c], r)} - {y(k, r)} | ({carries[c]} if c in carries else set())
-                    self.model.add(low=-len(others), **{again[r]: 1, cuts[k, r]: -1}, **dict.fromkeys(others, -1.0))
+                    self.model.add(8, low=-len(others), **{again[r]: 1, cuts[k, r]: -1}, **dict.fromkeys(others, -1.0))
 
     def _carried(self, b: int, name: str) -> list[int]:
-        """The nodes into whose carries may go what the block streams of an array."""
+        """The nodes into whose carries may go what the part streams of an array."""
         traffic, mask = self.problem.traffic, 0
-        for k in self.blocks[b]:
+        for k in self.parts[b]:
             mask |= traffic.carried[k] if name in traffic.streamed[k] else 0
         return [c for c in traffic.carries if mask >> c & 1]
 
@@ -237,22 +273,23 @@ class Formulation:
             if not sync or not blocks or number in self.problem.traffic.waited:
                 continue
             waits = self._variable(f"s_{number}", sync)
-            for v in blocks:
-                terms: Terms = {}
-                for r in self.kernels[v]:
-                    if self.may(f, r):
-                        apart = self._variable(f"e_{number}_{v}_{r}")
-                        self.model.add(low=0, **{apart: 1, y(v, r): -1, y(f, r): 1})
-                        terms[apart] = -1
-                    else:
-                        terms[y(v, r)] = -1
-                self.model.add(low=0, **{waits: 1}, **terms)
+            for v in (*blocks, *(self.copy_of[k] for k in sorted(waiting) if k in self.copy_of)):
+                for group in self._alternatives(v):
+                    terms: Terms = {}
+                    for r in group:
+                        if self.may(f, r):
+                            apart = self._variable(f"e_{number}_{v}_{r}")
+                            self.model.add(7, low=0, **{apart: 1, y(v, r): -1, y(f, r): 1})
+                            terms[apart] = -1
+                        else:
+                            terms[y(v, r)] = -1
+                    self.model.add(7, low=0, **{waits: 1}, **terms)
 
     # Solutions ----------------------------------------------------------------------------------
 
-    def encode(self, clusters: Clusters) -> dict[str, float]:
-        """The values of y for these clusters; nothing, if they are not unions of blocks."""
-        home = {k: number for number, members in enumerate(clusters) for k in members}
+    def encode(self, plan: Plan) -> dict[str, float]:
+        """The values of y for this plan; nothing, if its clusters are not unions of blocks."""
+        home = {k: number for number, members in enumerate(plan.clusters) for k in members}
         first: dict[int, int] = {}
         values = dict.fromkeys(self.model.binary, 0.0)
         for v, block in enumerate(self.blocks):
@@ -260,15 +297,20 @@ class Formulation:
             if len({home[k] for k in block}) > 1 or not self.may(v, r):
                 return {}
             values[y(v, r)] = 1.0
+        for number, copies in enumerate(plan.again):
+            values.update({y(self.copy_of[k], first[number]): 1.0 for k in copies
+                           if k in self.copy_of and self.may(self.copy_of[k], first[number])})
         return values
 
-    def decode(self, values: dict[str, float]) -> Clusters:
-        """The clusters that a solution names."""
+    def decode(self, values: dict[str, float]) -> Plan:
+        """The plan that a solution names."""
         clusters: dict[int, list[int]] = {}
         for v, block in enumerate(self.blocks):
             r = max(self.kernels[v], key=lambda r: values.get(y(v, r), 0.0))
             clusters.setdefault(r, []).extend(block)
-        return sorted(sorted(members) for members in clusters.values())
+        again = {r: [k for k, p in self.copy_of.items() if values.get(y(p, r), 0.0) > 0.5] for r in clusters}
+        kernels = sorted((sorted(members), wanted(self.problem, members, again[r])) for r, members in clusters.items())
+        return Plan([members for members, _ in kernels], [copies for _, copies in kernels])
 
     def cut(self, cycle: list[tuple[int, int, int]]) -> None:
         """(9): forbid a cycle, given as (entry, exit, entry of the next kernel) per kernel."""
@@ -283,7 +325,7 @@ class Formulation:
             if x != n and not self.bad[x] >> n & 1:
                 joined = self._joined(min(x, n), max(x, n))
                 terms[joined] = terms.get(joined, 0.0) + 1
-        self.model.add(low=low, **terms)
+        self.model.add(9, low=low, **terms)
 
     def _together(self, u: int, v: int) -> str:
         name = f"together_{u}_{v}"
@@ -291,7 +333,7 @@ class Formulation:
             self.cuts.add(self._variable(name))
             for r in self.kernels[u]:
                 if self.may(v, r):
-                    self.model.add(low=-1, **{name: 1, y(u, r): -1, y(v, r): -1})
+                    self.model.add(9, low=-1, **{name: 1, y(u, r): -1, y(v, r): -1})
         return name
 
     def _joined(self, u: int, v: int) -> str:
@@ -302,7 +344,7 @@ class Formulation:
                 one, other = (y(u, r), self.may(u, r)), (y(v, r), self.may(v, r))
                 for (plus, may_plus), (minus, may_minus) in ((one, other), (other, one)):
                     if may_plus:
-                        self.model.add(high=1, **{name: 1, plus: 1}, **({minus: -1} if may_minus else {}))
+                        self.model.add(9, high=1, **{name: 1, plus: 1}, **({minus: -1} if may_minus else {}))
         return name
 
 

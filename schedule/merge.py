@@ -1,7 +1,8 @@
 """Merging: the bindings of a cluster's launches become one kernel, and their launches one launch.
 
 The bindings stand in program order, in the names of the host, which are unique already. Arguments that launches share
-are passed once. Results that are used outside the kernel are returned, and the sizes that their types name.
+are passed once. Results that are used outside the kernel are returned, and the sizes that their types name; what is
+only computed again here stays here: the host has it from elsewhere.
 """
 from __future__ import annotations
 
@@ -15,11 +16,14 @@ from nessie.schedule.pdg import Elements, Node, space_size
 from nessie.schedule.regions import Step, without_a_name
 
 
-def merge(name: str, members: Sequence[Step], needed: Collection[str], types: Mapping[str, ir.Type],
-          nodes: Mapping[str, Node], descriptors: Mapping[str, ir.Space]) -> tuple[ir.Kernel, ir.Run]:
-    """The kernel of these steps and its launch. `needed`: the names that others use; `nodes`: the steps'
-    nodes in the graph, wanted where there are `descriptors`: the spaces that its Elements stand for."""
-    binds = tuple(step.bind for step in with_segments(members, nodes, descriptors) if step.bind is not None)
+def merge(name: str, steps: Sequence[Step], again: Collection[str], needed: Collection[str],
+          types: Mapping[str, ir.Type], nodes: Mapping[str, Node],
+          descriptors: Mapping[str, ir.Space]) -> tuple[ir.Kernel, ir.Run]:
+    """The kernel of these steps, some of which are only done `again`, and its launch. `needed`: the names that others
+    use; `nodes`: the steps' nodes in the graph, wanted where there are `descriptors`: the spaces that its Elements
+    stand for."""
+    binds = tuple(step.bind for step in with_segments(steps, nodes, descriptors) if step.bind is not None)
+    members = [step for step in steps if step.name not in again]
     made = {param.name: param for step in members for param in scope.results(step.statement) if param.name != "_"}
     returned = [param for param in made.values() if param.name in needed]
     sizes = {size for param in returned for size in scope.type_names(param.type)}

@@ -33,11 +33,14 @@ As text (written and read back by schedule.graph_text):
       outputs (res1, res2)
     }
 
+`cut (sum1, gts)` and `fuse (sum1, gts)` in a graph are wishes: these two never share a kernel, or always do.
+
 Invariants (schedule.check):
   - no two nodes have one name, no name is made twice;
   - operations and modes are those below; everything used or made has a type, arrays' sizes have estimates;
   - a name is used after the node that makes it; survivors name a filter that stands before;
-  - order edges lead from a node to a later one; outputs are made here.
+  - order edges lead from a node to a later one; outputs are made here;
+  - wishes are of two nodes.
 """
 from __future__ import annotations
 
@@ -97,7 +100,8 @@ class Use:
 class Node:
     """`results` has one name for each result, `_` where nobody needs it. `rank`: a thunk computes with the walk's
     index itself, not only with what is read there; `place`: with the position in the segment. `fails`: it may record
-    an error. `serial`: a later element's write wins, so one thread walks them all, in order."""
+    an error. `serial`: a later element's write wins, so one thread walks them all, in order. `work`: of a MAP so cheap
+    that it may be computed again where it is read, the operations and the functions for an element."""
     name: str
     op: str
     space: Space
@@ -108,11 +112,13 @@ class Node:
     fails: bool = False
     serial: bool = False
     origin: Origin = field(default=NOWHERE, compare=False)
+    work: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Graph:
-    """`sizes`: estimates of what arrays and spaces measure; `outputs`: made here, used outside the region."""
+    """`sizes`: estimates of what arrays and spaces measure; `outputs`: made here, used outside the region; `cuts` and
+    `fused`: nodes that are to be in two kernels, or in one, whatever that costs."""
     name: str
     region: int
     sizes: tuple[tuple[Size, float], ...]
@@ -120,6 +126,8 @@ class Graph:
     nodes: tuple[Node, ...]
     order: tuple[tuple[str, str], ...]
     outputs: tuple[str, ...]
+    cuts: tuple[tuple[str, str], ...] = ()
+    fused: tuple[tuple[str, str], ...] = ()
 
 
 def space_size(space: Space) -> Size:

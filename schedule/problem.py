@@ -2,24 +2,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
-from nessie.schedule.cost import Cost, Profile, Traffic, arrays_of, cost
+from nessie.schedule.blocks import forced_blocks
+from nessie.schedule.cost import Cost, Traffic, arrays_of, cost
 from nessie.schedule.fusible import Fusible
 from nessie.schedule.pdg import Graph, Index
+from nessie.schedule.profiles import Profile
 
 Clusters = list[list[int]]
 
+LEAST = 0.01                    # launches that copies should save
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Clusters, and what each computes again, in the same order."""
+    clusters: Clusters
+    again: Clusters = field(default_factory=list)
+
 
 class Problem:
+    """`cheap`: the nodes that may be computed again: not what somebody wants beside another node, since it is wanted
+    there, and not small ones, which are not worth the search. `again`: those of them for which it can pay, with the
+    nanoseconds that it takes. Raises blocks.Refused if the graph's wishes cannot be met."""
+
     def __init__(self, graph: Graph, profile: Profile) -> None:
         self.index, self.profile = Index(graph), profile
         self.fusible = Fusible(self.index)
         self.traffic = Traffic(self.index)
         self.arrays = [arrays_of(self.index, k) for k in range(len(graph.nodes))]
+        wished = [(self.index.position[u], self.index.position[v]) for u, v in graph.fused]
+        self.blocks = forced_blocks(self.fusible, wished, self.fits) if wished else self.single()
+        kept = {k for pair in wished for k in pair}
+        self.cheap = {k for k in self.traffic.again if k not in kept and self._matters(k)}
+        self.again = {k: profile.computing(*self.traffic.again[k]) for k in sorted(self.cheap) if self._pays(k)}
 
-    def cost(self, clusters: Iterable[Sequence[int]]) -> Cost:
-        return cost(self.traffic, self.profile, clusters)
+    def _matters(self, k: int) -> bool:
+        """Do all that write and read what the node makes take time beside a launch?"""
+        streamed = [name for name in self.index.nodes[k].results if name in self.index.readers]
+        most = sum(self.traffic.bytes[name] * (1 + len(self.index.readers[name])) for name in streamed)
+        return self.profile.streaming(most) >= LEAST * self.profile.launch
+
+    def _pays(self, k: int) -> bool:
+        """Can computing a node again be cheaper than writing and reading what it makes? What nobody but the node
+        streams must be streamed for the copy. If survivors need no numbers then, that may save anything."""
+        traffic, profile = self.traffic, self.profile
+        streamed = [name for name in self.index.nodes[k].results if name in self.index.readers]
+        read = profile.streaming(sum(traffic.bytes[name] for name in streamed))
+        write = profile.streaming(sum(traffic.bytes[name] for name in streamed if name not in traffic.forced))
+        own = [name for name in traffic.streamed[k] if self.index.readers[name] == [k]
+               and self.index.maker.get(name) not in traffic.again]
+        inputs = profile.streaming(sum(traffic.bytes[name] for name in own))
+        numbered = any(name in arrays for arrays in traffic.carries.values() for name in streamed)
+        return numbered or any(write + sweeps * (read - inputs) > profile.computing(*traffic.again[k])
+                   for sweeps in (1, 1 + profile.rescan))
+
+    def cost(self, clusters: Iterable[Sequence[int]], again: Iterable[Sequence[int]] = ()) -> Cost:
+        return cost(self.traffic, self.profile, clusters, again)
+
+    def total(self, plan: Plan) -> float:
+        """What the plan costs, in nanoseconds."""
+        return self.cost(plan.clusters, plan.again).total
 
     def fits(self, members: Iterable[int]) -> bool:
         """Are the arrays of the nodes few enough for one kernel's registers?"""
@@ -33,6 +78,16 @@ class Problem:
             self.fusible.ok(u, v) and here.issuperset(self.fusible.hosts(u, v) or ())
             for u, v in combinations(sorted(members), 2))
 
-    def apart(self) -> Clusters:
+    def legal_again(self, members: Sequence[int], copies: Sequence[int]) -> bool:
+        """May a legal kernel compute these nodes again, which it reads? Paths are nothing to them; their hosts are
+        those of what reads them."""
+        together = sum(1 << k for k in (*members, *copies))
+        return self.fits([*members, *copies]) and not any(self.fusible.direct[p] & together for p in copies)
+
+    def single(self) -> Clusters:
         """Every node on its own."""
         return [[k] for k in range(len(self.index.nodes))]
+
+    def apart(self) -> Clusters:
+        """As few nodes together as the wishes allow."""
+        return [list(block) for block in self.blocks]

@@ -12,18 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from nessie.base.wishes import Wishes
 from nessie.lambda_cu import ir, scope
 from nessie.lambda_cu.sites import specialise_sites
 from nessie.schedule.build import build_graph, region_types
-from nessie.schedule.cost import CPU, Profile
-from nessie.schedule.fusible import rule
 from nessie.schedule.greedy import greedy
+from nessie.schedule.hints import hints
 from nessie.schedule.pdg import Graph
 from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.profiles import CPU, Profile
 from nessie.schedule.regions import Region, rewrite_regions, steps_of
-from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
+from nessie.schedule.remembered import Store
+from nessie.schedule.schedule_form import AGAIN, APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
+from nessie.schedule.sharing import rule
 from nessie.schedule.sizes import Estimates
 from nessie.schedule.solve import GREEDY, OPTIMAL, UNFUSED, Solution, solution, solve
+from nessie.schedule.wishes import with_wishes
 
 MODES = ("ilp", "greedy", "none")
 REMEMBERED = 500                # problems
@@ -32,32 +36,37 @@ _solved: dict[tuple[Graph, Profile], Solution] = {}
 
 
 def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
-             sizes: Mapping[str, float] | None = None) -> Schedule:
-    """The schedule of every region of the program that launches anything. `sizes`: what some sizes measure."""
+             sizes: Mapping[str, float] | None = None, wishes: Wishes | None = None,
+             store: Store | None = None) -> Schedule:
+    """The schedule of every region of the program that launches anything. `sizes`: what some sizes measure, and what
+    arrays have (schedule.hints); `store`: where optima are kept."""
     regions = []
-    for region, graph in regions_with_graphs(program, profile, sizes):
+    for region, graph in regions_with_graphs(program, profile, sizes, wishes):
         problem = Problem(graph, profile)
-        found = solve_once(problem, mode)
+        found = solve_once(problem, mode, store)
         if region.piece and found.status != UNFUSED:
             found = replace(found, status=GREEDY)
         regions.append(region_schedule(problem, found))
     return Schedule(mode, profile.name, tuple(regions))
 
 
-def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> tuple[Graph, ...]:
+def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None,
+           wishes: Wishes | None = None) -> tuple[Graph, ...]:
     """The dependence graphs of the program's control regions, in the order of the regions."""
-    return tuple(graph for _, graph in regions_with_graphs(program, profile, sizes))
+    return tuple(graph for _, graph in regions_with_graphs(program, profile, sizes, wishes))
 
 
-def regions_with_graphs(program: ir.Program, profile: Profile,
-                        sizes: Mapping[str, float] | None) -> list[tuple[Region, Graph]]:
+def regions_with_graphs(program: ir.Program, profile: Profile, sizes: Mapping[str, float] | None,
+                        wishes: Wishes | None) -> list[tuple[Region, Graph]]:
     """The regions that launch something."""
+    wishes = wishes or Wishes()
     program = specialise_sites(program)
     kernels = {kernel.name: kernel for kernel in program.kernels}
     failing = scope.failing_functions(program.scalar_functions)
     found: list[tuple[Region, Graph]] = []
+    given = hints(program, sizes or {}, wishes.strict)
     for function in program.functions:
-        estimates = Estimates(profile, sizes)
+        estimates = Estimates(profile, given[function.name])
 
         def note(region: Region, estimates: Estimates = estimates) -> Sequence[ir.Statement]:
             parts = steps_of(region, kernels)
@@ -68,15 +77,16 @@ def regions_with_graphs(program: ir.Program, profile: Profile,
             return region.statements
 
         rewrite_regions(function, note)
-    return found
+    wished = with_wishes([graph for _, graph in found], wishes, profile)
+    return [(region, graph) for (region, _), graph in zip(found, wished, strict=True)]
 
 
-def solve_once(problem: Problem, mode: str) -> Solution:
+def solve_once(problem: Problem, mode: str, store: Store | None = None) -> Solution:
     """The solution. Optimal ones are remembered: a session compiles a function with each form that calls it."""
     key = (replace(problem.index.graph, name="", region=0), problem.profile)
     if mode == "ilp" and key in _solved:
         return _solved[key]
-    found = solve_by(problem, mode)
+    found = solve_by(problem, mode, store)
     if found.status == OPTIMAL:
         _solved[key] = found
         if len(_solved) > REMEMBERED:
@@ -84,10 +94,10 @@ def solve_once(problem: Problem, mode: str) -> Solution:
     return found
 
 
-def solve_by(problem: Problem, mode: str) -> Solution:
+def solve_by(problem: Problem, mode: str, store: Store | None = None) -> Solution:
     match mode:
         case "ilp":
-            return solve(problem)
+            return solve(problem, store=store)
         case "greedy":
             return solution(problem, greedy(problem), GREEDY)
         case "none":
@@ -96,21 +106,26 @@ def solve_by(problem: Problem, mode: str) -> Solution:
 
 
 def region_schedule(problem: Problem, found: Solution) -> RegionSchedule:
-    graph, moved = problem.index.graph, problem.cost(found.clusters)
-    names = tuple(tuple(graph.nodes[k].name for k in sorted(members)) for members in found.clusters)
-    return RegionSchedule(graph.name, graph.region, found.status, moved.total, moved.bytes, names,
-                          tuple(pairs(problem, found.clusters)))
+    graph, moved = problem.index.graph, problem.cost(found.clusters, found.again)
+    names, again = (tuple(tuple(graph.nodes[k].name for k in sorted(nodes)) for nodes in kernels)
+                    for kernels in (found.clusters, found.again))
+    return RegionSchedule(graph.name, graph.region, found.status, round(moved.total, 1), moved.bytes, names,
+                          tuple(pairs(problem, found.clusters, found.again)), again)
 
 
-def pairs(problem: Problem, clusters: Clusters) -> list[Pair]:
+def pairs(problem: Problem, clusters: Clusters, again: Clusters) -> list[Pair]:
     """What became of each pair of nodes that use common data, and why."""
     index = problem.index
     home = {k: number for number, members in enumerate(clusters) for k in members}
     found = {pair for readers in index.readers.values() for pair in combinations(readers, 2)}
     found |= {(index.maker[use.name], v) for v, node in enumerate(index.nodes) for use in node.uses
               if use.name in index.maker}
+    copies = {(number, k) for number, nodes in enumerate(again) for k in nodes}
     result = []
     for u, v in sorted(found):
+        if (home[v], u) in copies or (home[u], v) in copies:
+            result.append(Pair(index.nodes[u].name, index.nodes[v].name, TOGETHER, AGAIN))
+            continue
         reason = problem.fusible.reason.get((u, v))
         verdict = NEVER if reason else TOGETHER if home[u] == home[v] else APART
         result.append(Pair(index.nodes[u].name, index.nodes[v].name, verdict, reason or rule(index, u, v)))

@@ -1,11 +1,12 @@
 """Schedules as text: show and parse are inverse to each other. The grammar is in schedule_form's header."""
 from __future__ import annotations
 
+from nessie.base.layout import Doc, Mark, render
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens, show_name, show_string
-from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
+from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule, kernels
 
-KEYWORDS = frozenset({"schedule", "region", "kernel", "pair", TOGETHER, APART, NEVER})
+KEYWORDS = frozenset({"schedule", "region", "kernel", "again", "pair", TOGETHER, APART, NEVER})
 
 
 def name(text: str) -> str:
@@ -13,17 +14,27 @@ def name(text: str) -> str:
 
 
 def show(schedule: Schedule) -> str:
-    regions = "".join(show_region(region) for region in schedule.regions)
-    return f"schedule {name(schedule.mode)} {name(schedule.profile)} {{\n{regions}}}\n"
+    return render(document(schedule))
 
 
-def show_region(region: RegionSchedule) -> str:
+def document(schedule: Schedule) -> Doc:
+    """The text; regions, and in them kernels and pairs are marked."""
+    regions = tuple(Mark(region_doc(region), region) for region in schedule.regions)
+    return (f"schedule {name(schedule.mode)} {name(schedule.profile)} {{\n", regions, "}\n")
+
+
+def region_doc(region: RegionSchedule) -> Doc:
     head = f"  region {name(region.function)} {region.number} {show_string(region.status)} {region.cost!r} " \
            f"{region.bytes!r} {{\n"
-    lines = [f"    kernel ({', '.join(map(name, cluster))})\n" for cluster in region.clusters]
-    lines += [f"    pair {name(pair.first)} {name(pair.second)} {pair.verdict} {name(pair.reason)}\n"
-              for pair in region.pairs]
-    return head + "".join(lines) + "  }\n"
+    found = tuple(("    ", Mark(f"kernel {show_names(cluster)}", cluster),
+                   f" again {show_names(again)}\n" if again else "\n") for cluster, again in kernels(region))
+    pairs = tuple(("    ", Mark(f"pair {name(pair.first)} {name(pair.second)} {pair.verdict} {name(pair.reason)}",
+                                pair), "\n") for pair in region.pairs)
+    return (head, found, pairs, "  }\n")
+
+
+def show_names(names: tuple[str, ...]) -> str:
+    return f"({', '.join(map(name, names))})"
 
 
 def parse(text: str | Source) -> Schedule:
@@ -43,16 +54,23 @@ def parse_region(tokens: Tokens) -> RegionSchedule:
     function, number, status = tokens.name(), tokens.integer(), tokens.literal("string")
     cost, moved = tokens.literal("float"), tokens.literal("float")
     clusters: list[tuple[str, ...]] = []
+    again: list[tuple[str, ...]] = []
     pairs: list[Pair] = []
     tokens.expect("{")
     while not tokens.accept("}"):
         if tokens.accept("kernel"):
-            tokens.expect("(")
-            clusters.append(tokens.listed(tokens.name, ")"))
+            clusters.append(parse_names(tokens))
+            again.append(parse_names(tokens) if tokens.accept("again") else ())
         else:
             tokens.expect("pair")
             first, second = tokens.name(), tokens.name()
             if not tokens.at(TOGETHER, APART, NEVER):
                 tokens.fail("together, apart or never is expected here")
             pairs.append(Pair(first, second, tokens.take().text, tokens.name()))
-    return RegionSchedule(function, number, status, cost, moved, tuple(clusters), tuple(pairs))
+    return RegionSchedule(function, number, status, cost, moved, tuple(clusters), tuple(pairs),
+                          tuple(again) if any(again) else ())
+
+
+def parse_names(tokens: Tokens) -> tuple[str, ...]:
+    tokens.expect("(")
+    return tokens.listed(tokens.name, ")")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nessie.lambda_cu import ir
-from nessie.schedule.cost import Profile
+from nessie.schedule.profiles import Profile
 from nessie.schedule.regions import Step
 from nessie.schedule.uses import total
 

@@ -2,7 +2,9 @@
 
     greedy, from single nodes and from contracted blocks       a first answer, and what stays if all else fails; mostly
                                                                it costs what any schedule does at least
+        and cheap nodes computed again where that saves most
     all schedules that may cost less, where they are few       optimal, and no solver is needed
+    what an earlier run has proved                             optimal
     the integer program, unless it is too large                optimal, or within what its bound says
     without second sweeps, where a device has them             another candidate
     windows of neighbouring kernels, one by one                for what is still open; first, where there is much
@@ -12,17 +14,19 @@ Cycles between kernels are cut when a solution has one, and the program is solve
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nessie.base.source import InternalError
 from nessie.schedule import graph_text
+from nessie.schedule.again import with_copies
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
 from nessie.schedule.greedy import greedy
 from nessie.schedule.ilp import Formulation
-from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.problem import Clusters, Plan, Problem
+from nessie.schedule.remembered import Store, keep, recall
 from nessie.schedule.search import least_cost, reaches, search
 from nessie.schedule.solver import NODES, SECONDS, Infeasible, solve_model
 
@@ -30,17 +34,19 @@ VARIABLES = 3000                # binary variables of a program that is solved w
 SMALL = 1000                    # up to which it comes first
 ROUNDS = 60                     # of cycle cuts
 
-Found = tuple["Clusters | None", "float | None"]        # and a bound that no clusters beat
+Found = tuple["Plan | None", "float | None"]        # and a bound that no plan beats
 
 OPTIMAL, GREEDY, UNFUSED = "optimal", "greedy", "not fused"
 
 
 @dataclass(frozen=True)
 class Solution:
-    """`status`: 'optimal', 'within p %' or 'greedy'. Clusters stand in an order of execution."""
+    """`status`: 'optimal', 'within p %' or 'greedy'. Clusters stand in an order of execution; what each computes again
+    stands in the same order."""
     clusters: Clusters
     cost: float
     status: str
+    again: Clusters = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -50,39 +56,41 @@ class Limits:
     seconds: float = SECONDS
 
 
-def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None, contracted: bool = True) -> Solution:
-    """The cheapest clusters found."""
+def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None, contracted: bool = True,
+          store: Store | None = None) -> Solution:
+    """The cheapest schedule found. `store`: where optima are kept from run to run."""
     limits = limits or Limits()
     deadline = time.monotonic() + limits.seconds
     least = least_cost(problem)
-    best = greedy(problem, least=least)
+    best = with_copies(problem, greedy(problem, least=least))
     if reaches(problem, best, least):
-        return solution(problem, best, OPTIMAL)
+        return solution_of(problem, best, OPTIMAL)
     blocks = contract(problem) if contracted else problem.apart()
-    best = min((best, greedy(problem, blocks)), key=lambda clusters: problem.cost(clusters).total)
-    proved = search(problem, blocks, best)
+    best = min((best, with_copies(problem, greedy(problem, blocks))), key=problem.total)
+    proved = search(problem, blocks, best) or recall(store, problem, problem.total(best))
     if proved is not None:
-        return solution(problem, proved, OPTIMAL)
+        return solution_of(problem, proved, OPTIMAL)
     bound: float | None = None
     small = variables(problem, blocks) <= SMALL
     for attempt in (whole, single_sweeps, windows) if small else (windows, whole, single_sweeps):
         share = (deadline - time.monotonic()) * 0.6
         found, known = attempt(problem, blocks, best, solver, replace(limits, seconds=share))
         bound = bound if known is None else known
-        best = min((best, found or best), key=lambda clusters: problem.cost(clusters).total)
-        if status_of(problem.cost(best).total, bound) == OPTIMAL:
+        best = min((best, found or best), key=problem.total)
+        if status_of(problem.total(best), bound) == OPTIMAL:
+            keep(store, problem, best)
             break
-    return solution(problem, best, status_of(problem.cost(best).total, bound))
+    return solution_of(problem, best, status_of(problem.total(best), bound))
 
 
-def whole(problem: Problem, blocks: Clusters, best: Clusters, solver: str, limits: Limits) -> Found:
+def whole(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits) -> Found:
     """The integer program of all blocks."""
     if variables(problem, blocks) > limits.variables:
         return None, None
     return exact(problem, blocks, best, solver, limits)
 
 
-def single_sweeps(problem: Problem, blocks: Clusters, best: Clusters, solver: str, limits: Limits) -> Found:
+def single_sweeps(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits) -> Found:
     """The integer program without second sweeps: solved much sooner, its answer often as good; no bound."""
     if not problem.profile.rescan:
         return None, None
@@ -90,17 +98,20 @@ def single_sweeps(problem: Problem, blocks: Clusters, best: Clusters, solver: st
     return whole(single, blocks, best, solver, limits)[0], None
 
 
-def windows(problem: Problem, blocks: Clusters, best: Clusters, solver: str, limits: Limits) -> Found:
-    """The best clusters so far, improved a few kernels at a time."""
+def windows(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits) -> Found:
+    """The best clusters so far, improved a few kernels at a time; what they should compute again is seen afterwards."""
     from nessie.schedule.windows import improve
 
     deadline = time.monotonic() + limits.seconds
 
     def window(parts: Clusters, frozen: frozenset[int], start: Clusters) -> Clusters | None:
         left = min(deadline - time.monotonic(), limits.seconds / 4)
-        return exact(problem, parts, start, solver, replace(limits, seconds=left), frozen)[0] if left > 0 else None
+        if left <= 0:
+            return None
+        found = exact(problem, parts, Plan(start), solver, replace(limits, seconds=left), frozen, again=())[0]
+        return found.clusters if found else None
 
-    return improve(problem, blocks, best, window), None
+    return with_copies(problem, improve(problem, blocks, best.clusters, window)), None
 
 
 def status_of(total: float, bound: float | None) -> str:
@@ -112,10 +123,15 @@ def status_of(total: float, bound: float | None) -> str:
 
 
 def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
-    order = execution_order(problem.index, clusters)
+    return solution_of(problem, Plan(clusters), status)
+
+
+def solution_of(problem: Problem, plan: Plan, status: str) -> Solution:
+    order = execution_order(problem.index, plan.clusters, plan.again)
     if order is None:
         raise ValueError("clusters that wait for each other")
-    return Solution([clusters[number] for number in order], problem.cost(clusters).total, status)
+    again = [plan.again[number] for number in order] if any(plan.again) else []
+    return Solution([plan.clusters[number] for number in order], problem.total(plan), status, again)
 
 
 def variables(problem: Problem, blocks: Clusters) -> int:
@@ -125,14 +141,15 @@ def variables(problem: Problem, blocks: Clusters) -> int:
     for b, block in enumerate(blocks):
         for k in block:
             bad[b] |= problem.fusible.bad[k]
-    return len(blocks) + sum(not bad[u] & masks[v] for v in range(len(blocks)) for u in range(v))
+    copies = sum(not problem.fusible.direct[k] & mask for k in problem.again for mask in masks)
+    return len(blocks) + sum(not bad[u] & masks[v] for v in range(len(blocks)) for u in range(v)) + copies
 
 
-def exact(problem: Problem, blocks: Clusters, start: Clusters, solver: str, limits: Limits,
-          frozen: frozenset[int] = frozenset()) -> Found:
-    """The best clusters of these blocks and a bound that none beats. None where the limits came first. The search
-    begins from `start`."""
-    formulation = Formulation(problem, blocks, frozen)
+def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: Limits,
+          frozen: frozenset[int] = frozenset(), again: Collection[int] | None = None) -> Found:
+    """The best plan of these blocks and a bound that none beats. None where the limits came first. The search begins
+    from `start`. `again`: what may be computed again; all that may, by default."""
+    formulation = Formulation(problem, blocks, frozen, problem.again if again is None else again)
     known = formulation.encode(start)
     bound: float | None = None
     deadline = time.monotonic() + limits.seconds
@@ -146,10 +163,10 @@ def exact(problem: Problem, blocks: Clusters, start: Clusters, solver: str, limi
         if answer is None:
             return None, bound
         bound = answer.bound
-        clusters = formulation.decode(answer.values)
-        cycles = find_cycles(problem, clusters)
+        plan = formulation.decode(answer.values)
+        cycles = find_cycles(problem, plan.clusters)
         if not cycles:
-            return clusters, bound
+            return plan, bound
         for cycle in cycles:
             formulation.cut(cycle)
     return None, bound

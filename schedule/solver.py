@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nessie.schedule.ilp import Model
+from nessie.schedule.model import Model
 
 NODES = 2000                    # of the branch-and-bound tree
 SECONDS = 2.0

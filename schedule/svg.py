@@ -1,71 +1,124 @@
-"""Dependence graphs as SVG: kernels one below another in the order of their launches, their nodes side by side."""
+"""Dependence graphs and their schedules as SVG, one region below another (schedule.layout says what stands where)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from nessie.schedule.pdg import Graph, Index
+from nessie.schedule.drawing import (
+    COLOURS,
+    LETTER,
+    ORDER,
+    Drawing,
+    DrawnArray,
+    DrawnKernel,
+    DrawnNode,
+    Line,
+)
+from nessie.schedule.layout import draw_region
+from nessie.schedule.pdg import GATHER, Graph
 from nessie.schedule.schedule_form import RegionSchedule
-from nessie.schedule.view import COLOURS, edges, megabytes
+from nessie.schedule.sketch import Area, Points
 
-WIDTH, HEIGHT, GAP, MARGIN = 150, 44, 24, 16
-ROW = HEIGHT + 2 * GAP + 20
-BEND = 56                       # how far an edge leaves the column to pass the rows between its ends
-LETTER = 7                      # the width of one, about
+MARGIN, HEADING, LEGEND = 16.0, 26.0, 22.0
+INSIDE, MEMORY = "#555", "#1f5fa8"      # lines within a kernel, and between them
+STYLE = f"""<style>
+text {{ font: 12px Helvetica, Arial, sans-serif; fill: #222 }} .small {{ font-size: 11px; fill: #555 }}
+.heading {{ font-weight: bold }} .array text {{ font-size: 11px; fill: {MEMORY} }}
+.node rect {{ fill: #fff; stroke: #555 }} .copy rect {{ stroke-dasharray: 4,3 }} .kernel rect {{ fill-opacity: .45 }}
+.array rect {{ fill: #fff; stroke: {MEMORY} }} .output rect {{ stroke-width: 2.5 }}
+.line {{ fill: none; stroke: {INSIDE}; stroke-width: 1.2 }} .memory {{ stroke: {MEMORY}; stroke-width: 1.6 }}
+.gather {{ stroke-dasharray: 6,3 }} .order {{ stroke: #999; stroke-dasharray: 1.5,3 }}
+</style>
+<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="3" orient="auto"><path d="M0,0 L7,3 L0,6 z" \
+fill="{INSIDE}"/></marker><marker id="memory-tip" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" \
+refX="8" refY="4" orient="auto"><path d="M0,0 L9,4 L0,8 z" fill="{MEMORY}"/></marker></defs>
+"""
 
 
 def svg(graphs: Sequence[Graph], regions: Sequence[RegionSchedule]) -> str:
-    """One drawing of all regions, one below another."""
+    """One drawing of all regions."""
+    drawings = [draw_region(graph, region) for graph, region in zip(graphs, regions, strict=True)]
     parts: list[str] = []
-    top, width = MARGIN, 0
-    for graph, region in zip(graphs, regions, strict=True):
-        drawn, height, wide = svg_region(graph, region, top)
-        parts += drawn
-        top, width = top + height + GAP, max(width, wide)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 2 * MARGIN}" height="{top + MARGIN}" ' \
-           'font-family="Helvetica, sans-serif" font-size="12">\n' \
-           '<defs><marker id="arrow" markerWidth="8" markerHeight="8" refX="7" refY="3" orient="auto">' \
-           '<path d="M0,0 L7,3 L0,6 z" fill="#555"/></marker></defs>\n'
-    return head + "".join(f"{part}\n" for part in parts) + "</svg>\n"
+    top = MARGIN
+    for drawing in drawings:
+        parts.append(text(drawing.title, MARGIN, top + 12, "heading"))
+        parts += [f'<g transform="translate({MARGIN:g},{top + HEADING:g})">', *shapes(drawing), "</g>"]
+        top += HEADING + drawing.height + 2 * MARGIN
+    width = max([2 * MARGIN + ITEM * len(LEGENDS), *(2 * MARGIN + max(drawing.width, LETTER * len(drawing.title))
+                                              for drawing in drawings)])
+    height = top + LEGEND
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" ' \
+           f'height="{height:.0f}">\n{STYLE}<rect width="100%" height="100%" fill="#fff"/>\n' \
+           + "".join(f"{part}\n" for part in [*parts, *legend(top)]) + "</svg>\n"
 
 
-def svg_region(graph: Graph, region: RegionSchedule, top: int) -> tuple[list[str], int, int]:
-    """The region's drawing, its height and its width."""
-    ops = {node.name: node.op for node in graph.nodes}
-    place = {name: (MARGIN + GAP + column * (WIDTH + GAP), top + 40 + row * ROW)
-             for row, cluster in enumerate(region.clusters) for column, name in enumerate(cluster)}
-    title = f"{graph.name}, region {graph.region}: {len(region.clusters)} kernels, {region.status}"
-    parts = [f'<text x="{MARGIN}" y="{top + 12}" font-weight="bold">{escape(title)}</text>']
-    for row, cluster in enumerate(region.clusters):
-        parts.append(f'<rect x="{MARGIN}" y="{top + 24 + row * ROW}" width="{len(cluster) * (WIDTH + GAP) + GAP}" '
-                     f'height="{HEIGHT + 32}" rx="8" fill="{COLOURS[row % len(COLOURS)]}" fill-opacity="0.4"/>')
-    for edge in edges(Index(graph)):
-        start, end = place[edge["from"]], place[edge["to"]]
-        path, (x, y) = path_between(start, end)
-        text = escape(f"{edge['name']}: {edge['mode']} {megabytes(edge['bytes'])}".strip(": "))
-        dotted = ' stroke-dasharray="2,3"' if edge["mode"] == "order" else ""
-        parts.append(f'<path d="{path}" stroke="#555"{dotted} fill="none" marker-end="url(#arrow)">'
-                     f'<title>{text}</title></path>')
-        if edge["bytes"] and start[1] != end[1]:        # within a kernel nothing goes through memory
-            parts.append(f'<text x="{x}" y="{y}" font-size="10" fill="#555">{megabytes(edge["bytes"])}</text>')
-    for name, (x, y) in place.items():
-        parts.append(f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="white" stroke="#555"/>'
-                     f'<text x="{x + WIDTH // 2}" y="{y + 19}" text-anchor="middle">{escape(name)}</text>'
-                     f'<text x="{x + WIDTH // 2}" y="{y + 35}" text-anchor="middle" fill="#777">{ops[name]}</text>')
-    columns = max((len(cluster) for cluster in region.clusters), default=0)
-    return parts, 24 + len(region.clusters) * ROW, max(columns * (WIDTH + GAP) + GAP + BEND, LETTER * len(title))
+def shapes(drawing: Drawing) -> list[str]:
+    """Boxes behind lines, lines behind what is written on."""
+    return [*(kernel_shape(kernel, COLOURS[number % len(COLOURS)]) for number, kernel in enumerate(drawing.kernels)),
+            *(f'<path class="line memory" d="{curve(array.stem)}"/>' for array in drawing.arrays if array.stem),
+            *(line_shape(line) for line in drawing.lines),
+            *map(node_shape, drawing.nodes), *map(array_shape, drawing.arrays)]
 
 
-def path_between(start: tuple[int, int], end: tuple[int, int]) -> tuple[str, tuple[int, int]]:
-    """From the node at `start` to the one at `end`, and where its label goes: straight to a neighbour, around the rows
-    in between to others."""
-    (x, y), (u, v) = start, end
-    if y == v:
-        return f"M{x + WIDTH},{y + HEIGHT // 2} L{u},{v + HEIGHT // 2}", (x + WIDTH + 2, y + HEIGHT // 2 - 4)
-    if abs(v - y) == ROW:
-        a, b = x + WIDTH // 2, u + WIDTH // 2
-        return f"M{a},{y + HEIGHT} L{b},{v}", ((a + b) // 2 + 4, (y + HEIGHT + v) // 2)
-    a, b, side = x + WIDTH, u + WIDTH, max(x, u) + WIDTH + BEND
-    middle = y + HEIGHT // 2, v + HEIGHT // 2
-    return (f"M{a},{middle[0]} C{side},{middle[0]} {side},{middle[1]} {b},{middle[1]}",
-            (side - BEND // 4 + 2, sum(middle) // 2))
+def kernel_shape(kernel: DrawnKernel, colour: str) -> str:
+    area = kernel.area
+    return f'<g class="kernel">{box(area, 8, colour)}{text(kernel.title, area.x + 10, area.y + 20, "small")}</g>'
+
+
+def node_shape(node: DrawnNode) -> str:
+    area, kind = node.area, "node copy" if node.copy else "node"
+    return f'<g class="{kind}"><title>{escape(node.name)}</title>{box(area, 4)}' \
+           f'{centred(node.lines[0], area, 17)}{centred(node.lines[1], area, 32, "small")}</g>'
+
+
+def array_shape(array: DrawnArray) -> str:
+    kind = "array output" if array.output else "array"
+    return f'<g class="{kind}"><title>{escape(array.name)}</title>{box(array.area, 9)}' \
+           f'{centred(array.text, array.area, 13)}</g>'
+
+
+def box(area: Area, corner: int, colour: str = "") -> str:
+    fill = f' fill="{colour}"' if colour else ""
+    return f'<rect x="{area.x:.1f}" y="{area.y:.1f}" width="{area.width:.1f}" height="{area.height:.1f}" ' \
+           f'rx="{corner}"{fill}/>'
+
+
+def text(words: str, x: float, y: float, kind: str = "", more: str = "") -> str:
+    kinds = f' class="{kind}"' if kind else ""
+    return f'<text{kinds} x="{x:.1f}" y="{y:.1f}"{more}>{escape(words)}</text>'
+
+
+def centred(words: str, area: Area, down: float, kind: str = "") -> str:
+    return text(words, area.x + area.width / 2, area.y + down, kind, ' text-anchor="middle"')
+
+
+def line_shape(line: Line) -> str:
+    kinds = ["line", *(["memory"] if line.memory else []), *(["gather"] if GATHER in line.modes else []),
+             *(["order"] if line.modes == (ORDER,) else [])]
+    tip = "memory-tip" if line.memory and line.modes != (ORDER,) else "tip"
+    return f'<path class="{" ".join(kinds)}" d="{curve(line.points)}" marker-end="url(#{tip})"><title>' \
+           f'{escape(", ".join(line.names))}: {", ".join(line.modes)}</title></path>'
+
+
+def curve(points: Points) -> str:
+    """Straight down, and in bends to where it goes on."""
+    (x, y), *rest = points
+    parts = [f"M{x:.1f},{y:.1f}"]
+    for u, v in rest:
+        if abs(u - x) < 0.5:
+            parts.append(f"L{u:.1f},{v:.1f}")
+        else:
+            middle = (y + v) / 2
+            parts.append(f"C{x:.1f},{middle:.1f} {u:.1f},{middle:.1f} {u:.1f},{v:.1f}")
+        x, y = u, v
+    return " ".join(parts)
+
+
+LEGENDS = (("line", "inside a kernel"), ("line memory", "through memory"), ("line memory gather", "gathered"),
+           ("line order", "order only"))
+ITEM = 140.0                            # the width of one
+
+
+def legend(top: float) -> list[str]:
+    return [f'<path class="{kind}" d="M{MARGIN + ITEM * n:g},{top:g} h30"/>'
+            f'{text(words, MARGIN + ITEM * n + 36, top + 4, "small")}' for n, (kind, words) in enumerate(LEGENDS)]

@@ -39,16 +39,8 @@ def total(space: ir.Space) -> ir.Size:
 def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type], made: Collection[ir.Size] = ()) -> Uses:
     """What the thunks, operator and identity of the SOAC use. `made`: the names that are not complete before."""
     uses = Uses()
-    elements = None if isinstance(soac, ir.Once) else total(soac.space)
-    segments = None if isinstance(soac, ir.Once) or isinstance(soac.space, ir.Flat) else soac.space.segments
-    operator = soac.operator if isinstance(soac, ir.Reduce | ir.Scan) else None
     for thunk in scope.thunks(soac):
-        if thunk is operator or isinstance(soac, ir.Once):
-            visit(uses, thunk.body, Indices(), types, made)
-        else:
-            index = thunk.params[-1]
-            segment, place = thunk.params[:2] if len(thunk.params) == 3 else (None, None)
-            visit(uses, thunk.body, Indices(index, place, segment, elements, segments), types, made)
+        visit(uses, thunk.body, indices_of(soac, thunk), types, made)
     if isinstance(soac, ir.Reduce | ir.Scan):
         for exp in soac.identity:
             visit(uses, exp, Indices(), types, made)
@@ -63,6 +55,15 @@ class Indices:
     segment: str | None = None
     elements: ir.Size | None = None
     segments: ir.Size | None = None
+
+
+def indices_of(soac: ir.Soac, thunk: ir.Thunk) -> Indices:
+    """Those of one of the SOAC's thunks; an operator has none."""
+    if isinstance(soac, ir.Once) or (isinstance(soac, ir.Reduce | ir.Scan) and thunk is soac.operator):
+        return Indices()
+    segment, place = thunk.params[:2] if len(thunk.params) == 3 else (None, None)
+    segments = None if isinstance(soac.space, ir.Flat) else soac.space.segments
+    return Indices(thunk.params[-1], place, segment, total(soac.space), segments)
 
 
 def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type], made: Collection[ir.Size]) -> None:

@@ -1,6 +1,7 @@
 """The schedule of known programs: the paper's examples, conflicts where a greedy choice is wrong, the verdict table."""
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import ModuleType
 
@@ -16,17 +17,18 @@ from nessie.lambda_cu.parser import parse
 from nessie.lambda_cu.reference import execute
 from nessie.schedule import graph_text, pdg, schedule_form, schedule_text, view
 from nessie.schedule.check import check_graph, check_schedule
-from nessie.schedule.cost import CPU, Profile
 from nessie.schedule.fuse import fuse
-from nessie.schedule.fusible import Fusible, rule
+from nessie.schedule.fusible import Fusible
 from nessie.schedule.greedy import greedy
 from nessie.schedule.pdg import Graph, Index
-from nessie.schedule.problem import Problem
+from nessie.schedule.problem import Plan, Problem
+from nessie.schedule.profiles import CPU, Profile
 from nessie.schedule.regions import LONGEST
 from nessie.schedule.schedule import graphs, schedule
-from nessie.schedule.solve import solve
+from nessie.schedule.sharing import rule
+from nessie.schedule.solve import Limits, exact, solve
 
-ONE_SWEEP = Profile("one sweep", launch=1.4e6, sync=0.0, rescan=0.0)
+ONE_SWEEP = Profile("one sweep", bandwidth=1.0, launch=1.4e6, sync=0.0, rescan=0.0)     # a byte a nanosecond
 
 KERNELS = """
 kernel Sum (n : int, xs : [float; n]) -> float {
@@ -123,6 +125,23 @@ entry rows : ([[(int, float)]], [float]) -> ([float], float)
 """
 
 
+NORMALISED = KERNELS + """
+kernel Subtract (n : int, xs : [float; n], s : float) {
+  let zs = MAP { i => xs[i] - s using xs, s } (n)
+  return zs
+}
+function normalised (n : int, xs : [float; n]) -> (m : int, out : [float; m]) {
+  let mean : float = run Sum (n, xs)
+  let ds : [float; n] = run Subtract (n, xs, mean)
+  let sq : [float; n] = run Square (n, ds)
+  let var : float = run Sum (n, sq)
+  let quo : [float; n] = run Divide (n, ds, var)
+  return (n, quo)
+}
+entry normalised : [float] -> [float]
+"""
+
+
 def fused(text: str, profile: Profile = CPU) -> ir.Program:
     program = parse(text)
     check(program)
@@ -156,6 +175,29 @@ def test_sum_square_divide_keeps_the_squares_with_the_division() -> None:
     found = schedule(parse(SQUARES))
     verdicts = {(pair.first, pair.second): pair.verdict for pair in found.regions[0].pairs}
     assert verdicts == {("total", "sq"): "apart", ("sq", "quo"): "together", ("total", "quo"): "never"}
+
+
+def test_what_is_computed_again_is_not_written() -> None:
+    program = fused(NORMALISED)
+    assert shape(program) == [[("Reduce", 1)], [("Reduce", 1)], [("Map", 1)]]
+    out = execute(program, [Flat(4, np.array([1.0, 2.0, 3.0, 4.0]))])
+    assert list(out.column) == [-9 / 230, -8 / 230, -7 / 230, -6 / 230]
+    [region] = schedule(parse(NORMALISED)).regions
+    assert (region.clusters, region.again) == ((("mean",), ("ds", "sq", "var"), ("quo",)), ((), (), ("ds",)))
+    assert "kernel (quo) again (ds)" in schedule_text.show(schedule(parse(NORMALISED)))
+
+
+def test_what_another_kernel_returns_can_be_computed_again_too() -> None:
+    """Its own kernel returns it still, to the one that does not compute it."""
+    program, found = parse(NORMALISED), schedule(parse(NORMALISED), "none")
+    again = (*((),) * 3, ("sq", "ds"), ())
+    copied = replace(found, regions=(replace(found.regions[0], again=again),))
+    check_schedule(program, copied)
+    result = fuse(program, copied)
+    check(result)
+    assert [len(run) for run in shape(result)] == [1, 1, 1, 1]
+    xs = Flat(4, np.array([1.0, 2.0, 3.0, 4.0]))
+    assert list(execute(result, [xs]).column) == list(execute(program, [xs]).column)
 
 
 def test_dot_product_is_one_reduction() -> None:
@@ -286,6 +328,51 @@ def test_costs(name: str) -> None:
     assert abs(solve(problem, solver="cbc").cost - found.cost) < 1.0
 
 
+COPIES = {
+    "normalise": (36.7, 44.2, [(), (), ("d",)], """
+        scalar m : float array d : [float; n] array q : [float; n] scalar v : float array o : [float; n]
+        node m = REDUCE flat(n) (own x) -> (m)
+        node d = MAP flat(n) (own x, scalar m) -> (d) work(1, 0)
+        node q = MAP flat(n) (own d) -> (q)
+        node v = REDUCE flat(n) (own q) -> (v)
+        node o = MAP flat(n) (own d, scalar v) -> (o)
+        outputs (o)"""),
+    "row softmax": (42.2, 47.4, [(), (), ("e1",)], """
+        array m : [float; u] array e1 : [float; w] array z1 : [float; u] array i : [float; u] array o : [float; w]
+        array x1 : [float; w]
+        node m = SEG_REDUCE elements(d, u, w) (own x1) -> (m)
+        node e1 = MAP elements(d, u, w) (own x1, seg m) -> (e1) work(0, 1)
+        node z1 = SEG_REDUCE elements(d, u, w) (own e1) -> (z1)
+        node i = MAP flat(u) (own z1) -> (i) work(1, 0)
+        node o = MAP elements(d, u, w) (own e1, seg i) -> (o)
+        outputs (o)"""),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("solver", ["highs", "cbc"])
+def test_what_is_cheap_is_computed_again(name: str, solver: str) -> None:
+    """In MB: the least cost, and the least without copies."""
+    least, without, again, text = COPIES[name]
+    graph = graph_text.parse(HEAD.replace("size k", "size u = 1e5 size w = 1e6 size k").format(text))
+    check_graph(graph)
+    assert graph_text.parse(graph_text.show(graph)) == graph
+    problem = Problem(graph, replace(ONE_SWEEP, operation=0.5, function=2.0))
+    found = solve(problem, solver)
+    assert (found.status, round(found.cost / 1e6, 1)) == ("optimal", least)
+    assert [tuple(graph.nodes[k].name for k in copies) for copies in found.again] == again
+    programmed = exact(problem, problem.apart(), Plan(problem.apart()), solver, Limits())[0]
+    assert programmed and round(problem.total(programmed) / 1e6, 1) == least
+    alone = replace(graph, nodes=tuple(replace(node, work=None) for node in graph.nodes))
+    assert round(solve(Problem(alone, ONE_SWEEP)).cost / 1e6, 1) == without
+
+
+def test_nothing_is_computed_again_that_costs_more_than_memory() -> None:
+    graph = graph_text.parse(HEAD.format(COPIES["normalise"][-1]))
+    for operation, copies in ((7.9, True), (8.1, False)):
+        assert any(solve(Problem(graph, replace(ONE_SWEEP, operation=operation))).again) == copies
+
+
 def test_small_sizes_are_all_launches_and_large_ones_all_bytes() -> None:
     """To read three arrays twice for a scan may be more than to read the one made of them, twice; not for few."""
     text = HEAD.format("""
@@ -308,6 +395,9 @@ TABLE = {
     "SCAN-MAP": "SCAN flat(n) (own x) -> (a) | MAP flat(n) (own a) -> (b)",
     "SCAN-REDUCE": "SCAN flat(n) (own x) -> (a) | REDUCE flat(n) (own a) -> (s)",
     "SCAN-PERMUTE": "SCAN flat(n) (own x) -> (a) | PERMUTE flat(n) (own a) -> (b)",
+    "SEG_SCAN-MAP": "SEG_SCAN elements(d, r, t) (own e) -> (f) | MAP elements(d, r, t) (own f) -> (y)",
+    "PARTITION-PERMUTE": "PARTITION flat(n) (own x) -> (k, l, g, i, p) | PERMUTE flat(n) (own p) -> (a)",
+    "ONCE-ONCE": "ONCE unit() (scalar k) -> (s) | ONCE unit() (scalar s) -> (q)",
     "two-look-backs": "SCAN flat(n) (own x) -> (a) | SCAN flat(n) (own a) -> (b)",
     "FILTER-MAP": "FILTER flat(n) (own x) -> (k, g) | MAP survivors(g, k) (member k, own g) -> (h)",
     "FILTER-REDUCE": "FILTER flat(n) (own x) -> (k, g) | REDUCE survivors(g, k) (member k, own g) -> (s)",
@@ -427,11 +517,27 @@ def test_each_invariant_of_schedules_is_named(clusters: tuple[tuple[str, ...], .
         check_schedule(program, wrong)
 
 
+@pytest.mark.parametrize(("again", "message"), [
+    ((("ds",), (), (), (), ()), "one walk cannot compute mean, ds"),
+    (((), (), ("var",), (), ()), "var cannot be computed again"),
+    (((), ("ds",), (), (), ()), "computes a node twice"),
+    (((), ("more",), (), (), ()), "unknown nodes"),
+    (((), ("ds",), ()), "not told of every kernel"),
+    ((("quo",), (), (), (), ()), "wait for each other"),
+])
+def test_each_invariant_of_what_is_computed_again_is_named(again: tuple[tuple[str, ...], ...], message: str) -> None:
+    program = parse(NORMALISED)
+    found = schedule(program, "none")
+    wrong = replace(found, regions=(replace(found.regions[0], again=again),))
+    with pytest.raises(IllFormed, match=message):
+        check_schedule(program, wrong)
+
+
 def test_views() -> None:
     program = parse(NORM2)
     drawn, found = graphs(program), schedule(program)
     assert view.draw(drawn) == view.dot(drawn, found.regions)
-    assert view.draw(drawn, "svg").count("<rect") == 5 + 2
+    assert view.draw(drawn, "svg").count('class="node"') == 5
     text = view.dot(drawn, found.regions)
     assert text.count("subgraph") == 2 and '"r0gts" -> "r0sum2"' in text
     assert '"verdict": "never"' in view.json_text(drawn, found.regions)
@@ -439,10 +545,23 @@ def test_views() -> None:
         ("sum1", "res1"), ("gts", "sum2"), ("sum2", "res2")}
 
 
+def test_views_show_what_is_computed_again() -> None:
+    graph = graph_text.parse(HEAD.format(COPIES["normalise"][-1]))
+    costs = replace(ONE_SWEEP, operation=0.5)
+    dot = view.draw([graph], profile=costs)
+    assert '"r0d@3" -> "r0o"' in dot and '"r0d" -> "r0o"' not in dot
+    assert '"r0m" -> "r0d@3"' in dot and dot.count('style="filled,dashed"') == 1
+    svg = view.draw([graph], "svg", profile=costs)
+    assert svg.count('class="node copy"') == 1
+    [shown] = json.loads(view.draw([graph], "json", profile=costs))
+    assert [(node["name"], node["kernel"]) for node in shown["nodes"] if node["copy"]] == [("d", 2)]
+
+
 def test_views_show_order() -> None:
     graph = graph_text.parse(example(pdg))
     assert view.draw([graph]).count("style=dotted") == 1
-    assert view.draw([graph], "svg").count("stroke-dasharray") == 1
+    drawn = [view.draw([graph], "svg", mode).count('class="line memory order"') for mode in ("none", "ilp")]
+    assert drawn == [1, 0]                      # within a kernel it is the kernel's own matter
     assert view.draw([graph], "json").count('"mode": "order"') == 1
 
 

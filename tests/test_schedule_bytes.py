@@ -33,6 +33,8 @@ PROGRAMS = {
     "dotp": (TWO, "sum({x * y : x in xs; y in ys})"),
     "a sum of some": (TWO, "sum({x : x in xs; y in ys | x > 0.0})"),
     "a sum of some, and of all": (TWO, "sum({x : x in xs | x > 0.0}), sum({x * y : x in xs; y in ys})"),
+    "what is computed again": (FLOATS, "let m = sum(xs); ds = {x - m : x in xs}; v = sum({d * d : d in ds}) "
+                                       "in {d / v : d in ds}"),
     "some": (FLOATS, "{x in xs | x > 0.0}"),
     "some, and a sum of them": (FLOATS, "let some = {x * x : x in xs | x > 0.0} in (some, sum(some))"),
     "a count": (FLOATS, "count({x > 0.0 : x in xs})"),

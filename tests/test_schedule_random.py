@@ -22,12 +22,12 @@ from nessie.lambda_cu.parser import parse
 from nessie.lambda_cu.printer import show
 from nessie.lambda_cu.reference import execute
 from nessie.schedule.check import check_schedule
-from nessie.schedule.cost import CPU, H200, Profile
 from nessie.schedule.fuse import fuse
+from nessie.schedule.profiles import CPU, H200, Profile
 from nessie.schedule.schedule import schedule
 
 WAYS = (("ilp", CPU), ("ilp", H200), ("greedy", CPU), ("none", CPU),
-        ("ilp", Profile("all", 1e9, 0.0, 0.0)))
+        ("ilp", Profile("all", 1.0, 1e9, 0.0, 0.0)))
 
 
 def plain(value: Any) -> Any:

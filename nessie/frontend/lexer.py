@@ -1,7 +1,8 @@
 """Tokens of NESL.
 
 Names and words are folded to lower case. Operators of one precedence share a kind and keep their spelling as value, so
-that the grammar has one rule for each level. A comment, `%` to the next `%`, may stand between any two tokens.
+that the grammar has one rule for each level. A comment, `%` to the next `%`, may stand between any two tokens; those
+where a binding begins or ends are remembered, as they may be meant for the compiler (frontend.pragmas).
 """
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ COMMANDS = frozenset({"help", "?", "exit", "lisp", "describe", "apropos", "get",
 
 NAME_CHARACTER = r"""[^\s%."!\-+#&'()*,/:;<=>@\[\]\\^`{}?|$]"""
 TOKEN = re.compile(rf"""
-    (?P<skip> \s+ | %[^%]*% )
+    (?P<space> \s+ )
+  | (?P<comment> %[^%]*% )
   | (?P<number> (?: [0-9]+\.?[0-9]* | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? (?P<tail> {NAME_CHARACTER}* ) )
   | (?P<name> {NAME_CHARACTER}+ | \? )
   | (?P<char> `(?s:.) )
@@ -51,6 +53,8 @@ COMMAND_TEXT = re.compile(r'(?: %[^%]*% | "(?:[^"\\]|\\.)*" | `. | [^;$%"`] )*',
 CLOSED_BY = {"%": "%", '"': '"', "`": "", "": ""}
 
 FORM_BEGINS = ("", "SEMI", "DOLLAR")       # the kinds of token before the first one of a form
+OPENED_BY = {"LBRACE": "{", "LPAREN": "(", "LBRACKET": "[", "LET": "let"}
+CLOSING = {"RBRACE": "{", "RPAREN": "(", "RBRACKET": "[", "IN": "let"}
 
 LARGEST = 2 ** 63 - 1
 
@@ -64,12 +68,15 @@ def is_command(text: str, first: Token) -> bool:
 
 
 class Lexer:
-    """Hands out the tokens of a source one by one; knows where it is, so that a parser can skip what is wrong."""
+    """Hands out the tokens of a source one by one; knows where it is, so that a parser can skip what is wrong.
+    `remarks` are the comments about bindings so far."""
 
     def __init__(self, source: Source, start: int = 0) -> None:
         self.source = source
         self.position = start
         self.previous = ""
+        self.remarks: list[Span] = []
+        self.inside: list[str] = []             # what is open: brackets, and lets whose bindings go on
 
     def more(self, closer: str = "") -> bool:
         """Whether the source has got more text, which a token needs; one that is open needs this character. There is
@@ -78,6 +85,7 @@ class Lexer:
 
     def token(self) -> Token | None:
         """The next token, or None at the end of the text."""
+        comments: list[Span] = []
         while self.position < len(self.source.text) or self.more():
             match = TOKEN.match(self.source.text, self.position)
             if match is None:
@@ -85,11 +93,34 @@ class Lexer:
                     continue
                 raise self.stray()
             start, self.position = self.position, match.end()
-            if match.lastgroup != "skip":
+            if match.lastgroup == "comment":
+                comments.append(Span(self.source, start, self.position))
+            elif match.lastgroup != "space":
                 token = self.make(match, start)
-                self.previous = token.kind
+                if comments and self.between_bindings(token.kind):
+                    self.remarks += comments
+                self.follow(token.kind)
                 return token
         return None
+
+    def between_bindings(self, following: str) -> bool:
+        """Whether a binding, or a form, begins or ends before this kind of token."""
+        beside = {self.previous, following}
+        if self.inside[-1:] == ["let"]:
+            return not beside.isdisjoint(("LET", "SEMI", "IN"))
+        return not self.inside and not beside.isdisjoint(FORM_BEGINS)
+
+    def follow(self, kind: str) -> None:
+        """Note that a token of this kind comes next."""
+        self.previous = kind
+        if kind in OPENED_BY:
+            self.inside.append(OPENED_BY[kind])
+        elif self.inside and CLOSING.get(kind) == self.inside[-1]:
+            self.inside.pop()
+
+    def begin_form(self) -> None:
+        self.remarks.clear()
+        self.inside.clear()
 
     def make(self, match: re.Match[str], start: int) -> Token:
         text, end = match[0], match.end()

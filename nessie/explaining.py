@@ -1,0 +1,59 @@
+"""Explanations of the schedules of a program, and of a call, which is run as each schedule has it.
+
+    session = Session()
+    explain_call(session, job, "dotp", [xs, ys]).measured["ilp"]        seconds in kernels
+
+The call's graphs are those of the entry at the types of its arguments, as they lie in memory, with their sizes.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from nessie import pipeline
+from nessie.calling import prepare_call
+from nessie.frontend import syntax
+from nessie.kept import built_for_cpu
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import layout_of_value, to_names
+from nessie.schedule.explain import PRICED, SCHEDULES, Explanation
+from nessie.schedule.explain import explain as explain_graphs
+from nessie.schedule.hints import sizes_of
+from nessie.schedule.pdg import Graph
+from nessie.session import Session
+from nessie.stopwatch import quickest
+
+RUNS = 5                        # of which the quickest counts
+MEASURED = ("cpu",)             # targets that know how long their kernels took
+
+
+def explain_program(graphs: Sequence[Graph], job: pipeline.Job, everything: bool = False) -> Explanation:
+    return explain_graphs(graphs, pipeline.profile(job), None if everything else PRICED)
+
+
+def explain_call(session: Session, job: pipeline.Job, function: str, arguments: Sequence[syntax.Exp],
+                 everything: bool = False) -> Explanation:
+    """The schedules of the function on these arguments, measured."""
+    prepared = prepare_call(session, function, arguments)
+    program, values = prepared.program, prepared.arguments
+    entry = next(f for f in program.functions if f.name == program.entry)
+    layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, values, strict=True)]
+    job = replace(job, layouts=tuple(layouts))
+    flat = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("simplify"))
+    job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
+    graphs = pipeline.compile_program(job, pipeline.FLAT, flat, pipeline.pass_named("graph"))
+    found = explain_program(graphs, job, everything)
+    if session.target.name not in MEASURED:
+        return found
+    jobs = {mode: replace(job, fuse=mode, wishes=() if mode == "none" else job.wishes) for mode in SCHEDULES}
+    return replace(found, measured={mode: quickest(session.target, built_for_cpu(jobs[mode], program), values, RUNS)
+                                    for mode in SCHEDULES})
+
+
+def sizes(flat: ir.Program, layouts: Sequence[ir.Layout], values: Sequence[Any]) -> dict[str, float]:
+    """What the sizes measure that the entry gets with these values, by the names that users have for them."""
+    entry = next(f for f in flat.functions if f.name == flat.entry.function)
+    held = [name for value, layout in zip(values, layouts, strict=True) for name in to_names(value, layout)]
+    known = {param.name: float(name) for param, name in zip(entry.params, held, strict=True) if param.type == "int"}
+    return {name: known[size] for name, size in sizes_of(entry).items() if size in known}

@@ -1,0 +1,238 @@
+"""`nessie explain`: its text and JSON, its prices, and that it says something of every pair.
+
+A golden file is a comment that says what it shows, the command (run where nesl_examples is), `==>`, what is printed.
+"""
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_schedule_search import PROFILES, brute, brute_wishful, random_graph
+
+from nessie import calibrate
+from nessie.cli import main
+from nessie.doctor import as_text, examine
+from nessie.schedule import fusible, graph_text, profiles
+from nessie.schedule.explain import SCHEDULES, explain
+from nessie.schedule.explain_json import as_json
+from nessie.schedule.explain_text import as_text as explained_text
+from nessie.schedule.problem import Problem
+from nessie.schedule.profiles import CPU
+from nessie.schedule.schedule_form import APART, NEVER, TOGETHER
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = sorted((Path(__file__).parent / "golden" / "explain").glob("*.txt"))
+FUSION = ROOT / "nesl_examples" / "fusion"
+
+# Kernels, megabytes and milliseconds of the greedy schedule and of the best one.
+BETTER = {
+    "scan_then_pack": ((3, 76.0, 3.874), (2, 68.0, 3.420)),
+    "neighbour": ((3, 92.0, 4.647), (3, 68.0, 3.488)),
+    "two_uses": ((3, 80.0, 4.068), (3, 64.0, 3.295)),
+    "two_scans": ((3, 89.0, 4.502), (3, 57.0, 2.956)),
+    "late_reader": ((2, 68.0, 3.420), (2, 60.0, 3.034)),
+    "normalise": ((3, 40.0, 2.135), (3, 32.0, 1.774)),
+}
+
+
+@pytest.fixture(autouse=True)
+def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def explained(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["explain", *words, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_golden(path: Path, update_golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    case, _, expected = path.read_text("utf-8").partition("==>\n")
+    command = next(line.removeprefix("$ nessie ") for line in case.splitlines() if line.startswith("$ "))
+    assert main(shlex.split(command)) == 0
+    found = capsys.readouterr().out
+    if "--json" in command:
+        found = json.dumps(json.loads(found), indent=1) + "\n"
+    if update_golden:
+        path.write_text(f"{case}==>\n{found}", "utf-8")
+    else:
+        assert found == expected
+
+
+# What is known --------------------------------------------------------------------------------------
+
+
+def test_norm2_is_two_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    found = explained(capsys, "nesl_examples/norm2.nesl", "-e", "norm2")
+    assert found["schedules"]["ilp"]["kernels"] == 2 and found["schedules"]["none"]["kernels"] == 5
+    assert found["regions"][0]["schedules"]["ilp"]["members"] == [["sum1", "gts", "sum2"], ["it", "it_1"]]
+    assert found["schedules"]["ilp"]["status"] == "optimal"
+
+
+def test_both_schedules_of_the_conflict(capsys: pytest.CaptureFixture[str]) -> None:
+    """Squares with the sum: four words an element. With the division: three."""
+    found = explained(capsys, "nesl_examples/fusion/squares.nesl", "-e", "squares", "-t", "[float]", "--size", "as=1e7")
+    best = found["regions"][0]["schedules"]["ilp"]
+    assert best["members"] == [["total"], ["sq", "it"]] and best["bytes"] == 3 * 8e7
+    (pair,) = [pair for pair in found["regions"][0]["pairs"] if pair["verdict"] == APART]
+    assert pair["price"]["members"] == [["total", "sq"], ["it"]] and pair["price"]["bytes"] == 4 * 8e7
+    assert pair["price"]["cost"] == pytest.approx(8e7 / CPU.bandwidth, rel=1e-3)
+    assert {"name": "sq", "read": 1.0, "written": 1} in pair["price"]["more"]
+
+
+@pytest.mark.parametrize("name", BETTER)
+def test_greedy_is_not_always_best(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explained(capsys, str(FUSION / f"{name}.nesl"), "-e", name)["schedules"]
+    costs = [(found[mode]["kernels"], found[mode]["bytes"] / 1e6, found[mode]["cost"] / 1e6)
+             for mode in ("greedy", "ilp")]
+    assert costs == [pytest.approx(known, abs=1e-3) for known in BETTER[name]]
+    assert found["ilp"]["status"] == "optimal"
+
+
+def test_each_small_program_is_tested_and_says_what_it_shows() -> None:
+    assert {path.stem for path in FUSION.glob("*.nesl")} == {*BETTER, "squares"}
+    assert all(path.read_text("utf-8").startswith("% ") for path in FUSION.glob("*.nesl"))
+
+
+# What holds of all ----------------------------------------------------------------------------------
+
+
+def test_prices_are_what_brute_force_says() -> None:
+    seen = set()
+    for seed in range(120):
+        graph, profile = random_graph(seed, 5), PROFILES[seed % len(PROFILES)]
+        problem = Problem(graph, profile)
+        (region,) = explain([graph], profile, None).regions
+        least = brute(problem)
+        for pair in region.pairs:
+            joined = brute_wishful(replace(graph, fused=((pair.first, pair.second),)), profile)
+            seen.add(pair.verdict)
+            if pair.verdict == NEVER:
+                assert joined == float("inf") and pair.witness and pair.reason, (seed, pair)
+            elif pair.verdict == TOGETHER:
+                assert joined == pytest.approx(least), (seed, pair)
+            else:
+                assert pair.price is not None
+                assert pair.price.cost == pytest.approx(joined - least, abs=1e-6 * least), (seed, pair)
+    assert seen == {NEVER, TOGETHER, APART}
+
+
+def test_every_reason_has_a_witness() -> None:
+    """And every explanation a text and a JSON."""
+    seen: set[str] = set()
+    for seed in range(400):
+        graph = random_graph(seed, 9)
+        found = explain([graph], CPU, 0)
+        for pair in found.regions[0].pairs:
+            if pair.verdict == NEVER:
+                seen.add(pair.reason)
+                names = {node.name for node in graph.nodes}
+                assert names.intersection(pair.witness.replace("'s", "").replace(",", "").split()), pair
+        assert json.loads(json.dumps(as_json("random", found)))["regions"]
+        assert explained_text("random", found, True).count("\n") > 5
+    assert seen >= {"gather", "size", "kernel-end", "segment-late", "segment-end", "scatter-order", "two-look-backs",
+                    "space", "path"}
+    assert all(f"    {reason} " in (fusible.__doc__ or "") for reason in seen)
+
+
+RARE = """graph rare 0 {
+  size n = 1000.0
+  array xs : [float; n]
+  array ys : [float; n]
+  array zs : [float; n]
+  scalar a : float
+  scalar c : float
+  scalar h : float
+  array ws : [float; n]
+  node ys = MAP flat(n) (own xs) -> (ys)
+  node zs = PERMUTE flat(n) (own xs) -> (zs) serial
+  node a = REDUCE flat(n) (own xs) -> (a)
+  node c = ONCE unit() (scalar a, gather ys) -> (c)
+  node h = HOST unit() (gather a) -> (h)
+  node ws = ORDER unit() (size ys) -> (ws) fails
+  outputs (zs, c, ws)
+}
+"""
+
+
+def test_rare_reasons() -> None:
+    (region,) = explain([graph_text.parse(RARE)], CPU).regions
+    found = {(pair.first, pair.second): (pair.reason, pair.witness) for pair in region.pairs if pair.verdict == NEVER}
+    assert found["ys", "zs"] == ("one-thread", "one thread walks zs, so that the last of several writes to one place "
+                                 "wins; ys is better off with all threads")
+    assert found["ys", "c"] == ("once-reads-array",
+                                "c is scalar code and reads ys, which is complete only when the kernel has ended")
+    assert found["a", "h"] == ("host", "h is computed by the host")
+    assert found["ys", "ws"] == ("library", "ws is a kernel of the library")
+
+
+def test_a_large_region_stays_readable(capsys: pytest.CaptureFixture[str]) -> None:
+    texts = []
+    for more in ((), ("--all",)):
+        assert main(["explain", "nesl_examples/bfs.nesl", "-e", "bfs", *more]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0].count("\n") + 10 < texts[1].count("\n")
+    assert "more pairs, with less at stake: --all shows them" in texts[0]
+    assert "more pairs" not in texts[1] and "--all" not in texts[1]
+
+
+def test_what_runs_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, -2.0, 3.0]"]
+    found = explained(capsys, *words)
+    assert all(found["schedules"][mode]["measured"] > 0 for mode in SCHEDULES)
+    assert found["regions"][0]["sizes"]["#xs"] == 3
+    assert "measured" not in explained(capsys, *words, "--target", "reference")["schedules"]["ilp"]
+    assert main(["explain", *words]) == 0
+    assert "measured" in capsys.readouterr().out.splitlines()[1]
+
+
+def test_arguments_are_what_the_function_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "points.nesl"
+    path.write_text("datatype point(float, float); scale = 2.0;\n"
+                    "function far((vs, n), point(x, _), w) = {v * x * scale + float(n) : v in vs; u in w};")
+    found = explained(capsys, str(path), "-e", "far", "([1.0, 2.0], 3)", "point(1.0, 2.0)", "[4, 5]")
+    assert found["regions"][0]["sizes"]["#vs"] == 2
+
+
+def test_a_function_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scalar.nesl"
+    path.write_text("function twice(n) = n * 2;")
+    assert main(["explain", str(path), "-e", "twice", "-t", "int"]) == 0
+    assert capsys.readouterr().out == "twice on cpu, no kernels\n"
+    assert explained(capsys, str(path), "-e", "twice", "-t", "int")["schedules"]["ilp"]["kernels"] == 0
+
+
+# The machine ----------------------------------------------------------------------------------------
+
+
+def test_a_measured_profile_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    small = calibrate.Computer(large=2000, short=200, runs=1)
+    monkeypatch.setattr(calibrate, "Computer", lambda threads: small)
+    path = tmp_path / "here.json"
+    assert main(["doctor", "--calibrate", "-o", str(path)]) == 0
+    found = profiles.named(str(path))
+    assert found.bandwidth > 0 and found.launch > 0 and 0 <= found.rescan <= 1
+    assert min(found.gather, found.operation, found.function) > 0
+    words = ["nesl_examples/norm2.nesl", "-e", "norm2", "--machine"]
+    assert explained(capsys, *words, str(path))["machine"] == "measured"
+    assert explained(capsys, *words, "h200")["machine"] == "h200"
+
+
+def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("nessie ") and any(line.split()[:1] == ["llvmlite"] for line in lines)
+    monkeypatch.setattr("nessie.doctor.metadata.version", missing)
+    text = as_text("0", examine())
+    assert "missing" in text and "PyCUDA" in text and "CBC" in text
+
+
+def missing(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError
+    raise PackageNotFoundError(name)

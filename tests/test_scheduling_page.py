@@ -1,0 +1,84 @@
+"""docs/scheduling.md: its commands print what it says, its tables are what the scheduler does, nothing is left out."""
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from nessie import calibrate, cli
+from nessie.base.deep import run_deep
+from nessie.base.source import Source
+from nessie.frontend.parser import parse_type
+from nessie.pipeline import TEXT, Job, compile_program, pass_named
+from nessie.schedule import explain, fusible, witness
+from nessie.schedule.profiles import CPU
+from nessie.schedule.sharing import RULES
+
+ROOT = Path(__file__).parent.parent
+PATH = ROOT / "docs" / "scheduling.md"
+PAGE = PATH.read_text("utf-8")
+SHOWN = re.findall(r"^```sh\nnessie (.*)\n```\n\n```text\n((?:.*\n)*?)```$", PAGE, re.MULTILINE)
+OTHERS = re.findall(r"^    nessie (.*)$", PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| `(let .*?)` \| (\w+), (\w+) \| `(.*?)` \|", PAGE, re.MULTILINE)
+TYPE = "([float], [float], [int], [[float]])"
+
+
+@pytest.mark.parametrize(("command", "shown"), SHOWN, ids=lambda text: text.split("\n")[0][:40])
+def test_commands_print_what_the_page_shows(command: str, shown: str, update_golden: bool,
+                                            monkeypatch: pytest.MonkeyPatch,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    status = cli.main(shlex.split(command))
+    out, err = capsys.readouterr()
+    assert status == (1 if err else 0)
+    found = (out + err).rstrip("\n") + "\n"
+    if update_golden:
+        head = f"```sh\nnessie {command}\n```\n\n```text\n"
+        before, _, after = PATH.read_text("utf-8").partition(head)
+        PATH.write_text(before + head + found + after[after.index("```\n"):], "utf-8")
+    else:
+        assert found == shown
+
+
+@pytest.mark.parametrize("command", OTHERS)
+def test_other_commands_run(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nesl_examples").symlink_to(ROOT / "nesl_examples")
+    small = calibrate.Computer(large=1000, short=100, runs=1)
+    monkeypatch.setattr(calibrate, "Computer", lambda threads: small)
+    if "here.json" in command and "calibrate" not in command:
+        assert cli.main(["doctor", "--calibrate", "-o", "here.json"]) == 0
+    assert cli.main(shlex.split(command)) == 0
+
+
+@pytest.mark.parametrize(("program", "first", "second", "code"), ROWS)
+def test_rows_of_the_table(program: str, first: str, second: str, code: str) -> None:
+    text = f"function main(xs, ws, is, m) = {program};".replace("\\|", "|")
+    job = Job(entry="main", argument=parse_type(Source("type", TYPE)))
+    graphs = run_deep(lambda: compile_program(job, TEXT, Source("row", text), pass_named("graph")))
+    pairs = [pair for region in explain.explain(graphs, CPU).regions for pair in region.pairs
+             if (pair.first, pair.second) == (first, second)]
+    assert [pair.rule or pair.reason for pair in pairs] == [code]
+
+
+def test_every_rule_and_reason_is_on_the_page() -> None:
+    codes = re.findall(r"^    ([a-z]+(?:-[a-z]+)*(?:, [a-z]+)?)   ", fusible.__doc__ or "", re.MULTILINE)
+    reasons = [reason for code in codes for reason in code.split(", ")]
+    assert len(reasons) > 12
+    for reason in [*reasons, witness.MISSING_HOST, witness.CIRCLE, witness.TOO_LARGE, explain.WISH]:
+        assert f"`{reason}`" in PAGE, reason
+    for name, _ in RULES:
+        assert re.search(rf"`{name}`|`\w*{name}-\w+`|`\w+-{name}`", PAGE), name
+
+
+def test_the_page_shows_commands() -> None:
+    assert len(SHOWN) == PAGE.count("```sh\n") == 4
+    assert len(OTHERS) > 5
+    assert len(ROWS) > 20
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", PAGE):
+        assert (PATH.parent / target).exists(), target
