@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from nessie import pipeline
 from nessie.base.deep import forget_interrupt, run_deep
 from nessie.base.source import InternalError, NessieError, Source, Span, UsageError
 from nessie.base.types import Fun, Type
-from nessie.command_line import parse_command_line
+from nessie.base.wishes import CUT, FUSE, Wish, Wishes
+from nessie.command_line import COMPILING, parse_command_line
 from nessie.streams import complain, open_streams, print_outcomes, say
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ def define(session: Session, source: Source) -> None:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
         if session.ended:
+            session.ended = False           # for what is asked about the file
             break
 
 
@@ -202,7 +205,8 @@ def profile(options: argparse.Namespace) -> int:
     from nessie.profile import Profiler, Recording
     from nessie.profile_text import title
     world = Recording(sys.stderr.write, options.allow_shell or False, options.seed or 0, sys.stdin)
-    session = Profiler(target_of(options, world), job_of(options), watching=False, told=sys.stderr.write)
+    job = replace(job_of(options), strict=False)
+    session = Profiler(target_of(options, world), job, watching=False, told=sys.stderr.write)
     source = None if options.expression and options.operand is None else read_source(needed(options, "FILE"))
     if options.entry and options.expression:
         raise UsageError("-e profiles a call and -x an expression: not both at once")
@@ -241,7 +245,7 @@ def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None 
     from nessie.session import Session
     from nessie.world import World
     world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
-    return Session(target_of(options, world), job_of(options))
+    return Session(target_of(options, world), replace(job_of(options), strict=False))
 
 
 def target_of(options: argparse.Namespace, world: World) -> Target:
@@ -250,7 +254,7 @@ def target_of(options: argparse.Namespace, world: World) -> Target:
     return Target(options.target or "cpu", options.threads, limits, world)
 
 
-# check, compile, passes, show, graph ------------------------------------------------------------
+# check, compile, passes, show, graph, inspect ---------------------------------------------------
 
 
 def check(options: argparse.Namespace) -> int:
@@ -301,8 +305,70 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
 
 
 def graph(options: argparse.Namespace) -> int:
-    found = compiled(options, pipeline.pass_named("graph"))
-    write_result(options, pipeline.call("schedule.view:draw", found, options.format or "dot", options.fuse or "ilp"))
+    found = graphs_of(options)
+    drawn = pipeline.call("schedule.view:draw", found, options.format or "dot", options.fuse or "ilp",
+                          pipeline.profile(job_of(options)))
+    write_result(options, drawn)
+    return 0
+
+
+def graphs_of(options: argparse.Namespace) -> Any:
+    """The dependence graphs of the function, or those that are in the file."""
+    from nessie.loading import read_source
+    path = needed(options, "FILE")
+    if pipeline.form_of_file(path) is not pipeline.GRAPH:
+        return compiled(options, pipeline.pass_named("graph"))
+    found = pipeline.read(pipeline.GRAPH, read_source(path))
+    for region in found:
+        pipeline.call("schedule.wishes:check_legal", region, pipeline.profile(job_of(options)), Wishes())
+    return found
+
+
+def explain(options: argparse.Namespace) -> int:
+    """What was fused and what was not; measured, if there are ARGs. What programs print is no result."""
+    from nessie.explaining import explain_call, explain_program
+    from nessie.loading import read_source
+    job = job_of(options)
+    if options.arguments:
+        session = new_session(options, sys.stderr.write)
+        define(session, read_source(needed(options, "FILE")))
+        texts = enumerate(options.arguments, 1)
+        types = session.parameter_types(options.entry.lower(), len(options.arguments))
+        arguments = [argument(session, text, at, type_) for (at, text), type_ in zip(texts, types, strict=True)]
+        found = explain_call(session, job, options.entry.lower(), arguments, options.all)
+    else:
+        found = explain_program(graphs_of(options), job, options.all)
+    if options.json:
+        write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", options.entry, found)))
+    else:
+        write_result(options, pipeline.call("schedule.explain_text:as_text", options.entry, found, options.all))
+    return 0
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """What there is, or how fast it is."""
+    if options.calibrate:
+        from nessie.calibrate import Computer, calibrate
+        profile = calibrate(Computer(options.threads))
+        write_result(options, pipeline.call("schedule.profiles:show", profile))
+    else:
+        from nessie import __version__
+        from nessie.doctor import as_text, examine
+        write_result(options, as_text(__version__, examine()))
+    return 0
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Write a page that shows all stages of the program."""
+    from nessie.inspect.collect import collect
+    from nessie.inspect.page import page
+    from nessie.loading import read_source
+    path = needed(options, "FILE")
+    if not options.output:
+        raise UsageError("inspect writes a page: name its file with -o")
+    start, source = pipeline.form_of_file(path), read_source(path)
+    data = collect(job_of(options), start, source, pipeline.read(start, source))
+    write_result(options, page(data))
     return 0
 
 
@@ -327,9 +393,18 @@ def write_result(options: argparse.Namespace, text: str) -> None:
 
 def job_of(options: argparse.Namespace) -> pipeline.Job:
     return pipeline.Job(entry=getattr(options, "entry", None) or "", argument=type_of(options),
-                        fuse=options.fuse or "ilp", target=options.target or "cpu", sizes=dict(options.size),
+                        fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
+                        sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
                         unchecked=options.unchecked, dump=options.dump,
                         checks=pipeline.Checking() if options.dump else CHECKS)
+
+
+def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:
+    return (*(Wish(FUSE, *pair) for pair in options.fuse_edge), *(Wish(CUT, *pair) for pair in options.cut))
+
+
+def machine_of(options: argparse.Namespace) -> Any:
+    return None if options.machine is None else pipeline.call("schedule.profiles:named", options.machine)
 
 
 def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
@@ -349,4 +424,5 @@ def needed(options: argparse.Namespace, what: str) -> str:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "compile": compile_, "passes": passes, "show": show,
-    "profile": profile, "graph": graph}
+    "profile": profile, "graph": graph, "explain": explain, "inspect": inspect,
+    "doctor": doctor}

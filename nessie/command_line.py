@@ -28,6 +28,7 @@ class Option:
     commands: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     type: Any = str
+    several: bool = False
 
     @property
     def attribute(self) -> str:
@@ -60,9 +61,15 @@ def seconds(text: str) -> float:
     return number if number > 0 else wrong(text, "a number of seconds, such as 0.5 or 60")
 
 
-def size(text: str) -> tuple[str, int]:
-    name, _, number = text.partition("=")
-    return (name, int(number)) if name and number.isdecimal() else wrong(text, "NAME=N, such as n=1000")
+def size(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    number = number_of(value)
+    return (name, number) if name and number >= 0 else wrong(text, "NAME=N, such as n=1000 or xs=1e7")
+
+
+def pair(text: str) -> tuple[str, str]:
+    first, _, second = (part.strip().lower() for part in text.partition(","))
+    return (first, second) if first and second and "," not in second else wrong(text, "two names, such as total,sq")
 
 
 def number_of(text: str) -> float:
@@ -83,14 +90,20 @@ def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     return chosen
 
 
-CALLING = ("run", "profile")           # commands that take ARGs
-COMPILING = ("compile", "show", "graph")
+CALLING = ("run", "profile", "explain")        # commands that take ARGs
+COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = tuple(form.name for form in FORMS if form.name != "nesl")
 OPTIONS = (
     Option(("--target",), "TARGET", "where it runs: cpu (the default), reference, cuda, cudasim", choices=TARGETS),
     Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
            choices=("ilp", "greedy", "none")),
-    Option(("--size",), "NAME=N", "expect this size when fusing; may be given several times", type=size),
+    Option(("--fuse-edge",), "A,B", "let the kernels of these two share a launch; may be given several times",
+           type=pair, several=True),
+    Option(("--cut",), "A,B", "let them never; may be given several times", type=pair, several=True),
+    Option(("--size",), "NAME=N", "expect this size when fusing: of an array, or a number; may be given several times",
+           type=size, several=True),
+    Option(("--machine",), "PROFILE", "what the scheduler takes things to cost: cpu, h200, or a file that nessie "
+           "doctor has written (default: by target)"),
     Option(("--dump",), "DIR", "write what each pass makes there; run and eval: in a folder per top-level form",
            type=Path),
     Option(("--unchecked",), "", "leave out the program's run-time checks"),
@@ -104,10 +117,14 @@ OPTIONS = (
     Option(("--allow-shell",), "", "let programs run other programs"),
     Option(("-e", "--entry"), "ENTRY", "the function to call or compile", CALLING + COMPILING),
     Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", COMPILING),
-    Option(("-o", "--output"), "PATH", "write the result there", ("run", "compile", "graph")),
+    Option(("-o", "--output"), "PATH", "write the result there",
+           ("run", "compile", "graph", "explain", "inspect", "doctor")),
     Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
     Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
-    Option(("--json",), "", "a JSON object for each profile, on a line of its own", ("profile",)),
+    Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation",
+           ("profile", "explain")),
+    Option(("--all",), "", "explain every pair, with its price", ("explain",)),
+    Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
     Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)}", ("compile",), EMITTED),
     Option(("--after",), "PASS", "the pass whose result to print", ("show",), tuple(p.name for p in PASSES)),
@@ -125,6 +142,9 @@ COMMANDS = {
     "profile": ("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e ENTRY "
                         "ARG..., of EXPR with -x, else of every form"),
     "graph": ("FILE", "draw the dependence graph of a function"),
+    "explain": ("FILE", "what was fused and what was not, why, and at what cost; with ARG... how long it takes"),
+    "inspect": ("FILE", "write a page, for a browser, of all stages side by side, from the source to the code"),
+    "doctor": ("", "what Nessie finds here of the things it can use; with --calibrate, how fast this computer is"),
 }
 
 SWITCHES = ("-h", "--help", "--version")
@@ -149,7 +169,7 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
     found = build_parser().parse_args(kept)
     for option in OPTIONS:
         if not hasattr(found, option.attribute):
-            setattr(found, option.attribute, [] if option.type is size else None if option.value else False)
+            setattr(found, option.attribute, [] if option.several else None if option.value else False)
     found.arguments = arguments
     if arguments and not (found.command in CALLING and found.entry):
         raise UsageError(f"{arguments[0]} is one argument too many")
@@ -218,6 +238,6 @@ def add(parser: argparse.ArgumentParser, option: Option) -> None:
     if not option.value:
         parser.add_argument(*option.names, action="store_true", help=option.help)
         return
-    several = "append" if option.type is size else "store"
-    parser.add_argument(*option.names, metavar=option.value, help=option.help, action=several,
+    action = "append" if option.several else "store"
+    parser.add_argument(*option.names, metavar=option.value, help=option.help, action=action,
                         type=one_of(option.choices) if option.choices else option.type)

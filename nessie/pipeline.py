@@ -17,13 +17,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from nessie.base.layout import Shown, render_marked
 from nessie.base.source import IllFormed, InternalError, NessieError, Source, UsageError
+from nessie.base.wishes import Wish, Wishes
 
 
 @dataclass(frozen=True)
 class Form:
     """A form a program takes on its way. Its functions are given as "module:name", relative to nessie:
-    show(program) -> str, parse(str | Source) -> program, check(program), which raises IllFormed."""
+    show(program) -> str, parse(str | Source) -> program, check(program), which raises IllFormed. Where the module of
+    `show` has `document` as well, that is the same text with its parts marked (base.layout)."""
     name: str
     show: str
     parse: str = ""                 # none: nothing goes on from this form
@@ -49,9 +52,13 @@ class Job:
     environment: Any = None                         # what the program may use beyond itself; None: the library
     entry: str = ""                                 # the function that a run will call
     argument: Any = None                            # the type of its argument, as written, where its own is open
+    layouts: Any = None                             # how its arguments lie in memory (lambda_cu.layout); None: dense
     fuse: str = "ilp"                               # or greedy, none
     target: str = "cpu"                             # whose code is generated
-    sizes: Mapping[str, int] = field(default_factory=dict)     # what sizes to expect when fusing
+    machine: Any = None                             # the profile of the device (schedule.profiles); None: the target's
+    sizes: Mapping[str, float] = field(default_factory=dict)   # what sizes to expect when fusing
+    wishes: tuple[Wish, ...] = ()                   # what to fuse and what not, beside the program's pragmas
+    strict: bool = True                             # names in sizes and wishes must be names of the program
     unchecked: bool = False                         # leave the program's run-time checks out
     dump: Path | None = None                        # write every form there
     checks: Checking = field(default_factory=Checking, compare=False)
@@ -109,7 +116,7 @@ def release(job: Job, program: Any) -> Any:
 
 
 def flatten(job: Job, program: Any) -> Any:
-    return call("flatten.flatten:flatten", program, job.target not in WITHOUT_STACK)
+    return call("flatten.flatten:flatten", program, job.target not in WITHOUT_STACK, job.layouts)
 
 
 def once(job: Job, program: Any) -> Any:
@@ -128,18 +135,35 @@ def share_sites(job: Job, program: Any) -> Any:
     return call("lambda_cu.sites:share_sites", program)
 
 
+def pull(job: Job, program: Any) -> Any:
+    return program if job.fuse == "none" else call("schedule.pull:pull", program, profile(job), job.sizes)
+
+
 def graph(job: Job, program: Any) -> Any:
-    return call("schedule.schedule:graphs", program, profile(job), job.sizes)
+    return call("schedule.schedule:graphs", program, profile(job), job.sizes, wishes(job, program))
 
 
 def schedule(job: Job, program: Any) -> Any:
-    return call("schedule.schedule:schedule", program, job.fuse, profile(job), job.sizes)
+    from nessie.cudagen import cache
+    store = call("schedule.remembered:Store", cache.find, cache.keep)
+    return call("schedule.schedule:schedule", program, job.fuse, profile(job), job.sizes, wishes(job, program), store)
+
+
+def wishes(job: Job, program: Any) -> Wishes:
+    """Those of the job and of the pragmas in the program's sources. With `--fuse none`, pragmas rest."""
+    sources = call("lambda_cu.scope:sources", program)
+    read = [call("frontend.pragmas:of_source", source) for source in sources
+            if job.wishes or call("frontend.pragmas:has_pragmas", source)]
+    pragmas = [wish for found, _ in read for wish in found] if job.fuse != "none" else []
+    return Wishes((*job.wishes, *pragmas), tuple(name for _, bound in read for name in bound), job.strict)
 
 
 def profile(job: Job) -> Any:
     """What a launch, a byte and the like cost where the program will run."""
-    from nessie.schedule import cost
-    return cost.H200 if job.target.startswith("cuda") else cost.CPU
+    from nessie.schedule import profiles
+    if job.machine is not None:
+        return job.machine
+    return profiles.H200 if job.target.startswith("cuda") else profiles.CPU
 
 
 def fuse(job: Job, program: Any, schedule: Any) -> Any:
@@ -174,6 +198,8 @@ PASSES = (
     # before scheduling: fewer and equal kernels make a smaller problem; undoes share-sites, should a reader's text
     # be what is compiled
     Pass("simplify", (FLAT,), FLAT, simplify, "what nobody needs goes; what is computed twice is computed once"),
+    # after simplifying: a producer that nobody reads any more is no reason to keep what it reads
+    Pass("pull", (FLAT,), FLAT, pull, "what is cheaper to compute than to fetch is computed where it is gathered"),
     # for readers only: what comes after wants each kernel to know where it fails
     Pass("share-sites", (FLAT,), FLAT, share_sites, "kernels that differ in where they fail only are one", True),
     Pass("graph", (FLAT,), GRAPH, graph, "the dependence graph of each control region, with what may fuse", True),
@@ -273,6 +299,11 @@ def show(form: Form, program: Any) -> str:
     return text
 
 
+def show_marked(form: Form, program: Any) -> tuple[str, list[Shown]]:
+    """The text of a form that has documents, and which parts of the program its parts show."""
+    return render_marked(call(f"{form.show.partition(':')[0]}:document", program))
+
+
 def read(form: Form, source: Source) -> Any:
     """The well-formed program that the text of this form shows."""
     program = call(form.parse, source)
@@ -310,7 +341,7 @@ def run_passes(names: list[str], text: str, job: Job | None = None) -> str:
 
 def executable(job: Job, mono: Any) -> Any:
     """The lambda_cu program that a target runs, from a mono program. A dump has the target's code too."""
-    until = "simplify" if job.fuse == "none" else "fuse"
+    until = "simplify" if job.fuse == "none" and not job.wishes else "fuse"
     program = compile_program(job, MONO, mono, pass_named(until))
     code = next((p for p in PASSES if p.output.targets == (job.target,)), None)
     if job.dump is not None and code is not None:

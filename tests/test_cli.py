@@ -237,7 +237,7 @@ def test_options_stand_anywhere_and_arguments_may_look_like_them() -> None:
 
 
 def test_an_internal_error_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def broken(program: object, recursion: bool) -> object:
+    def broken(*inputs: object) -> object:
         raise KeyError("lost")
 
     monkeypatch.setattr("nessie.flatten.flatten.flatten", broken)

@@ -16,7 +16,8 @@ from nessie.frontend.parser import parse_type
 from nessie.pipeline import PASSES, Job, run_passes
 
 GOLDEN = Path(__file__).parent / "golden"
-OTHERS = {"errors": "test_errors", "infer_errors": "test_infer", "repl": "test_repl"}      # and who reads them
+OTHERS = {"errors": "test_errors", "infer_errors": "test_infer", "repl": "test_repl",
+          "explain": "test_explain"}                                                       # and who reads them
 CASES = [path for path in sorted(GOLDEN.rglob("*.txt")) if path.parent.name not in OTHERS]
 
 

@@ -27,6 +27,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "restore": ("base", "frontend"),
     "loading": ("base", "frontend"),
     "pipeline": STAGES,
+    "calling": ("base", "frontend", "restore", "session"),
+    "stopwatch": ("cudagen", "targets"),
+    "calibrate": ("base", "cudagen", "lambda_cu", "schedule", "stopwatch", "targets"),
+    "doctor": (),
+    "explaining": (*STAGES, "calling", "kept", "pipeline", "session", "stopwatch"),
+    "inspect": (*STAGES, "pipeline"),
     "kept": (*STAGES, "pipeline"),
     "free_memory": (),
     "world": ("base", "files", "processes", "text_streams"),
@@ -35,17 +41,19 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "targets": (*STAGES, "pipeline", "kept", "free_memory", "world"),
     "commands": ("base", "frontend", "pipeline", "loading", "describe", "session"),
     "describe": ("base", "frontend", "loading"),
-    "session": ("base", "frontend", "pipeline", "targets", "restore", "show_value", "loading", "outcome", "commands"),
-    "profile": ("base", "frontend", "lambda_cu", "restore", "session", "targets", "world"),
+    "session": ("base", "frontend", "pipeline", "targets", "restore", "show_value", "loading", "outcome", "commands",
+                "calling"),
+    "profile": ("base", "calling", "frontend", "lambda_cu", "restore", "session", "targets", "world"),
     "profile_text": ("base", "frontend", "profile"),
     "command_line": ("base", "pipeline", "targets"),
     "cli": ("base", "frontend", "files", "pipeline", "targets", "restore", "loading", "commands", "session",
-            "command_line", "streams", "repl", "world", "profile", "profile_text"),
+            "command_line", "streams", "repl", "world", "profile", "profile_text", "explaining", "calibrate",
+            "doctor", "inspect"),
     "streams": ("base", "outcome"),
     "repl": ("base", "frontend", "loading", "session", "streams"),
     "__main__": ("cli",),
 }
-PACKAGES = {*STAGES, "files"}
+PACKAGES = {*STAGES, "files", "inspect"}
 
 
 def modules(package: str = "nessie") -> list[str]:
@@ -96,6 +104,7 @@ def test_there_are_all_parts() -> None:
 def test_data_files_are_installed() -> None:
     assert resources.files("nessie.frontend").joinpath("prelude.nesl").is_file()
     assert resources.files("nessie").joinpath("py.typed").is_file()
+    assert all(resources.files("nessie.inspect").joinpath(f"page.{kind}").is_file() for kind in ("html", "css", "js"))
 
 
 def test_start_up_leaves_heavy_packages_alone() -> None:

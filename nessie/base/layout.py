@@ -5,6 +5,7 @@ A document is a string, a tuple of documents one after another, or
     HARD           a line break in any case
     Nest(doc)      its line breaks indent by `by` more
     Group(doc)     on one line if it fits
+    Mark(doc, of)  as it is; the text that it becomes shows `of`: a part of a program, say
 After Wadler's "prettier printer"; render takes time linear in the text, at any depth of nesting.
 """
 from __future__ import annotations
@@ -32,7 +33,21 @@ class Group:
     doc: Doc
 
 
-Doc = str | tuple["Doc", ...] | Break | Nest | Group
+@dataclass(frozen=True)
+class Mark:
+    doc: Doc
+    of: object
+
+
+@dataclass(frozen=True)
+class Shown:
+    """text[start:end] shows `of`."""
+    start: int
+    end: int
+    of: object
+
+
+Doc = str | tuple["Doc", ...] | Break | Nest | Group | Mark
 
 LINE, SOFT, HARD = Break(" "), Break(""), Break(None)
 
@@ -47,29 +62,41 @@ def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
 
 def render(doc: Doc, width: int = WIDTH) -> str:
     """The document as text."""
+    return render_marked(doc, width)[0]
+
+
+def render_marked(doc: Doc, width: int = WIDTH) -> tuple[str, list[Shown]]:
+    """The document as text, and what its marks say, outer ones before those inside them."""
     out: list[str] = []
-    column = 0
-    work: list[tuple[int, bool, Doc]] = [(0, False, doc)]          # indentation, on one line?, document
+    marks: list[Shown] = []
+    column = length = 0
+    work: list[tuple[int, bool, Doc | int]] = [(0, False, doc)]   # indentation, on one line?, document or mark to end
     while work:
-        indent, flat, doc = work.pop()
-        match doc:
+        indent, flat, part = work.pop()
+        match part:
             case str():
-                out.append(doc)
-                newline = doc.rfind("\n")
-                column = column + len(doc) if newline < 0 else len(doc) - newline - 1
+                out.append(part)
+                length += len(part)
+                newline = part.rfind("\n")
+                column = column + len(part) if newline < 0 else len(part) - newline - 1
             case tuple():
-                work += [(indent, flat, part) for part in reversed(doc)]
+                work += [(indent, flat, inner) for inner in reversed(part)]
             case Nest(inner, by):
                 work.append((min(indent + by, DEEPEST_INDENT), flat, inner))
             case Group(inner):
                 work.append((indent, flat or fits(inner, width - column), inner))
             case Break(text) if flat and text is not None:
                 out.append(text)
-                column += len(text)
+                column, length = column + len(text), length + len(text)
             case Break():
                 out.append("\n" + " " * indent)
-                column = indent
-    return "".join(out)
+                column, length = indent, length + 1 + indent
+            case Mark(inner, of):
+                work += [(0, False, len(marks)), (indent, flat, inner)]
+                marks.append(Shown(length, length, of))
+            case int():
+                marks[part] = Shown(marks[part].start, length, marks[part].of)
+    return "".join(out), marks
 
 
 def fits(doc: Doc, room: int) -> bool:
@@ -83,7 +110,7 @@ def fits(doc: Doc, room: int) -> bool:
                 room -= len(text)
             case tuple() as parts:
                 work += reversed(parts)
-            case Nest(inner) | Group(inner):
+            case Nest(inner) | Group(inner) | Mark(inner):
                 work.append(inner)
             case Break(None):
                 return False

@@ -274,6 +274,10 @@ def of_flatten(argument: Any, value: Any) -> int:
     return max(1, len(argument) + len(value))
 
 
+COUNT: dict[str, Callable[[Any], int]] = {              # how many elements primitives make that read none
+    "dist": lambda a: int(a[1]),
+    "iseq": lambda a: (a[1][1] - a[0]) // max(a[1][0], 1),
+}
 SEQUENCE: dict[str, Meaning] = {
     "length": Meaning(lambda _, v: len(v), one),
     "elt": Meaning(lambda _, a: element(*a), one),

@@ -10,7 +10,7 @@ not tell has it beside it: (error("no root") : float).
 """
 from __future__ import annotations
 
-from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
+from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Mark, Nest, join, render
 from nessie.base.tokens import show_char, show_name, show_string
 from nessie.base.types import BOOL, CHAR, Seq, Type, show_type, unnest_right
 from nessie.frontend import mono
@@ -20,13 +20,19 @@ from nessie.frontend.mono_typing import primitive_type, type_of
 
 
 def show(program: mono.Program) -> str:
-    return "\n\n".join([*map(show_function, program.functions), f"entry {name(program.entry)}"]) + "\n"
+    return render(document(program))
 
 
-def show_function(function: mono.Function) -> str:
+def document(program: mono.Program) -> Doc:
+    """The text, each function and expression marked."""
+    functions: list[Doc] = [Mark(function_doc(function), function) for function in program.functions]
+    return (join("\n\n", [*functions, f"entry {name(program.entry)}"]), "\n")
+
+
+def function_doc(function: mono.Function) -> Doc:
     parameters = ", ".join(f"{name(p.name)} : {show_type(p.type, False)}" for p in function.parameters)
-    return render((f"function {name(function.name)} ({parameters}) : {show_type(function.result, False)} =",
-                   Nest((LINE, exp_doc(function.body)))))
+    return (f"function {name(function.name)} ({parameters}) : {show_type(function.result, False)} =",
+            Nest((LINE, exp_doc(function.body))))
 
 
 def show_exp(exp: Exp) -> str:
@@ -40,12 +46,12 @@ def name(text: str) -> str:
 def exp_doc(exp: Exp) -> Doc:
     match exp:
         case mono.Let():
-            return Group(let_doc(exp))
+            return Mark(Group(let_doc(exp)), exp)
         case mono.If():
-            return Group(if_doc(exp))
+            return Mark(Group(if_doc(exp)), exp)
         case mono.Prim(operator, (left, right)) if operator in INFIX and determined(exp):
-            return Group((operand_doc(left), f" {operator}", Nest((LINE, operand_doc(right)))))
-    return atom_doc(exp)
+            return Mark(Group((operand_doc(left), f" {operator}", Nest((LINE, operand_doc(right))))), exp)
+    return Mark(atom_doc(exp), exp)
 
 
 def operand_doc(exp: Exp) -> Doc:

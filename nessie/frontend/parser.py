@@ -17,10 +17,12 @@ from functools import cache
 from typing import Any
 
 from nessie.base.source import InternalError, NessieError, Source, Span
+from nessie.base.wishes import Wish
 from nessie.frontend import grammar, syntax
 from nessie.frontend.automaton import needs_token, step
 from nessie.frontend.lexer import Lexer, Token, is_command
 from nessie.frontend.parser_tables import RULES, SIGNATURE
+from nessie.frontend.pragmas import pragmas
 from nessie.frontend.syntax_errors import syntax_error
 
 END_KINDS = ("SEMI", "DOLLAR")
@@ -38,13 +40,20 @@ def parse(source: Source) -> syntax.Program:
 
 def parse_forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.TopLevel | NessieError]:
     """Each top-level form in order; for a bad one its error. `ends_itself`: the last form needs no `;`."""
+    return (form for form, _ in forms_with_pragmas(source, ends_itself))
+
+
+def forms_with_pragmas(source: Source, ends_itself: bool = False) -> \
+        Iterator[tuple[syntax.TopLevel | NessieError, tuple[Wish, ...]]]:
+    """The forms, each with the pragmas that stand in it."""
     lexer = Lexer(source)
     while (form := next_form(lexer, Automaton(lexer, ends_itself))) is not None:
-        yield form
+        yield form, () if isinstance(form, NessieError) else pragmas(lexer, form)
 
 
 def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieError | None:
     """The next form; for a bad one its error, and the lexer is behind it. None at the end of the text."""
+    lexer.begin_form()
     try:
         first = first_token(lexer)
         if first is None:
@@ -52,6 +61,7 @@ def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieErr
         if is_command(lexer.source.text, first):
             return command(lexer, first, automaton.ends_itself)
         form: syntax.TopLevel = automaton.run(first)
+        pragmas(lexer, form)            # looks at their names
         return form
     except NessieError as error:
         if not automaton.at_end():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
+from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Mark, Nest, join, render
 from nessie.base.source import Source
 from nessie.base.tokens import show_char, show_name, show_string
 from nessie.base.types import Base, Fun, Identity, Type, free_variables, unnest_right
@@ -26,17 +26,18 @@ Scope = Set[str]
 
 def show(program: typed.Program) -> str:
     """The program as text; typed_parser.parse reads it back."""
-    return "\n".join(show_definition(d) for d in program.definitions)
+    return render(document(program))
+
+
+def document(program: typed.Program) -> Doc:
+    """The text, each definition and expression marked."""
+    return join("\n", [(Mark(definition_doc(d), d), "\n") for d in program.definitions])
 
 
 def parse(text: str | Source) -> typed.Program:
     """The program that the text shows; functions that it does not define are the library's."""
     from nessie.frontend import typed_parser
     return typed_parser.parse(text)
-
-
-def show_definition(definition: typed.Definition) -> str:
-    return render(definition_doc(definition)) + "\n"
 
 
 def show_expression(exp: typed.Exp) -> str:
@@ -88,6 +89,10 @@ def item_doc(pattern: typed.Pattern) -> Doc:
 
 
 def doc(exp: typed.Exp, bound: Scope) -> Doc:
+    return Mark(doc_inside(exp, bound), exp)
+
+
+def doc_inside(exp: typed.Exp, bound: Scope) -> Doc:
     match exp:
         case typed.Const(value, type_):
             return constant(value, type_)

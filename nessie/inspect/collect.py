@@ -1,0 +1,310 @@
+"""What the inspector's page shows, as data that JSON can hold.
+
+    spans       the expressions of the source: [start, end] in its text, by number
+    nodes       the launches and steps of all dependence graphs, by number: what they are, where they come from
+    stages      the forms, each a text and its marks
+    schedules   by each way to fuse: what it costs, and the graphs' drawings
+
+A mark is [start, end, spans, calls, nodes, label]: what the piece of text comes from (nessie.inspect.origins), and the
+name that a reader would look for.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from nessie import pipeline
+from nessie.base.layout import Shown
+from nessie.base.source import Source, Unsupported, UsageError
+from nessie.cudagen import loops
+from nessie.frontend import mono, typed
+from nessie.inspect.origins import Nodes, Sources
+from nessie.lambda_cu import ir, scope
+from nessie.lambda_cu.printer import show_bind, show_statement, show_type
+from nessie.lambda_cu.sites import specialise_sites
+from nessie.schedule import view
+from nessie.schedule.explain import PRICED, explain_region
+from nessie.schedule.explain_json import pair_json
+from nessie.schedule.pdg import Graph, Index, space_size
+from nessie.schedule.regions import steps_of
+from nessie.schedule.schedule import MODES, regions_with_graphs
+from nessie.schedule.schedule_form import Pair, RegionSchedule, Schedule
+
+Mark = tuple[int, int, list[int], list[int], list[int], str]
+
+EXPLAINED = 60                  # nodes of a region whose pairs are explained
+BEFORE_FUSING = (pipeline.TEXT, pipeline.SYNTAX, pipeline.TYPED, pipeline.MONO, pipeline.FLAT)
+TITLES = {"source": "the program as it was written", "typed": "every type, every name resolved",
+          "mono": "one copy of each function for each use; calls inlined", "flat": "kernels of one combinator each",
+          "graph": "what depends on what, and what shares a kernel", "schedule": "the kernels, and all verdicts",
+          "fused": "the kernels as they run", "loops": "the kernels' code", "llvm": "for the CPU", "cuda": "for GPUs"}
+
+
+def collect(job: pipeline.Job, start: pipeline.Form, source: Source, program: Any) -> dict[str, Any]:
+    """All stages of the program from the form that it has on."""
+    if start not in BEFORE_FUSING:
+        raise UsageError(f"a {start.name} program is fused already; inspect shows those that come before: "
+                         f"{', '.join(form.name for form in BEFORE_FUSING)}")
+    made: dict[str, Any] = {}
+    for step in pipeline.steps(job, start, program, pipeline.passes_between(start, pipeline.pass_named("fuse"))):
+        made[step.ran.output.name] = step.program
+    return Collection(job, source, made).data()
+
+
+def one_pass(job: pipeline.Job, name: str, form: pipeline.Form, program: Any) -> Any:
+    """What one pass makes of a program."""
+    return next(pipeline.steps(job, form, program, (pipeline.pass_named(name),))).program
+
+
+class Collection:
+    """The forms of a program, `made`, on the way to data."""
+
+    def __init__(self, job: pipeline.Job, source: Source, made: dict[str, Any]) -> None:
+        self.job, self.made, self.flat, self.fused = job, made, made["flat"], made["fused"]
+        self.graphs: Sequence[Graph] = one_pass(job, "graph", pipeline.FLAT, self.flat)
+        self.sources, self.nodes = Sources(), Nodes(self.graphs)
+        self.sources.add(source)
+        self.nodes.clusters = {number: members for members in self.clusters(made["schedule"]) for number in members}
+
+    def data(self) -> dict[str, Any]:
+        nodes = self.node_data()
+        stages = [self.stage(form, self.made[form.name]) for form in (pipeline.TYPED, pipeline.MONO)
+                  if form.name in self.made]
+        shared = one_pass(self.job, "share-sites", pipeline.FLAT, self.flat)
+        stages.append(self.stage(pipeline.FLAT, shared, FlatMarks(self, shared, False)))
+        stages.append(stage("graph", "", []))
+        stages.append(self.stage(pipeline.SCHEDULE, self.made["schedule"], ScheduleMarks(self)))
+        stages.append(self.stage(pipeline.FUSED, self.fused, FlatMarks(self, self.fused, True)))
+        stages += self.code()
+        marks: list[Mark] = [(a, b, [number], [], [], "") for a, b, number in self.sources.nested()]
+        return {"entry": self.job.entry or self.flat.entry.function, "target": self.job.target, "mode": self.job.fuse,
+                "file": next(iter(self.sources.starts)).name, "spans": list(self.sources.spans), "nodes": nodes,
+                "stages": [stage("source", self.sources.text, marks), *stages], "schedules": self.schedules()}
+
+    def stage(self, form: pipeline.Form, program: Any, marks: Marks | None = None) -> dict[str, Any]:
+        text, shown = pipeline.show_marked(form, program)
+        return stage(form.name, text, (marks or Marks(self)).of(text, shown))
+
+    # The graphs ---------------------------------------------------------------------------------
+
+    def clusters(self, schedule: Schedule) -> Iterable[tuple[int, ...]]:
+        """The nodes of each kernel."""
+        for region in schedule.regions:
+            for cluster in region.clusters:
+                yield tuple(self.nodes.numbers[region.function, region.number, name] for name in cluster)
+
+    def node_data(self) -> list[dict[str, Any]]:
+        """What a reader wants to know of each node."""
+        bindings = self.bindings()
+        found = []
+        for graph in self.graphs:
+            index = Index(graph)
+            for node in graph.nodes:
+                spans, calls = self.sources.numbers(node.origin)
+                results = [{"name": name, "type": show_type(index.types[name]), "bytes": index.bytes(name)}
+                           for name in node.results if name != "_"]
+                found.append({"name": node.name, "op": node.op, "function": graph.name, "region": graph.region,
+                              "size": index.elements(space_size(node.space)), "spans": spans, "calls": calls,
+                              "binding": bindings.get((graph.name, graph.region, node.name), ""), "results": results})
+        return found
+
+    def bindings(self) -> dict[tuple[str, int, str], str]:
+        """The text of each node: a kernel's binding, or a statement of the host."""
+        kernels = {kernel.name: kernel for kernel in specialise_sites(self.flat).kernels}
+        return {(region.function, region.number, step.name):
+                show_bind(step.bind) if step.bind is not None else show_statement(step.statement)
+                for region, _ in regions_with_graphs(self.flat, pipeline.profile(self.job), None, None)
+                for step in steps_of(region, kernels).steps}
+
+    def schedules(self) -> list[dict[str, Any]]:
+        """The schedules by each mode."""
+        found = []
+        for mode in reversed(MODES):
+            job = replace(self.job, fuse=mode, wishes=() if mode == "none" else self.job.wishes)
+            made: Schedule = self.made["schedule"] if mode == self.job.fuse else \
+                one_pass(job, "schedule", pipeline.FLAT, self.flat)
+            regions = [self.region(graph, region, explained if mode == "ilp" else {})
+                       for graph, region, explained in zip(self.graphs, made.regions, self.explained, strict=True)]
+            found.append({"mode": mode, "regions": regions, "cost": sum(region.cost for region in made.regions),
+                          "kernels": sum(kernel["launch"] is not None for region in regions
+                                         for kernel in region["kernels"]),
+                          "bytes": sum(region.bytes for region in made.regions),
+                          "status": ", ".join(dict.fromkeys(region.status for region in made.regions))})
+        return found
+
+    @cached_property
+    def explained(self) -> list[dict[tuple[str, str], dict[str, Any]]]:
+        """For each graph the pairs as the best schedule has them, with witnesses and prices. What joining a pair would
+        cost is a problem of its own to solve: where those are large, there is no more than the verdict."""
+        profile = pipeline.profile(self.job)
+        return [{(pair.first, pair.second): pair_json(pair) for pair in explain_region(graph, profile, PRICED).pairs}
+                if len(graph.nodes) <= EXPLAINED else {} for graph in self.graphs]
+
+    def region(self, graph: Graph, region: RegionSchedule,
+               explained: Mapping[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
+        """The drawing, its nodes and pairs by number."""
+        data = view.data(graph, region)
+        for node in data["nodes"]:
+            node["id"] = self.nodes.numbers[graph.name, graph.region, node["name"]]
+        for pair in data["pairs"]:
+            pair.update(explained.get((pair["first"], pair["second"]), {}))
+            pair["ids"] = [self.nodes.numbers[graph.name, graph.region, pair[end]] for end in ("first", "second")]
+        del data["edges"]
+        return data
+
+    # Code ---------------------------------------------------------------------------------------
+
+    def code(self) -> list[dict[str, Any]]:
+        """The loops for the job's target, and the targets' own code."""
+        generated = {target: generate(self.fused, target) for target in ("cpu", "cuda")}
+        target = "cuda" if self.job.target.startswith("cuda") else "cpu"
+        forms = ((pipeline.LOOPS, target), (pipeline.LLVM, "cpu"), (pipeline.CUDA, "cuda"))
+        found = []
+        for form, of in forms:
+            text, shown = pipeline.show_marked(form, generated[of].module)
+            marks = CodeMarks(self, generated[of].owners).of(text, shown)
+            found.append(stage(form.name, text, marks, "\n".join(generated[of].refused)))
+        return found
+
+
+def stage(name: str, text: str, marks: Sequence[Mark], note: str = "") -> dict[str, Any]:
+    return {"name": name, "title": TITLES[name], "text": text, "marks": marks, "note": note}
+
+
+@dataclass(frozen=True)
+class Generated:
+    """`owners`: whose a function is, by the kernels' names; `refused`: what the target cannot run, and why."""
+    module: loops.Module
+    owners: dict[str, str]
+    refused: list[str]
+
+
+def generate(fused: ir.Program, target: str) -> Generated:
+    """The code of all kernels that the target can run."""
+    from nessie.cudagen.generate import plans_of
+    functions: dict[str, loops.Function] = {}
+    owners: dict[str, str] = {}
+    refused: list[str] = []
+    for kernel in fused.kernels:
+        try:
+            [plan], module = plans_of(replace(fused, kernels=(kernel,)), target)
+        except Unsupported as error:
+            refused.append(f"{kernel.name}: {error.message}")
+            continue
+        functions.update({function.name: function for function in module.functions})
+        owners.update({function.name: kernel.name for function in plan.functions})
+    return Generated(loops.Module(tuple(functions.values())), owners, refused)
+
+
+# Marks ----------------------------------------------------------------------------------------------
+
+
+class Marks:
+    """What the marks of a nested form say."""
+
+    def __init__(self, of: Collection) -> None:
+        self.all = of
+
+    def of(self, text: str, shown: Iterable[Shown]) -> list[Mark]:
+        """The page's marks, without blanks at their ends; those that say nothing are left out."""
+        found: list[Mark] = []
+        for mark in shown:
+            spans, calls, nodes = self.comes_from(mark.of)
+            label = self.label(mark.of)
+            if spans or nodes or label:
+                piece = text[mark.start:mark.end]
+                found.append((mark.start, mark.start + len(piece.rstrip()), spans, calls, nodes, label))
+        return found
+
+    def comes_from(self, part: Any) -> tuple[list[int], list[int], list[int]]:
+        """Spans, calls and nodes. A let stands around all that follows it: only its value is worth a mark."""
+        if isinstance(part, typed.Let | mono.Let):
+            return [], [], []
+        return (*self.all.sources.numbers(getattr(part, "origin", ())), [])
+
+    def label(self, part: Any) -> str:
+        return part.name if isinstance(part, typed.Function | typed.Datatype | mono.Function) else ""
+
+
+class FlatMarks(Marks):
+    """Those of lambda_cu. After fusing, what was merged belongs to all nodes of its kernel; a binding to those whose
+    results it has, and to those that no binding is left of."""
+
+    def __init__(self, of: Collection, program: ir.Program, fused: bool) -> None:
+        super().__init__(of)
+        self.function = ""
+        self.kernel: list[int] = []
+        self.dissolved: list[int] = []
+        self.by_kernel: dict[str, list[int]] = {}
+        self.fused = fused
+        for function in program.functions:
+            for run in scope.statements(function.body):
+                if isinstance(run, ir.Run):
+                    self.by_kernel.setdefault(run.kernel, []).extend(self.made(function.name, run))
+
+    def made(self, function: str, statement: ir.Statement) -> list[int]:
+        nodes = self.all.nodes
+        own = nodes.of_statement(function, (param.name for param in scope.results(statement)), statement.origin)
+        return list(dict.fromkeys(other for number in own for other in nodes.clusters[number])) if self.fused else own
+
+    def comes_from(self, part: Any) -> tuple[list[int], list[int], list[int]]:
+        match part:
+            case ir.Function(name):
+                self.function = name
+            case ir.Kernel(name):
+                self.kernel = self.by_kernel.get(name, [])
+                left = {made for bind in part.binds for made in bind.names}
+                self.dissolved = [number for number in self.kernel if not self.all.nodes.results[number] & left]
+                if self.kernel:
+                    return [], [], self.kernel
+            case ir.Bind(names) if self.kernel:
+                return [], [], self.bound(names)
+            case ir.Run() | ir.HostLet():
+                if nodes := self.made(self.function, part):
+                    return [], [], nodes
+            case ir.Branch():                   # it stands around what it branches to
+                return [], [], []
+        return super().comes_from(part)
+
+    def bound(self, names: Sequence[str]) -> list[int]:
+        results = self.all.nodes.results
+        return [n for n in self.kernel if n in self.dissolved or results[n].intersection(names)] or self.kernel
+
+    def label(self, part: Any) -> str:
+        return part.name if isinstance(part, ir.Kernel | ir.Function | ir.ScalarFunction) else ""
+
+
+class ScheduleMarks(Marks):
+    """Those of a schedule: kernels and pairs are names of nodes of the region around them."""
+
+    def comes_from(self, part: Any) -> tuple[list[int], list[int], list[int]]:
+        names: Sequence[str] = ()
+        match part:
+            case RegionSchedule(function, number):
+                self.function, self.region = function, number
+            case Pair(first, second):
+                names = first, second
+            case _:
+                names = part
+        return [], [], [self.all.nodes.numbers[self.function, self.region, name] for name in names]
+
+    def label(self, part: Any) -> str:
+        return f"{part.function}, region {part.number}" if isinstance(part, RegionSchedule) else ""
+
+
+class CodeMarks(Marks):
+    """Those of code: a function is its kernel's, or a scalar function of the program."""
+
+    def __init__(self, of: Collection, owners: dict[str, str]) -> None:
+        super().__init__(of)
+        self.owners, self.by_kernel = owners, FlatMarks(of, of.fused, True).by_kernel
+
+    def comes_from(self, part: Any) -> tuple[list[int], list[int], list[int]]:
+        if part.name in self.owners:
+            return [], [], self.by_kernel.get(self.owners[part.name], [])
+        return super().comes_from(part)
+
+    def label(self, part: Any) -> str:
+        return self.owners.get(part.name) or str(part.name)
