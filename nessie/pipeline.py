@@ -111,6 +111,10 @@ def inline(job: Job, program: Any) -> Any:
     return call("frontend.inline:inline", program)
 
 
+def join_calls(job: Job, program: Any) -> Any:
+    return call("flatten.join_calls:join_calls", program)
+
+
 def release(job: Job, program: Any) -> Any:
     return call("flatten.release:release", program)
 
@@ -189,6 +193,8 @@ PASSES = (
          "random numbers are made from a state that is passed along; drawing becomes arithmetic"),
     # before flattening, so that what a call does to each element can be seen from outside
     Pass("inline", (MONO,), MONO, inline, "calls of functions that are not recursive become their bodies"),
+    # before what looks into calls, as it changes what they are given
+    Pass("join-calls", (MONO,), MONO, join_calls, "calls that end both branches of a conditional become one"),
     # after inlining: only frames that are left can hold anything
     Pass("release", (MONO,), MONO, release, "marks small parts of large sequences that a recursion would keep alive"),
     Pass("flatten", (MONO,), FLAT, flatten, "nested parallelism becomes kernels of one array combinator each"),

@@ -116,6 +116,22 @@ CASES: dict[str, Case] = {
     "text of rows, without rows": Case(
         "function main(m) : [[int]] -> [[char]] = {@r ++ @(#r) : r in m};",
         lambda n: (rows(n, lambda k: 0),), (0, 1, 10)),
+    # calls at the ends of branches
+    "binary search": Case(
+        """function search(v, x, lo, hi) : ([int], int, int, int) -> int =
+             if lo >= hi then -1
+             else let mid = (lo + hi) / 2 in
+               if v[mid] < x then search(v, x, mid + 1, hi) else if v[mid] > x then search(v, x, lo, mid) else mid;
+           function main(v, xs) : ([int], [int]) -> [int] = {search(v, x, 0, #v) : x in xs};""",
+        lambda n: (list(range(0, 2 * n, 2)), list(range(n))), (1, 10, 100, 1000), (20_000,)),
+    "the k-th of each row": Case(
+        """function kth(v, k) : ([int], int) -> int =
+             let p = v[#v / 2]; below = {x in v | x < p}; above = {x in v | x > p}
+             in if k < #below then kth(below, k)
+                else if k >= #v - #above then kth(above, k - (#v - #above))
+                else p;
+           function main(m) : [[int]] -> [int] = {kth(r, #r / 2) : r in m};""",
+        lambda n: (rows(n, lambda k: 1 + k % 50),), (1, 10, 100), (1000,)),
     # what lies in several places, passed on
     "a row chosen from two at each step": Case(
         f"""{CHOOSE}
