@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp
 
+LEAVES = (mono.Var, mono.Const)         # without parts, as most expressions
+
 
 def parts(exp: Exp) -> tuple[Exp, ...]:
     """The expressions directly in this one, in order of evaluation."""
+    if isinstance(exp, LEAVES):
+        return ()
     match exp:
-        case mono.Var() | mono.Const():             # most are
-            return ()
         case mono.Let(_, value, body):
             return value, body
         case mono.If(condition, then, orelse):
@@ -59,7 +61,7 @@ def is_trivial(exp: Exp) -> bool:
     """A variable, a projection of one, a constant: free to compute, and cannot fail."""
     while isinstance(exp, mono.First | mono.Second):
         exp = exp.pair
-    return isinstance(exp, mono.Var | mono.Const)
+    return isinstance(exp, LEAVES)
 
 
 def is_constant(exp: Exp) -> bool:
@@ -87,7 +89,8 @@ def expressions(exp: Exp) -> Iterator[Exp]:
     while pending:
         exp = pending.pop()
         yield exp
-        pending.extend(reversed(parts(exp)))
+        if not isinstance(exp, LEAVES):
+            pending.extend(parts(exp)[::-1])
 
 
 def called(exp: Exp) -> list[str]:
