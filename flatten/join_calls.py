@@ -11,7 +11,6 @@
 """
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -27,8 +26,8 @@ TRUE, FALSE = mono.Const(True, BOOL), mono.Const(False, BOOL)
 
 
 def join_calls(program: mono.Program) -> mono.Program:
-    calls = {f.name: Counter(called(f.body)) for f in program.functions}
-    if not any(max(found.values(), default=0) > 1 for found in calls.values()):
+    calls = [called(f.body) for f in program.functions]
+    if all(len(found) == len(set(found)) for found in calls):
         return program
     functions, names = {f.name: f for f in program.functions}, Names(binders(program))
     return replace(program, functions=tuple([

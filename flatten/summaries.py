@@ -58,7 +58,7 @@ def summaries(functions: tuple[mono.Function, ...]) -> dict[str, Summary]:
     graph = {name: frozenset(called(f.body)) for name, f in by_name.items()}
     wanted = frozenset().union(*graph.values())
     known: dict[str, Summary] = {}
-    for component in components(graph):
+    for component in components(graph) if wanted else []:
         if len(component) > 1:
             settle([by_name[name] for name in component], known)
         elif component[0] in graph[component[0]]:
