@@ -23,13 +23,14 @@ class Idle:
 
 
 def idle(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Idle | None:
-    """When the kernel has nothing to do, and what it gives then; None if it always has."""
+    """When the kernel has nothing to do, and what it gives then; None if it always has something to do, and where a
+    size is written as 0: that is no branch that nobody takes."""
     types = Scope({param.name: param.type for param in kernel.params}, functions)
     sizes: set[ir.Size] = set()
     made: dict[str, Given] = {}
     for bind in kernel.binds:
         walked = sizes_of(bind.soac)
-        if walked is None:
+        if walked is None or 0 in walked:
             return None
         sizes.update(size for size in walked if size not in made)
         for number, (name, type_) in enumerate(zip(bind.names, bound_types(bind, types), strict=True)):
@@ -39,9 +40,9 @@ def idle(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Idle 
             if name != "_":
                 types.names[name], made[name] = type_, found
     numbers: dict[ir.Size, int] = {param.name: number for number, param in enumerate(kernel.params)}
-    if not sizes - {0} <= numbers.keys():
+    if not sizes <= numbers.keys():
         return None
-    return Idle(tuple(sorted(numbers[size] for size in sizes - {0})), tuple(made[name] for name in kernel.returns))
+    return Idle(tuple(sorted(numbers[size] for size in sizes)), tuple(made[name] for name in kernel.returns))
 
 
 def sizes_of(soac: ir.Soac) -> tuple[ir.Size, ...] | None:
