@@ -8,7 +8,7 @@ the first and goes on with a zero. The host asks for it before it relies on anyt
 second, if it is not 0, makes loops without a known bound end, and recursion; the third says how often such loops may go
 round. One that goes round more often than that records a key beyond all sites, and sets the second word. The fourth is
 how deep scalar functions may call, the fifth how many bytes of a thread's stack they may take; a call that would be too
-deep records a key beyond that, which says which call it is (beyond_sites).
+deep records a key beyond all sites, too. Such a key says which call it is (beyond_sites).
 """
 from __future__ import annotations
 
@@ -58,18 +58,16 @@ class ErrorWords:
         self.errors[INTERRUPT] = 1
 
 
-def beyond_sites(sites: int, what: int, call: int = 0) -> int:
+def beyond_sites(sites: int, what: int, call: int) -> int:
     """The site number that stands for a loop without an end, or for recursion that is too deep, for the number of calls
     or for the stack, at the program's call of this number (lambda_cu.scope.inner_calls)."""
-    return sites + what + 2 * call
+    return sites + 3 * call + what
 
 
 def said_beyond(number: int, sites: int) -> tuple[int, int]:
     """What such a number says, and of which call."""
-    if number == sites:
-        return ENDLESS, 0
-    call, what = divmod(number - sites - TOO_DEEP, 2)
-    return TOO_DEEP + what, call
+    call, what = divmod(number - sites, 3)
+    return what, call
 
 
 class OutOfMemory(Exception):

@@ -22,7 +22,7 @@ import numpy as np
 
 from nessie.base import effects
 from nessie.base.deep import interruptible
-from nessie.base.source import InternalError, Interrupted, NessieError, Origin, places, user_span
+from nessie.base.source import InternalError, Interrupted, NessieError, Origin, places
 from nessie.base.values import DTYPES
 from nessie.cudagen.device import (
     ENDLESS,
@@ -30,6 +30,7 @@ from nessie.cudagen.device import (
     MOST_CALLS,
     MOST_ROUNDS,
     NO_FAILURE,
+    NO_STACK,
     TOO_DEEP,
     Array,
     Device,
@@ -59,7 +60,8 @@ from nessie.cudagen.instructions import (
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.idle import Given, Idle, idle
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
-from nessie.lambda_cu.scope import inner_calls
+from nessie.lambda_cu.recursion import origin_of, way_to
+from nessie.lambda_cu.scope import calls_in, inner_calls
 
 DEEPER = "does it end? --depth sets the limit"
 MORE_STACK = "does it end? the greater --depth and --memory, the larger the stack"
@@ -139,6 +141,7 @@ class Host:
         self.constants: dict[int, Array] = {}
         self.unread: set[Operand] = set()       # the top frame's scalars from kernels since the last look
         self.launched: Origin = ()              # of the last kernel: what an interruption has cut short
+        self.kernel: ir.Kernel | None = None    # that one
         self.started = time.monotonic()
 
     # The loop -----------------------------------------------------------------------------------
@@ -272,7 +275,7 @@ class Host:
             self.assign_uploaded(instruction.results, [idle_value(given) for given in idle.gives], frame)
             return
         if self.device.failure() == NO_FAILURE:
-            self.launched = origin
+            self.launched, self.kernel = origin, self.kernels[instruction.kernel]
         found = self.guarded(self.device.launch, origin, instruction.kernel, arguments)
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(instruction.results, found, frame)
@@ -295,10 +298,11 @@ class Host:
 
         self.look(origin)
         names = {name: frame[slot] for name, slot in instruction.names.items()}
-        def poll(rounds: int) -> None:
+        def poll(rounds: int, call: ir.CallScalar) -> None:
             self.poll(origin)
             if rounds > self.limits.rounds:
-                raise self.error(self.endless(), origin, DEEPER)
+                way = way_to(call, calls_in(instruction.value), self.functions)
+                raise self.error(self.endless(), way or origin, DEEPER)
 
         around = Surroundings(self.functions, read, poll)
         try:
@@ -379,14 +383,12 @@ class Host:
 
     def beyond_sites(self, number: int) -> NessieError:
         """The error that a site number says that is none of the program's."""
-        what, call = said_beyond(number, len(self.program.sites))
-        if what == ENDLESS:
-            return located(self.endless(), self.launched, self.stack, hint=DEEPER)
-        origin = inner_calls(self.program.scalar_functions)[call].origin
-        origin = origin if user_span(origin) else self.launched
-        if what == TOO_DEEP:
-            return located(self.too_deep(), origin, self.stack, hint=DEEPER)
-        return located("recursion is deeper than the stack allows", origin, self.stack, hint=MORE_STACK)
+        what, at = said_beyond(number, len(self.program.sites))
+        call = inner_calls(self.program.scalar_functions)[at]
+        origin = origin_of(call, self.kernel, self.launched, self.functions)
+        message, hint = {ENDLESS: (self.endless(), DEEPER), TOO_DEEP: (self.too_deep(), DEEPER),
+                         NO_STACK: ("recursion is deeper than the stack allows", MORE_STACK)}[what]
+        return located(message, origin, self.stack, hint=hint)
 
     def too_deep(self) -> str:
         return f"recursion is deeper than {self.limits.depth:,} calls"

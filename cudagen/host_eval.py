@@ -26,10 +26,11 @@ class HostFailure(Exception):
 
 @dataclass
 class Surroundings:
-    """`read` an element of an array by its name; `poll` is called now and then, with their number, by many rounds."""
+    """`read` an element of an array by its name; `poll` is called now and then by many rounds, with their
+    number and the call that goes round."""
     functions: Mapping[str, ir.ScalarFunction]
     read: Callable[[str, int], Value]
-    poll: Callable[[int], None]
+    poll: Callable[[int, ir.CallScalar], None]
 
 
 # Expressions ------------------------------------------------------------------------------------
@@ -44,14 +45,14 @@ def evaluate(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> Valu
                 exp = body
             case ir.If(condition, then, orelse):
                 exp = then if scalar(condition, names, around) else orelse
-            case ir.CallScalar(name, arguments):
+            case ir.CallScalar(name, arguments) as call:
                 function = around.functions[name]
                 values = [scalar(a, names, around) for a in arguments]
                 names = {p.name: v for p, v in zip(function.params, values, strict=True)}
                 exp = function.body
                 rounds += 1
                 if rounds % POLL_EVERY == 0:
-                    around.poll(rounds)
+                    around.poll(rounds, call)
             case ir.Tuple(items):
                 return tuple([scalar(item, names, around) for item in items])
             case _:

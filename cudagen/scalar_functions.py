@@ -14,7 +14,8 @@ from nessie.cudagen.code import Code, Value, error_key, identifier, integer, op,
 from nessie.cudagen.device import ENDLESS, FAILURE, INTERRUPT, NO_FAILURE, POLL_EVERY, ROUNDS, beyond_sites
 from nessie.cudagen.thunks import Device, Tables, evaluate, leave_failed, scalar
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.scope import inner_calls, subexpressions
+from nessie.lambda_cu.recursion import going_round, tail_calls
+from nessie.lambda_cu.scope import calls_in, inner_calls, subexpressions
 
 
 def tables_of(program: ir.Program, recursion: bool = True) -> Tables:
@@ -39,7 +40,7 @@ def tables_of(program: ir.Program, recursion: bool = True) -> Tables:
 
 def graph_of(program: ir.Program) -> dict[str, list[str]]:
     """The scalar functions that each one calls."""
-    return {f.name: sorted(set(called(f.body))) for f in program.scalar_functions}
+    return {f.name: sorted(set(called(calls_in(f.body)))) for f in program.scalar_functions}
 
 
 def device_functions(program: ir.Program, tables: Tables) -> tuple[loops.Function, ...]:
@@ -54,27 +55,13 @@ def refusal(f: ir.ScalarFunction) -> Unsupported:
                        *([(span, "defined here")] if span else []))
 
 
-def called(exp: ir.Exp) -> list[str]:
-    return [e.function for e in subexpressions(exp) if isinstance(e, ir.CallScalar)]
-
-
-def tail_calls(exp: ir.Exp) -> list[str]:
-    """The functions that it calls as its last step."""
-    found, waiting = [], [exp]
-    while waiting:
-        match waiting.pop():
-            case ir.Let(body=body):
-                waiting.append(body)
-            case ir.If(_, then, orelse):
-                waiting += (then, orelse)
-            case ir.CallScalar(function):
-                found.append(function)
-    return found
+def called(calls: list[ir.CallScalar]) -> list[str]:
+    return [call.function for call in calls]
 
 
 def only_loops(f: ir.ScalarFunction) -> bool:
     """Is every call of itself its last step?"""
-    return called(f.body).count(f.name) == tail_calls(f.body).count(f.name)
+    return called(calls_in(f.body)).count(f.name) == called(tail_calls(f.body)).count(f.name)
 
 
 def fails(exp: ir.Exp) -> bool:
@@ -94,8 +81,9 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
     if device.polls:
         parameters.append(loops.Parameter("errors", "int", True, True))
     results = [Value(loops.Name(p.name), p.type) for p in parameters[:len(f.params)]]
-    if f.name in tail_calls(f.body):
-        values = repeat(code, tables, f, results)
+    if (again := going_round(f)) is not None:
+        endless = beyond_sites(len(tables.sites), ENDLESS, tables.calls[id(again)])
+        values = repeat(code, tables, f, results, endless)
     else:
         code.values.update({p.name: v for p, v in zip(f.params, results, strict=True)})
         values = evaluate(code, tables, f.body)
@@ -105,8 +93,9 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
                           f.results + (("int",) if device.fails else ()), f.origin)
 
 
-def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Value]) -> tuple[Value, ...]:
-    """The body in a loop, for a function that calls itself in tail position."""
+def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Value],
+           endless: int) -> tuple[Value, ...]:
+    """The body in a loop, for a function that calls itself in tail position; `endless`: the site of too many rounds."""
     current = [code.var(p.name, a.type, a.exp) for p, a in zip(f.params, arguments, strict=True)]
     results = [code.var("result", t, zero(t)) for t in f.results]
     running = code.var("running", "bool", loops.Const(True, "bool"))
@@ -116,7 +105,7 @@ def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Val
                             for p, c, a in zip(f.params, current, arguments, strict=True)})
         step(code, tables, f, f.body, current, results, running)
         code.add(loops.Set(rounds, op("+", loops.Name(rounds), integer(1))))
-        poll(code, rounds, running, beyond_sites(len(tables.sites), ENDLESS))
+        poll(code, rounds, running, endless)
     code.add(loops.While(loops.Name(running), tuple(body)))
     return tuple(Value(loops.Name(r), t) for r, t in zip(results, f.results, strict=True))
 

@@ -144,6 +144,7 @@ class Machine:
         match statement:
             case ir.Run(results, kernel, arguments):
                 self.look_at_sizes(kernel, arguments, activation)
+                self.context.launch(self.kernels[kernel])
                 values = run_kernel(self.kernels[kernel], [atom_value(a, names) for a in arguments], self.context)
                 unread = {param.name for param in results if not isinstance(param.type, ir.Array)}
                 activation.unread = (activation.unread or set()) | unread

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.recursion import going_round
 from nessie.lambda_cu.reference_lanes import Ends, Indices, Lanes, Values, joined, merged, pick, split
 from nessie.lambda_cu.reference_ops import MEANINGS
 
@@ -76,7 +77,9 @@ def activation(evaluator: Evaluator, name: str, arguments: Values, index: Indice
         rounds += 1
         if rounds > context.limits.depth:
             context.raise_pending()
-            context.too_deep()
+            again = going_round(function)
+            assert again is not None
+            context.too_many_calls(again)
         arguments, places = joined(waiting)
         waiting = []
         names = {param.name: value for param, value in zip(function.params, arguments, strict=True)}

@@ -10,6 +10,7 @@ import numpy as np
 
 from nessie.base.source import InternalError, NessieError, Origin, Span, places
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.recursion import origin_of
 from nessie.lambda_cu.scope import children, inner_calls, subexpressions
 from nessie.lambda_cu.stats import Stats
 from nessie.lambda_cu.traffic import Traffic, traffic
@@ -40,12 +41,19 @@ class Context:
         self.error: int | None = None           # the least key of a failure not yet raised
         self.held = 0                           # bytes of arrays that are alive
         self.origin: Origin = ()                # of the statement under way, or of the user's call that leads there
+        self.launched: Origin = ()              # the same of the last kernel, or of the first since a failure
+        self.kernel: ir.Kernel | None = None    # that one
         self.started = time.monotonic()
 
     def traffic_of(self, kernel: ir.Kernel) -> Traffic:
         if kernel.name not in self.traffic:
             self.traffic[kernel.name] = traffic(kernel, self.scalar_functions)
         return self.traffic[kernel.name]
+
+    def launch(self, kernel: ir.Kernel) -> None:
+        """The statement under way is a launch."""
+        if self.error is None:
+            self.launched, self.kernel = self.origin, kernel
 
     def record(self, site: str, index: int) -> None:
         """The site failed at this index; of several failures the least is kept."""
@@ -64,7 +72,7 @@ class Context:
         if self.error is not None:
             number, index = self.error >> INDEX_BITS, self.error & ((1 << INDEX_BITS) - 1)
             if number >= len(self.sites):
-                self.too_deep(self.calls[number - len(self.sites)].origin)
+                self.too_many_calls(self.calls[number - len(self.sites)])
             site = self.sites[number]
             raise NessieError(site.message, *self.places(site.origin, f"at element {index}" if site.element else ""))
 
@@ -94,6 +102,10 @@ class Context:
 
     def release(self, size: int) -> None:
         self.held -= size
+
+    def too_many_calls(self, call: ir.CallScalar) -> NoReturn:
+        """This one in a scalar function is too much."""
+        self.too_deep(origin_of(call, self.kernel, self.launched, self.scalar_functions))
 
     def too_deep(self, origin: Origin = ()) -> NoReturn:
         message = f"recursion is deeper than {self.limits.depth:,} calls"

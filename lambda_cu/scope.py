@@ -134,13 +134,18 @@ def can_fail(exp: ir.Exp, failing: Collection[str] | None = None) -> bool:
 
 def inner_calls(functions: Iterable[ir.ScalarFunction]) -> tuple[ir.CallScalar, ...]:
     """The calls in scalar functions, which may be too deep, in the order of the text."""
-    return tuple([e for f in functions for e in subexpressions(f.body) if isinstance(e, ir.CallScalar)])
+    return tuple([call for function in functions for call in calls_in(function.body)])
+
+
+def calls_in(exp: ir.Exp) -> list[ir.CallScalar]:
+    """The calls of scalar functions in it, in the order of the text."""
+    return [e for e in subexpressions(exp) if isinstance(e, ir.CallScalar)]
 
 
 def failing_functions(functions: Iterable[ir.ScalarFunction]) -> frozenset[str]:
     """The scalar functions that may fail, in their own code or in what they call; recursion may go too deep."""
     bodies = {function.name: function.body for function in functions}
-    calls = {name: {e.function for e in subexpressions(body) if isinstance(e, ir.CallScalar)}
+    calls = {name: {call.function for call in calls_in(body)}
              for name, body in bodies.items()}
     return may_fail(calls, {name for name, body in bodies.items() if can_fail(body, ())})
 

@@ -441,7 +441,7 @@ def test_ctrl_c_interrupts_the_run() -> None:
 # Scalar expressions -----------------------------------------------------------------------------
 
 def evaluate(text: str) -> Any:
-    around = host_eval.Surroundings({}, lambda array, index: index, lambda rounds: None)
+    around = host_eval.Surroundings({}, lambda array, index: index, lambda rounds, call: None)
     return host_eval.evaluate(parse_exp(text), {}, around)[0]
 
 
