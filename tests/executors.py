@@ -36,7 +36,7 @@ FUSE = ("none", "greedy", "ilp")
 EXECUTORS = ("interpreter", *(f"reference {fuse}" for fuse in FUSE), *(f"loops {fuse}" for fuse in FUSE),
              *(f"cpu {fuse}" for fuse in FUSE), "cpu3 ilp")
 QUICK = ("reference none", "reference ilp", "loops ilp", "cpu3 ilp")
-LIMITS = ("out of memory", "Recursion is too deep", "recursion is deeper")
+LIMITS = ("out of memory", "recursion is deeper")
 
 
 @dataclass(frozen=True)

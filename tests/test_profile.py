@@ -120,14 +120,17 @@ def test_effects_happen_once(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_what_the_interpreter_cannot_count(capsys: pytest.CaptureFixture[str], tmp_path: Path,
                                            monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpreter, "DEPTH", 100)
+    monkeypatch.setattr(interpreter, "DEPTH", 1000)
     path = tmp_path / "deep.nesl"
     path.write_text("function down(n) = if n == 0 then 0 else down(n - 1);")
+    nessie("profile", str(path), "-e", "down", "999", "--json")
+    (found,) = profiles(capsys)
+    assert found["work"] == 4 * 1000 and "uncounted" not in found
     nessie("profile", str(path), "-e", "down", "1000", "--json")
     (found,) = profiles(capsys)
-    assert found["work"] is found["depth"] is None and "too deep" in found["uncounted"]
+    assert found["work"] is found["depth"] is None and found["uncounted"] == "recursion is deeper than 1,000 calls"
     nessie("profile", str(path), "-e", "down", "1000")
-    assert "work and depth are not known: Recursion is too deep" in capsys.readouterr().out
+    assert "work and depth are not known: recursion is deeper than 1,000 calls" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["profile"], ["profile", "-e", "f"], ["profile", "f.nesl", "-e", "f", "-x", "1"],

@@ -55,6 +55,18 @@ def run_deep(work: Callable[[], T]) -> T:
     return outcome[0]
 
 
+@contextmanager
+def frames_for(count: int) -> Iterator[None]:
+    """While the body runs, recursion from Python to Python may be this deep: from 3.11 on, it takes no stack."""
+    limit = sys.getrecursionlimit()
+    if sys.version_info >= (3, 11):
+        sys.setrecursionlimit(max(limit, count))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def started(body: Callable[[], None]) -> threading.Thread:
     """A thread with a large stack that runs this."""
     try:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nessie.base.deep import run_deep
+from nessie.base.deep import frames_for, run_deep
 from nessie.base.source import NessieError, Origin, user_span
 from nessie.base.types import Data, Fun, Type, Var, instantiate, substitute
 from nessie.base.values import Record
@@ -31,6 +31,7 @@ from nessie.frontend.types_text import primitive_scheme
 
 MEANING = {**MEANINGS, **DERIVED}
 DEPTH = 100_000                         # calls within calls
+FRAMES = 40 * DEPTH                     # of Python's: a call takes some, more where it stands deep in an expression
 Locals = dict[str, Any]
 TypeVariables = dict[str, Type]
 
@@ -79,7 +80,8 @@ class World:
     state: int = 0                                          # of the activation that runs, see random_numbers
     work: int = 0
     depth: int = 0
-    calls: list[Call] = field(default_factory=list)         # the functions now running
+    calls: list[Call] = field(default_factory=list)         # the functions now running, in the form that runs
+    nested: int = 0                                         # how many functions these are
 
     def function(self, name: str) -> typed.Function | None:
         return self.functions.get(name) or self.library.function(name)
@@ -152,8 +154,10 @@ def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> 
     """Evaluate one top-level form. It draws the same random numbers as if it were the first."""
     world.work, world.depth, world.state = 0, 0, world.seeded
     world.calls.clear()
+    world.nested = 0
     try:
-        return Result(pattern, value(), world.work, world.depth)
+        with frames_for(FRAMES):
+            return Result(pattern, value(), world.work, world.depth)
     except RecursionError:
         raise too_deep(world) from None
     finally:
@@ -287,10 +291,12 @@ def evaluate_body(world: World, body: typed.Exp, scope: Scope, site: typed.Apply
     """Run a function's body; its call is remembered for errors."""
     world.charge(1)
     world.calls.append(Call(site, body))
-    if len(world.calls) > world.depth_limit:
+    world.nested += 1
+    if world.nested > world.depth_limit:
         raise too_deep(world)
     value = evaluate(world, body, scope)
     world.calls.pop()
+    world.nested -= 1
     return value
 
 
@@ -337,4 +343,4 @@ def error_at(world: World, message: str, origin: Origin) -> NessieError:
 
 
 def too_deep(world: World) -> NessieError:
-    return error_at(world, f"Recursion is too deep: {len(world.calls)} calls within calls.", ())
+    return error_at(world, f"recursion is deeper than {world.nested - 1:,} calls", ())
