@@ -3,7 +3,7 @@
     nessie 0.1.0
       Python             3.11.4        runs Nessie
       HiGHS (highspy)    1.15.1        solves schedules
-      PyCUDA             missing       --target cuda launches kernels by it: pip install 'nessie-nesl[cuda]'
+      PyCUDA             missing       launches kernels on NVIDIA GPUs: for --target cuda, which runs no program yet
 
 Looking breaks nothing: packages are looked up, not imported, and the CUDA driver is asked for its devices only.
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 
-CUDA = "pip install 'nessie-nesl[cuda]'"
+LATER = "for --target cuda, which runs no program yet"
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ def examine() -> list[Finding]:
         package("PuLP", "pulp", "states schedules as integer programs; without it they are greedy"),
         package("networkx", "networkx", "finds cycles between kernels; needed"),
         solver(),
-        package("PyCUDA", "pycuda", f"launches kernels on NVIDIA GPUs: {CUDA}"),
-        package("NVRTC", "nvidia-cuda-nvrtc", f"compiles kernels for them: {CUDA}", ("nvidia-cuda-nvrtc-cu12",)),
-        Finding("nvcc", shutil.which("nvcc"), "compiles kernels where NVRTC is missing: part of NVIDIA's CUDA toolkit"),
+        package("PyCUDA", "pycuda", f"launches kernels on NVIDIA GPUs: {LATER}"),
+        package("NVRTC", "nvidia-cuda-nvrtc", f"compiles kernels for them: {LATER}", ("nvidia-cuda-nvrtc-cu12",)),
+        Finding("nvcc", shutil.which("nvcc"), f"compiles kernels where NVRTC is missing: {LATER}"),
         Finding("CUDA driver", driver(), "runs NVIDIA GPUs: comes with NVIDIA's driver"),
-        Finding("CUDA devices", devices(), "--target cuda runs there"),
-        Finding("g++", shutil.which("g++"), "runs CUDA kernels without a GPU: --target cudasim"),
+        Finding("CUDA devices", devices(), f"run CUDA kernels: {LATER}"),
+        Finding("g++", shutil.which("g++"), "runs kernels without a GPU: for --target cudasim, which runs none yet"),
         package("SciPy", "scipy", "not needed: sparse matrices (.npz) are read without it"),
     ]
 

@@ -3,7 +3,7 @@
     cpu         LLVM code on a pool of threads: the default
     reference   the executor of lambda_cu on NumPy: needs no compiler, for small inputs
 
-No target falls back on another.
+No target falls back on another. For a GPU, programs are compiled but not run yet.
 """
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from nessie.cudagen.cpu import Built
     from nessie.frontend import mono
 
-TARGETS = ("cpu", "reference", "cuda", "cudasim")
+RUNNING = ("cpu", "reference")
+TARGETS = (*RUNNING, "cuda", "cudasim")     # for these two, programs are only compiled
 SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
 
 
@@ -63,6 +64,11 @@ class Target:
     world: World = field(default_factory=World)
     stats: Stats = field(default_factory=Stats)
 
+    def __post_init__(self) -> None:
+        if self.name not in RUNNING:
+            raise Unsupported(f"programs do not run on the target {self.name} yet, only on {' and '.join(RUNNING)}",
+                              hint="compile FILE -e ENTRY --emit cuda prints CUDA code, of flat maps and reductions")
+
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
         """The run-time value of the program's entry on these run-time values; compiled first, for arguments that lie in
         memory as these do, unless it is kept."""
@@ -78,12 +84,10 @@ class Target:
         """The same of a compiled program."""
         memory = self.memory()
         self.world.limit(self.limits.seconds, memory)
-        match self.name:
-            case "cpu":
-                return self.on_cpu(program, arguments, memory)
-            case "reference" if isinstance(program, ir.Program):
-                return self.on_reference(program, arguments, memory)
-        raise Unsupported(f"the target {self.name} is not there yet; there are cpu and reference")
+        if self.name == "cpu":
+            return self.on_cpu(program, arguments, memory)
+        assert isinstance(program, ir.Program)
+        return self.on_reference(program, arguments, memory)
 
     def on_cpu(self, built: ir.Program | Built, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.cudagen import cpu, host
