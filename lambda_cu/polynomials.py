@@ -149,6 +149,8 @@ def parse_term(text: str, sign: int) -> tuple[Monomial, int]:
 
 
 def check(exp: Polynomial) -> None:
+    """For a Polynomial that was put together otherwise than by this module. Its functions keep the invariants, so
+    passes, which build polynomials and hand none on, need not ask; the tests of whoever makes them do."""
     def require(holds: bool, invariant: str) -> None:
         if not holds:
             raise IllFormed(f"{invariant}: {exp}")

@@ -77,6 +77,8 @@ def parse(text: str) -> Sum:
 
 
 def check(exp: Sum) -> None:
+    """For a Sum before it is closed or added up: of one from a text, or in tests of whoever makes them. `closed` and
+    `value` take the invariants for granted."""
     polynomials.check(exp.bound)
     polynomials.check(exp.body)
     if exp.index in polynomials.names(exp.bound):
