@@ -93,15 +93,22 @@ def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
 
 
 def affine(parent: Domain, slope: int, offset: ir.Size, total: ir.Size) -> Domain:
-    """Segment s has slope*s + offset elements; where it starts is the closed form of their sum."""
-    def length(of: str) -> Polynomial:
-        return add(multiply(number(slope), name(of)), size_form(offset))
-
-    start = closed(Sum("i", name("s"), length("i")))
-    assert start is not None
-    form = start
+    """Segment s has slope*s + offset elements; it starts where those before it end."""
+    first = size_form(offset)
+    start, length = affine_sum(slope, first, name("s")), affine_length(slope, first, name("s"))
     return Domain(total, "segments", parent, ir.Affine(parent.size, slope, offset, total),
-                  lambda s: expression(form, {"s": s}), lambda s: expression(length("s"), {"s": s}))
+                  lambda s: expression(start, {"s": s}), lambda s: expression(length, {"s": s}))
+
+
+def affine_length(slope: int, offset: Polynomial, segment: Polynomial) -> Polynomial:
+    return add(multiply(number(slope), segment), offset)
+
+
+def affine_sum(slope: int, offset: Polynomial, segments: Polynomial) -> Polynomial:
+    """How many elements the first so many segments have together, in closed form."""
+    total = closed(Sum("i", segments, affine_length(slope, offset, name("i"))))
+    assert total is not None
+    return total
 
 
 def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:

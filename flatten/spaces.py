@@ -14,13 +14,24 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, At, Domain, affine, atom_of, expression, op, size_form, uniform
+from nessie.flatten.domains import (
+    HOST,
+    At,
+    Domain,
+    affine,
+    affine_length,
+    affine_sum,
+    atom_of,
+    expression,
+    op,
+    size_form,
+    uniform,
+)
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.ranges import MOST, MOST_BITS, Range
 from nessie.flatten.values import Sequence, pull, seq_of
 from nessie.lambda_cu import ir, scope
-from nessie.lambda_cu.polynomials import Polynomial, add, constant, multiply, name, names, number, split, subtract
-from nessie.lambda_cu.sums import Sum, closed
+from nessie.lambda_cu.polynomials import Polynomial, constant, names, number, split, subtract
 
 INT = "int"
 ENOUGH = ir.Const(2 ** 61, INT)
@@ -98,17 +109,16 @@ def on_host(form: Polynomial, context: Context) -> bool:
 def affine_space(emitter: Emitter, domain: Domain, slope: int, offset: Polynomial) -> Domain:
     """Segments of slope * i + offset elements: neither memory nor a scan. The first or the last is the longest."""
     first = emitter.size(expression(offset, {}))
-    count = size_form(domain.size)
-    longest = at_last(domain, slope, size_form(first)) if slope > 0 else size_form(first)
-    total = closed(Sum("i", count, add(multiply(number(slope), name("i")), size_form(first))))
-    assert total is not None
-    size = counted(emitter, expression(total, {}), emitter.size(expression(longest, {})), domain.size)
+    form = size_form(first)
+    longest = at_last(domain, slope, form) if slope > 0 else form
+    total = expression(affine_sum(slope, form, size_form(domain.size)), {})
+    size = counted(emitter, total, emitter.size(expression(longest, {})), domain.size)
     return affine(domain, slope, first, size)
 
 
 def at_last(domain: Domain, slope: int, offset: Polynomial) -> Polynomial:
     """slope * i + offset for the domain's last element."""
-    return add(multiply(number(slope), subtract(size_form(domain.size), number(1))), offset)
+    return affine_length(slope, offset, subtract(size_form(domain.size), number(1)))
 
 
 def counted(emitter: Emitter, total: ir.Exp, longest: ir.Size, segments: ir.Size) -> str:
