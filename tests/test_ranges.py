@@ -2,6 +2,7 @@
 fail."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,12 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nessie.flatten.proofs import assumptions, by_numbers, doubtful, holds
-from nessie.flatten.ranges import ANY, SIZE, Ranges, exactly, index_below
+from nessie.flatten.ranges import ANY, SIZE, Note, Range, Ranges, exactly, index_below
 from nessie.lambda_cu import ir, polynomials
+from nessie.lambda_cu.polynomials import add, name, number
 from nessie.lambda_cu.printer_expressions import show_exp
+from nessie.lambda_cu.scope import map_children, subexpressions
 
 BITS = 2 ** 64
-KNOWN = {"n": SIZE, "m": exactly(polynomials.name("n")), "i": index_below(polynomials.name("n")), "k": ANY}
+INTS = -2 ** 63, 2 ** 63 - 1
+KNOWN = {"n": SIZE, "m": exactly(name("n")), "i": index_below(name("n")), "k": ANY}
+ELEMENTS = {"rows": index_below(name("n")), "sizes": SIZE, "any": ANY}          # of arrays
 
 
 def wrap(value: int) -> int:
@@ -26,13 +31,30 @@ def truncated(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-def evaluate(exp: ir.Exp, at: dict[str, int]) -> Any:
+@dataclass(frozen=True)
+class Place:
+    """What the names are, let-bound ones within expressions, too (None: it has no value); the elements of arrays; what
+    names stand for that are bound around; and what is noted of expressions."""
+    names: dict[str, Any]
+    elements: dict[str, list[int]]
+    definitions: dict[str, ir.Exp]
+    notes: dict[ir.Exp, Note]
+
+
+def evaluate(exp: ir.Exp, at: Place) -> Any:
     """The expression's value, or None where it divides by zero or shifts too far."""
     match exp:
         case ir.Const(value):
             return value
-        case ir.Var(name):
-            return at[name]
+        case ir.Var(named):
+            return at.names[named]
+        case ir.Let(_, value, body):
+            return None if evaluate(value, at) is None else evaluate(body, at)
+        case ir.Read(array, index):
+            position = evaluate(index, at)
+            return None if position is None else at.elements[array][position % len(at.elements[array])]
+        case ir.Fail():
+            return 0
         case ir.If(condition, then, orelse):
             test = evaluate(condition, at)
             return None if test is None else evaluate(then if test else orelse, at)
@@ -80,88 +102,135 @@ def operation(names: list[str], *arguments: st.SearchStrategy[ir.Exp]) -> st.Sea
 
 constants = st.one_of(st.integers(-3, 9), st.sampled_from([2 ** 47, 2 ** 62, -2 ** 63, 2 ** 63 - 1])).map(
     lambda value: ir.Const(value, "int"))
-names = st.sampled_from(["n", "m", "i", "i", "k"]).map(ir.Var)
+names = st.sampled_from(["n", "m", "i", "i", "k", "x", "y", "here", "here"]).map(ir.Var)
 COMPARISONS = ["<", "<=", ">", ">=", "==", "/="]
 ints = st.recursive(st.one_of(names, constants), lambda inner: st.one_of(
     operation(["+", "-", "+", "-", "*", "/", "rem", "mod", "min", "max", "rshift"], inner, inner),
     operation(["neg", "abs"], inner),
-    st.builds(ir.If, operation(COMPARISONS, inner, inner), inner, inner)), max_leaves=5)
-tests = st.recursive(operation(COMPARISONS, ints, ints), lambda inner: st.one_of(
+    st.builds(ir.Read, st.sampled_from(list(ELEMENTS)), inner),
+    st.builds(ir.Let, st.just(("here",)), inner, inner),
+    st.builds(ir.If, operation(COMPARISONS, inner, inner), inner, st.one_of(inner, st.just(ir.Fail("site", "int"))))),
+    max_leaves=6)
+tests = st.recursive(st.one_of(operation(COMPARISONS, ints, ints), st.just(ir.Var("test"))), lambda inner: st.one_of(
     operation(["and", "or"], inner, inner), operation(["not"], inner)), max_leaves=3)
+near = st.integers(0, 3)
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> dict[str, int]:
-    """Values of the names, as KNOWN has it."""
+def placed(draw: st.DrawFn, *expressions: st.SearchStrategy[ir.Exp]) -> tuple[Any, ...]:
+    """Expressions, and a place where they might stand."""
     n = draw(st.one_of(st.integers(1, 9), st.integers(1, 2 ** 48)))
     i = draw(st.one_of(st.integers(0, min(n, 9) - 1), st.integers(0, n - 1), st.just(n - 1)))
-    k = draw(st.one_of(st.integers(-9, 9), st.integers(-2 ** 63, 2 ** 63 - 1)))
-    return {"n": n, "m": n, "i": i, "k": k}
+    k = draw(st.one_of(st.integers(-9, 9), st.integers(*INTS)))
+    elements = {"rows": st.integers(0, n - 1), "sizes": st.integers(0, 2 ** 48), "any": st.integers(*INTS)}
+    at = Place({"n": n, "m": n, "i": i, "k": k}, {array: draw(st.lists(elements[array], min_size=1, max_size=3))
+                                                  for array in ELEMENTS}, {}, {})
+    scope = {"here": ir.Var("i"), "x": ir.Var("k"), "y": ir.Var("n"), "test": ir.Const(True, "bool")}
+    for named, written in (("x", ints), ("y", ints), ("test", tests)):
+        at.definitions[named] = bound_once(draw(written), scope, at)
+        at.names[named] = evaluate(at.definitions[named], at)
+        scope.pop(named)
+    found = [bound_once(draw(written), scope, at) for written in expressions]
+    for part in dict.fromkeys(part for exp in (*found, *at.definitions.values()) for part in subexpressions(exp)):
+        if isinstance(part, ir.Op | ir.Read) and draw(st.integers(0, 3)) == 0:
+            value = evaluate(part, at)
+            if isinstance(value, int) and not isinstance(value, bool):
+                at.notes[part] = draw(notes(value, n))
+    return *found, at
 
 
-def ranges(given: ir.Exp | None = None) -> Ranges:
-    found = Ranges(KNOWN.get, lambda exp: None, lambda array: None, lambda: assumed, {})
+def bound_once(exp: ir.Exp, scope: dict[str, ir.Exp], at: Place) -> ir.Exp:
+    """The expression with names of its own for what its lets bind, which `at` then knows."""
+    match exp:
+        case ir.Var(named):
+            return scope.get(named, exp)
+        case ir.Let((named,), value, body):
+            fresh = f"{named}{len(at.names)}"
+            value = bound_once(value, scope, at)
+            at.names[fresh] = evaluate(value, at)
+            return ir.Let((fresh,), value, bound_once(body, {**scope, named: ir.Var(fresh)}, at))
+    return map_children(exp, lambda part: bound_once(part, scope, at))
+
+
+@st.composite
+def notes(draw: st.DrawFn, value: int, n: int) -> Note:
+    """Something that is so of what has this value: numbers, or a bound by n."""
+    low, high = max(value - draw(near), INTS[0]), min(value + draw(near), INTS[1])
+    bound = add(name("n"), number(value - n))
+    known = draw(st.sampled_from([Range(low, high), Range(above=(add(bound, number(high - value)),)),
+                                  Range(below=(add(bound, number(low - value)),))]))
+    return lambda: known
+
+
+def ranges(at: Place, given: ir.Exp | None = None) -> Ranges:
+    found = Ranges(lambda named: at.definitions.get(named) or KNOWN.get(named), at.notes.get, ELEMENTS.get,
+                   lambda: assumed, {})
     assumed = () if given is None else assumptions(found, given)
     return found
+
+
+def values(found: Ranges, at: Place) -> dict[str, int] | None:
+    """Of all names that polynomials mention; None where an expression that goes by a name has no value."""
+    named = {name: evaluate(part, at) for part, name in found.numbers.items()}
+    return None if None in named.values() else {**at.names, **named}
 
 
 many = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @many
-@given(ints, situations())
-def test_values_lie_where_it_says(exp: ir.Exp, at: dict[str, int]) -> None:
-    value, interval = evaluate(exp, at), ranges().interval(exp)
+@given(placed(ints))
+def test_values_lie_where_it_says(case: tuple[ir.Exp, Place]) -> None:
+    exp, at = case
+    value, interval = evaluate(exp, at), ranges(at).interval(exp)
     if value is not None:
         assert interval is None or interval[0] <= value <= interval[1], show_exp(exp)
 
 
 @many
-@given(ints, situations())
-def test_forms_and_bounds_hold(exp: ir.Exp, at: dict[str, int]) -> None:
-    found, value = ranges(), evaluate(exp, at)
-    if value is None:
-        return
+@given(placed(ints))
+def test_forms_and_bounds_hold(case: tuple[ir.Exp, Place]) -> None:
+    exp, at = case
+    found, value = ranges(at), evaluate(exp, at)
     form = found.form(exp)
-    named = {name: evaluate(part, at) for part, name in found.numbers.items()}
-    if None in named.values():
+    if value is None or (everything := values(found, at)) is None:
         return
-    assert polynomials.value(form, {**at, **named}) == value
-    for name in list(named):
-        known = found.of_factor(name)
-        named = {name: evaluate(part, at) for part, name in found.numbers.items()}
-        if None not in named.values():
-            everything = {**at, **named}
-            assert all(polynomials.value(bound, everything) >= named[name] for bound in known.above), show_exp(exp)
-            assert all(polynomials.value(bound, everything) <= named[name] for bound in known.below), show_exp(exp)
+    assert polynomials.value(form, everything) == value
+    for factor in list(found.numbers.values()):
+        known = found.of_factor(factor)
+        if (everything := values(found, at)) is not None:
+            least = max([polynomials.value(bound, everything) for bound in known.below], default=INTS[0])
+            most = min([polynomials.value(bound, everything) for bound in known.above], default=INTS[1])
+            assert least <= everything[factor] <= most, show_exp(exp)
 
 
 @many
-@given(tests, tests, situations())
-def test_what_is_proved_holds(condition: ir.Exp, around: ir.Exp, at: dict[str, int]) -> None:
+@given(placed(tests, tests))
+def test_what_is_proved_holds(case: tuple[ir.Exp, ir.Exp, Place]) -> None:
     """Also where another condition holds around it."""
+    condition, around, at = case
     value = evaluate(condition, at)
     if value is None:
         return
-    assert value or not holds(ranges(), condition), show_exp(condition)
-    assert by_numbers(ranges(), condition) in (None, value)
+    assert value or not holds(ranges(at), condition), show_exp(condition)
+    assert by_numbers(ranges(at), condition) in (None, value)
     if (outside := evaluate(around, at)) is not None:
         given_ = around if outside else ir.Op("not", (around,))
-        assert value or not holds(ranges(given_), condition), f"{show_exp(condition)} where {show_exp(given_)}"
-    rest = doubtful(ranges(), condition)
+        assert value or not holds(ranges(at, given_), condition), f"{show_exp(condition)} where {show_exp(given_)}"
+    rest = doubtful(ranges(at), condition)
     assert evaluate(rest, at) in (None, value)
 
 
 @many
-@given(tests, situations())
-def test_what_is_assumed_of_a_test_holds(condition: ir.Exp, at: dict[str, int]) -> None:
+@given(placed(tests))
+def test_what_is_assumed_of_a_test_holds(case: tuple[ir.Exp, Place]) -> None:
     """In its branches."""
-    value, found = evaluate(condition, at), ranges()
+    condition, at = case
+    value, found = evaluate(condition, at), ranges(at)
     if value is not None:
         for assumed in assumptions(found, condition, value):
-            named = {name: evaluate(part, at) for part, name in found.numbers.items()}
-            if None not in named.values():
-                assert polynomials.value(assumed, {**at, **named}) >= 0, f"{show_exp(condition)} is {value}"
+            if (everything := values(found, at)) is not None:
+                assert polynomials.value(assumed, everything) >= 0, f"{show_exp(condition)} is {value}"
 
 
 # Programs -----------------------------------------------------------------------------------------
