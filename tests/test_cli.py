@@ -67,6 +67,19 @@ def test_what_a_file_tells_is_no_result(tmp_path: Path, capsys: pytest.CaptureFi
     assert "variable of the session" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("words", [["run", "FILE", "-e", "g", "2"], ["profile", "FILE", "-e", "g", "2"],
+                                   ["profile", "FILE", "-x", "g(y)"], ["eval", "g(y)", "-f", "FILE"],
+                                   ["explain", "FILE", "-e", "g", "2"]], ids=" ".join)
+def test_bare_expressions_of_a_file_are_not_evaluated_for_what_is_asked_about_it(
+        words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program.nesl"
+    path.write_text('function g(x) = x + 1; print_line("computed"); 1 / 0; y = g(1); describe sum; sum([y]);')
+    nessie(*[str(path) if word == "FILE" else word for word in words])
+    out, err = capsys.readouterr()
+    assert "computed" not in out + err and "it = 2 : int" not in out + err
+    assert "sum : [a] -> a" in err and out.count("NESL") == ("profile" in words)
+
+
 def test_files_as_arguments_and_results(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in.json").write_text("[1, 2, 3]")
     result = tmp_path / "out.json"
