@@ -42,6 +42,8 @@ class Interpreted(ErrorWords):
         self.errors[:] = NO_FAILURE, 0, rounds, depth, NESTED
 
     def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
+        if self.failure() != NO_FAILURE:
+            raise RuntimeError("a kernel before this one has failed")
         plan = self.plans[kernel]
         memory: Memory = {p.name: a.buffer if isinstance(a, Array) else a
                           for p, a in zip(plan.kernel.params, arguments, strict=True)}

@@ -5,8 +5,8 @@
   how   the host level with an explicit stack of activations, so that recursion is as deep as memory allows; kernels
         by reference_kernels, their thunks by reference_thunks. Names are dropped after their last use.
 
-Failures of kernels are seen where the host looks: at a scalar it computes with, a condition, a size that a kernel
-found, a call, an effect, and the end. Of several failures seen together the least site, then index, is raised.
+Failures of kernels are seen where the host looks: before the next launch, at a scalar it computes with, a condition, a
+call, an effect, and the end. Of several failures of one kernel the least site, then index, is raised.
 """
 from __future__ import annotations
 
@@ -143,6 +143,7 @@ class Machine:
         self.context.poll()
         match statement:
             case ir.Run(results, kernel, arguments):
+                self.context.raise_pending()            # as devices do, which launch nothing after a failure
                 self.look_at_sizes(kernel, arguments, activation)
                 self.context.launch(self.kernels[kernel])
                 values = run_kernel(self.kernels[kernel], [atom_value(a, names) for a in arguments], self.context)
