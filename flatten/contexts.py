@@ -90,6 +90,8 @@ class Context:
             return self.definitions[name]
         if self.outer is not None:
             return self.outer.look(name)
+        if name in self.emitter.tables.equal:
+            return ir.Var(self.emitter.tables.equal[name])
         found = self.emitter.known_scalar(name)
         if self.domain is None or self.domain is HOST:
             return found

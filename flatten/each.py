@@ -62,7 +62,7 @@ def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hi
 
 def body_value(t: Translator, body: mono.Exp, env: Values, space: Domain, hint: str) -> Value:
     value = t.value(body, env, space, hint)
-    return value if isinstance(body, mono.Var) else solid(t.emitter, value, space, hint)
+    return value if isinstance(body, mono.Var) else solid(t.emitter, value, space, hint, light=True)
 
 
 def common_space(t: Translator, sources: list[Sequence], domain: Domain) -> Domain:

@@ -31,17 +31,20 @@ class Tables:
     """`spaces`: the space of these lengths over this domain; `numbers`: the array of a space's segment numbers;
     `walks`: what SOACs walk for a domain whose offsets were no array at first; `data`: constant sequences; `lengths`:
     those that the host has checked, by their forms; `checked`: for a scalar of the host, one that equals it and exists
-    only if a check has passed, so that more is known of it."""
+    only if a check has passed, so that more is known of it; `equal`: one that the host has found equal to it;
+    `inverses`: of arrays that hold permutations."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
     data: dict[mono.Exp, Value] = field(default_factory=dict)
     lengths: dict[Polynomial, Scalar] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
+    equal: dict[str, str] = field(default_factory=dict)
+    inverses: dict[str, str] = field(default_factory=dict)
 
     def copy(self) -> Tables:
         return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.lengths),
-                      dict(self.checked))
+                      dict(self.checked), dict(self.equal), dict(self.inverses))
 
 
 @dataclass
@@ -64,6 +67,7 @@ class Emitter:
         self.tables = Tables()
         self.bits: dict[str, int] = {}          # of sizes that are products: they are at most 2 to this
         self.known: dict[str, Range] = {}       # of scalars, and of the elements of arrays
+        self.permutations: dict[str, Domain] = {}           # arrays of a space's flat indices, each segment's in it
         self.hosted: dict[ir.Size, Domain] = {}
         self.scalar_results: dict[str, tuple[str, ...]] = {}
         self.origin: Origin = ()
@@ -91,6 +95,11 @@ class Emitter:
         """This is so wherever the name is bound."""
         if isinstance(name, str):
             self.known[name] = known
+
+    def permute(self, array: str, space: Domain) -> None:
+        """The array holds a permutation of the space's indices, of those of each segment."""
+        self.permutations[array] = space
+        self.know(array, index_below(size_form(space.size)))
 
     def known_scalar(self, name: str) -> Range | None:
         """None for what is no int of the host."""
@@ -135,6 +144,10 @@ class Emitter:
         """Statements after this one run only if the condition of the host holds."""
         check = ir.If(condition, ir.Const(0, INT), ir.Fail(self.site(message, origin), INT))
         self.emit(ir.HostLet(ir.Param("_", INT), check, origin))
+        match condition:
+            case ir.Op("==", (ir.Var(one), ir.Var(other))) if self.types[one] == self.types[other] == INT:
+                if one != other and other not in self.tables.equal:         # so that there are no circles
+                    self.tables.equal[one] = other
 
     def once(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
         """Scalars that a kernel computes: the host calls no scalar functions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ZERO, At, Domain, minus
 from nessie.flatten.materialise import elements
+from nessie.flatten.ranges import index_below
 from nessie.flatten.scalars import identity, monoid
 from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator, scalar, sequence
@@ -52,10 +53,13 @@ def order(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
     space, thunk, _ = walked_elements(t, sequence(values[0]), domain)
     result = t.emitter.declare(hint, ir.Array("int", space.size))
     t.emitter.run(ir.Order(thunk, t.emitter.walked(space), exp.name == "order_down"), [result])
-    flat = stored(space, result.name, "int")
+    t.emitter.permute(result.name, space)
     if domain is HOST:
-        return dense(domain, space, flat)
+        return dense(domain, space, stored(space, result.name, "int"))
 
     def term_at(at: At, context: Context) -> Term:
-        return ScalarTerm(minus(ir.Read(result.name, at.i), space.start(context.climb(space, domain, at).i)), "int")
+        segment = context.climb(space, domain, at).i
+        position = minus(ir.Read(result.name, at.i), space.start(segment))
+        context.note(position, lambda: index_below(context.ranges.form(space.length(segment))))
+        return ScalarTerm(position, "int")
     return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, "int")))

@@ -36,6 +36,7 @@ from nessie.lambda_cu.polynomials import names
 
 INT = "int"
 LIGHT = 7                       # parts of an expression
+Kept = dict[Value, Value]       # what stays, and under which value
 
 
 def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
@@ -59,7 +60,9 @@ def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light
     missing: list[tuple[ir.Exp, str]] = []
     kept = note_missing(value, domain, domain.here(), context, missing, light)
     if not missing:
-        return value
+        if context.failing:
+            run_for_errors(emitter, domain, context)
+        return filled(value, domain, iter(()), kept)
     return filled(value, domain, iter(store(emitter, domain, context, missing, hint)), kept)
 
 
@@ -70,24 +73,39 @@ def is_stored(value: Scalar | Sequence, domain: Domain) -> bool:
 
 
 def note_missing(value: Value, domain: Domain, at: At, context: Context,
-                 missing: list[tuple[ir.Exp, str]], light: bool) -> list[Value]:
-    """The expressions of what is not stored yet and shall be, in the order of `filled`; and the values that stay as
-    they are."""
+                 missing: list[tuple[ir.Exp, str]], light: bool) -> Kept:
+    """The expressions of what is not stored yet and shall be, in the order of `filled`; and what the other values are:
+    themselves, or what some array holds."""
     if isinstance(value, Both):
         first = note_missing(value.first, domain, at, context, missing, light)
-        return first + note_missing(value.second, domain, at, context, missing, light)
+        return first | note_missing(value.second, domain, at, context, missing, light)
     if is_stored(value, domain):
-        return [value]
+        return {value: value}
     parts = components(pull(value, domain, at, context))
-    if light and all(base == INT and is_light(exp, context) for exp, base in parts):
-        return [value]
+    if isinstance(value, Scalar):
+        array = own_element(parts[0][0], domain, context)
+        if array is not None and context.emitter.types[array] == ir.Array(value.base, domain.size):
+            return {value: stored(domain, array, value.base)}
+    if light and all(is_light(exp, base, domain, context) for exp, base in parts):
+        return {value: value}
     missing += parts
-    return []
+    return {}
 
 
-def is_light(exp: ir.Exp, context: Context) -> bool:
-    """Is the int cheaper to compute than to read? A sum of a few indices and sizes, or a length that bounds give."""
+def own_element(exp: ir.Exp, domain: Domain, context: Context) -> str | None:
+    """The array of which this is the element at the domain's own index."""
+    exp = context.ranges.defined(exp)
+    return exp.array if isinstance(exp, ir.Read) and exp.index == domain.here().i else None
+
+
+def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
+    """Is it no dearer to compute than to read? An element that is stored elsewhere at the same index; an int that is a
+    sum of a few indices and sizes, or a length that bounds give."""
     if context.failing or len([None for _, _ in zip(scope.subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
+        return False
+    if own_element(exp, domain, context) is not None:
+        return True
+    if base != INT:
         return False
     if context.noted(exp) is not None:
         return True
@@ -96,13 +114,13 @@ def is_light(exp: ir.Exp, context: Context) -> bool:
         for name in names(context.ranges.form(exp)))
 
 
-def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: list[Value]) -> Value:
+def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> Value:
     """The value with what was missing read from these arrays."""
+    if value in kept:
+        return kept[value]
     if isinstance(value, Both):
         first = filled(value.first, domain, arrays, kept)
         return Both(first, filled(value.second, domain, arrays, kept))
-    if any(value is other for other in kept):
-        return value
     if isinstance(value, Scalar):
         return stored(domain, next(arrays), value.base)
     start, length = next(arrays), next(arrays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import TRUE, ZERO, At, Domain, inside, op, plus
 from nessie.flatten.materialise import elements, solid
+from nessie.flatten.permuting import permuted
 from nessie.flatten.proofs import doubtful
 from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator, both, scalar, sequence
@@ -39,7 +40,8 @@ def get(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint
 
 def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
     """d <- ps: the greatest position among the pairs that name a place wins it, then every place is pulled: one rule
-    for every type, and the last write wins whatever the order of execution."""
+    for every type, and the last write wins whatever the order of execution. Where the pairs name every place once,
+    nothing has to win (flatten.permuting)."""
     emitter = t.emitter
     target, pairs = map(sequence, values)
     target_space, pair_space = space_of(emitter, target, domain), space_of(emitter, pairs, domain)
@@ -48,6 +50,9 @@ def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
     at, context = pair_space.here(), Context(emitter, pair_space)
     up = context.climb(pair_space, domain, at)
     ix = context.let(exp_of(pull(pair.first, pair_space, at, context)), "ix")
+    moved = permuted(emitter, ix, context, pair.second, pair_space, target_space, hint)
+    if moved is not None:
+        return dense(domain, target_space, moved)
     site = emitter.site("Index out of bounds for function <-.", exp.origin)
     nowhere = ir.Let((emitter.fresh("bad"),), ir.Fail(site, "int"), ir.Const(-1, "int"))
     place = plus(target_space.start(up.i), ix)

@@ -7,11 +7,12 @@
   in    flat lambda_cu, sites specialised
   out   flat lambda_cu in which some gathers are gone, and the MAPs that nobody reads any more
   how   In each control region, of each MAP at once all that gather what it makes; those that read fewest arrays first,
-        until nothing changes. e reads k arrays and takes c, a read at random takes g, A has n elements of w bytes
-        for which e streams I bytes, and is gathered m times:
+        until nothing changes. e reads k arrays, h of them at random, and takes c, a read at random takes g, A has n
+        elements of w bytes for which e streams I bytes, and is gathered m times:
 
-            in memory       streaming n * (I + w), and m * g
-            pulled          m * (k * g + c); n * I too, if others read A in order, so that it is computed anyway
+            in memory       streaming n * (I + w), and (n * h + m) * g
+            pulled          m * (k * g + c); n * I and n * h * g too, if others read A in order, so that it is computed
+                            anyway
 
         It is pulled if that is less; always where k is 0. Nothing is saved if A is written all the same, since it
         leaves the region or the host reads it. What e reads has to be written then, if it is made in the region and
@@ -148,7 +149,8 @@ def can_be_pulled(bind: ir.Bind, failing: Collection[str]) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A MAP that these steps gather; it reads so many arrays an element."""
+    """A MAP, in the step of this name, that other steps gather; it reads so many arrays an element."""
+    step: str
     bind: ir.Bind
     thunk: ir.Thunk
     readers: tuple[Step, ...]
@@ -204,7 +206,8 @@ class Pulling:
                     and can_be_pulled(step.bind, self.failing):
                 [thunk] = scope.thunks(step.bind.soac)
                 those = {key: reader for name in step.bind.names for key, reader in readers.get(name, {}).items()}
-                found.append(Candidate(step.bind, thunk, tuple(those.values()), len(scope.reads(thunk.body))))
+                reads = len(scope.reads(thunk.body))
+                found.append(Candidate(step.name, step.bind, thunk, tuple(those.values()), reads))
         return found
 
     def pull(self, found: Candidate) -> bool:
@@ -231,7 +234,11 @@ class Pulling:
         times = sum(self.elements(reader) * sum(self.gathered[reader.name][name] for name in arrays)
                     for reader in found.readers)
         more = times * ((found.reads - 1) * profile.gather + profile.computing(*arithmetic))
-        return more < (0.0 if arrays & self.written else profile.streaming(self.saved(found, arrays)))
+        if arrays & self.written:
+            return more < 0.0
+        made = 0.0 if self.in_order(arrays) else self.elements(self.steps[found.step])
+        spared = made * sum(self.gathered[found.step].values()) * profile.gather
+        return more < profile.streaming(self.saved(found, arrays)) + spared
 
     def elements(self, step: Step) -> float:
         """How many indices the step walks."""
@@ -244,9 +251,12 @@ class Pulling:
         streamed = {read.array for read in scope.reads(found.thunk.body)
                     if not self.is_gather(found.bind.soac, found.thunk, read)}
         gathered = {name for names in self.gathered.values() for name in names}
-        ordered = any(not names.isdisjoint(arrays) for names in self.ordered.values())
         written = (streamed & self.made) - gathered - self.written
-        return self.bytes(arrays) + (0.0 if ordered else self.bytes(streamed)) - self.bytes(written)
+        return self.bytes(arrays) + (0.0 if self.in_order(arrays) else self.bytes(streamed)) - self.bytes(written)
+
+    def in_order(self, arrays: Collection[str]) -> bool:
+        """Does anyone read one of them at its own index?"""
+        return any(not names.isdisjoint(arrays) for names in self.ordered.values())
 
     def bytes(self, arrays: Collection[str]) -> float:
         found = [self.types[name] for name in sorted(arrays)]

@@ -11,6 +11,7 @@ from nessie import calibrate, cli
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
 from nessie.frontend.parser import parse_type
+from nessie.lambda_cu import ir, scope
 from nessie.pipeline import TEXT, Job, compile_program, pass_named
 from nessie.schedule import explain, fusible, witness
 from nessie.schedule.profiles import CPU
@@ -22,6 +23,7 @@ PAGE = PATH.read_text("utf-8")
 SHOWN = re.findall(r"^```sh\nnessie (.*)\n```\n\n```text\n((?:.*\n)*?)```$", PAGE, re.MULTILINE)
 OTHERS = re.findall(r"^    nessie (.*)$", PAGE, re.MULTILINE)
 ROWS = re.findall(r"^\| `(let .*?)` \| (\w+), (\w+) \| `(.*?)` \|", PAGE, re.MULTILINE)
+PERMUTED = re.findall(r"^\| `([^|]*?)` \| `([A-Z ]+)` \|", PAGE, re.MULTILINE)
 TYPE = "([float], [float], [int], [[float]])"
 
 
@@ -63,6 +65,16 @@ def test_rows_of_the_table(program: str, first: str, second: str, code: str) -> 
     assert [pair.rule or pair.reason for pair in pairs] == [code]
 
 
+@pytest.mark.parametrize(("program", "launched"), PERMUTED)
+def test_permutations(program: str, launched: str) -> None:
+    source = Source("row", f"function main(xs, ws, is, w) = {program};")
+    job = Job(entry="main", argument=parse_type(Source("type", "([float], [float], [int], [float])")))
+    flat = run_deep(lambda: compile_program(job, TEXT, source, pass_named("pull")))
+    kernels = {kernel.name: kernel for kernel in flat.kernels}
+    runs = [s for function in flat.functions for s in scope.statements(function.body) if isinstance(s, ir.Run)]
+    assert " ".join(type(kernels[run.kernel].binds[0].soac).__name__.upper() for run in runs) == launched
+
+
 def test_every_rule_and_reason_is_on_the_page() -> None:
     codes = re.findall(r"^    ([a-z]+(?:-[a-z]+)*(?:, [a-z]+)?)   ", fusible.__doc__ or "", re.MULTILINE)
     reasons = [reason for code in codes for reason in code.split(", ")]
@@ -77,6 +89,7 @@ def test_the_page_shows_commands() -> None:
     assert len(SHOWN) == PAGE.count("```sh\n") == 4
     assert len(OTHERS) > 5
     assert len(ROWS) > 20
+    assert len(PERMUTED) == 5
 
 
 def test_links_lead_somewhere() -> None:
