@@ -124,7 +124,7 @@ OPTIONS = (
     Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
     Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation",
            ("profile", "explain")),
-    Option(("--all",), "", "explain every pair, with its price", ("explain",)),
+    Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
     Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)}", ("compile",), EMITTED),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from nessie import pipeline
@@ -17,7 +18,7 @@ from nessie.frontend import syntax
 from nessie.kept import built_for_cpu
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
-from nessie.schedule.explain import PRICED, SCHEDULES, Explanation
+from nessie.schedule.explain import PRICING_WORK, SCHEDULES, Explanation
 from nessie.schedule.explain import explain as explain_graphs
 from nessie.schedule.hints import sizes_of
 from nessie.schedule.pdg import Graph
@@ -29,7 +30,7 @@ MEASURED = ("cpu",)             # targets that know how long their kernels took
 
 
 def explain_program(graphs: Sequence[Graph], job: pipeline.Job, everything: bool = False) -> Explanation:
-    return explain_graphs(graphs, pipeline.profile(job), None if everything else PRICED)
+    return explain_graphs(graphs, pipeline.profile(job), inf if everything else PRICING_WORK)
 
 
 def explain_call(session: Session, job: pipeline.Job, function: str, arguments: Sequence[syntax.Exp],

@@ -7,7 +7,9 @@ became of it.
 
 The same region is scheduled three times: every launch on its own; greedily; by the integer program. The verdicts on
 pairs are those of the last. What the user wants (cuts and fused pairs of the graph) holds for the latter two.
-A pair that may share a kernel and does not has a price: what the best schedule that joins the two costs more.
+A pair that may share a kernel and does not has a price: what the best schedule that joins the two costs more. Each
+price is a region to be scheduled once more, which takes long where that is large: those with most at stake have one,
+as far as PRICING_WORK reaches. It counts nodes, not seconds, so that a program is explained alike everywhere.
 Texts are schedule.explain_text's, JSON is schedule.explain_json's.
 """
 from __future__ import annotations
@@ -25,13 +27,13 @@ from nessie.schedule.problem import Problem
 from nessie.schedule.profiles import Profile
 from nessie.schedule.schedule import pairs, solve_by, solve_once
 from nessie.schedule.schedule_form import APART, NEVER
-from nessie.schedule.solve import UNFUSED, Limits, Solution, solution, solve
+from nessie.schedule.solve import SMALL, UNFUSED, Limits, Solution, solution, solve
 from nessie.schedule.witness import refused_text, size_text, witness
 
 SCHEDULES = ("none", "greedy", "ilp")
 WISH = "wish"                   # the reason: other pairs are to be fused
-PRICED = 40                     # pairs of a region, those with most at stake
-PRICING = Limits(nodes=1000, seconds=2.0)       # of one price
+PRICING_WORK = 60_000           # of all prices, each the square of how many nodes its region has
+PRICING = Limits(nodes=100, variables=SMALL, seconds=1.0)       # of one price
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Price:
 class PairExplained:
     """`verdict` as in a schedule. `rule` by which the two do or could share a kernel, or `reason` why not, with its
     witness. `shared`: the names that both use; `bytes` at stake. `price`: None where they share a kernel, or may not,
-    or where nobody has asked for it (PRICED)."""
+    or where others come first (PRICING_WORK)."""
     first: str
     second: str
     verdict: str
@@ -122,19 +124,32 @@ class Explanation:
     measured: Mapping[str, float] = field(default_factory=dict)
 
 
-def explain(graphs: Sequence[Graph], profile: Profile, priced: int | None = PRICED) -> Explanation:
-    """The regions' schedules, explained. `priced`: so many pairs of each region have a price; None: all."""
-    return Explanation(profile.name, tuple(explain_region(graph, profile, priced) for graph in graphs))
+def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WORK) -> Explanation:
+    """The regions' schedules, explained. `work`: what may go into prices."""
+    explained = [(graph, *explain_region(graph, profile)) for graph in graphs]
+    stakes = sorted((-pair.bytes, number, at) for number, (_, region, _) in enumerate(explained)
+                    for at, pair in enumerate(region.pairs) if pair.verdict == APART)
+    chosen: list[set[int]] = [set() for _ in explained]
+    for _, number, at in stakes:
+        price = len(explained[number][0].nodes) ** 2
+        if price <= work:
+            work -= price
+            chosen[number].add(at)
+    return Explanation(profile.name, tuple(
+        replace(region, pairs=tuple(of.priced(pair) if at in chosen[number] else pair
+                                    for at, pair in enumerate(region.pairs)))
+        for number, (_, region, of) in enumerate(explained)))
 
 
-def explain_region(graph: Graph, profile: Profile, priced: int | None) -> RegionExplained:
+def explain_region(graph: Graph, profile: Profile) -> tuple[RegionExplained, Pairs]:
+    """The region, no pair of which has a price yet, and what makes prices."""
     problem = Problem(graph, profile)
     found = {"none": solution(problem, problem.single(), UNFUSED), "greedy": solve_by(problem, "greedy"),
              "ilp": solve_once(problem, "ilp")}
     nodes = tuple(Member(node.name, node.op, user_span(node.origin)) for node in graph.nodes)
+    of = Pairs(problem, found["ilp"])
     return RegionExplained(graph.name, graph.region, nodes, sizes_of(problem),
-                           {mode: scheduled(problem, found[mode]) for mode in SCHEDULES},
-                           tuple(Pairs(problem, found["ilp"]).explained(priced)))
+                           {mode: scheduled(problem, found[mode]) for mode in SCHEDULES}, tuple(of.unpriced())), of
 
 
 def sizes_of(problem: Problem) -> tuple[tuple[str, float], ...]:
@@ -178,15 +193,13 @@ class Pairs:
         self.cost: Cost = problem.cost(found.clusters, found.again)
         self.moved = {array.name: array for array in moved(problem, found)}
 
-    def explained(self, priced: int | None) -> list[PairExplained]:
+    def unpriced(self) -> list[PairExplained]:
         """What is at stake most comes first, then in program order."""
-        found = [self.unpriced(pair.first, pair.second, pair.verdict, pair.reason)
+        found = [self.explained(pair.first, pair.second, pair.verdict, pair.reason)
                  for pair in pairs(self.problem, self.found.clusters, self.found.again)]
-        found.sort(key=lambda pair: -pair.bytes)
-        apart = [pair for pair in found if pair.verdict == APART][:priced]
-        return [self.priced(pair) if pair in apart else pair for pair in found]
+        return sorted(found, key=lambda pair: -pair.bytes)
 
-    def unpriced(self, first: str, second: str, verdict: str, reason: str) -> PairExplained:
+    def explained(self, first: str, second: str, verdict: str, reason: str) -> PairExplained:
         u, v = self.index.position[first], self.index.position[second]
         shared = self.shared(self.index.nodes[u], self.index.nodes[v])
         weight = sum(self.problem.traffic.bytes.get(name, 0.0) * (2 if self.index.maker.get(name) == u else 1)

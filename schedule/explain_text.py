@@ -183,7 +183,7 @@ def shared_text(pair: PairExplained) -> str:
 
 def price_text(price: Price | None) -> str:
     if price is None:
-        return "at what cost, --all says"
+        return "not priced: at what cost, --all says"
     if abs(price.cost) < 1:
         return "that would cost the same"
     causes = [*(cause(*moved) for moved in price.more if moved[1] > 0 or moved[2] > 0)]
@@ -192,7 +192,8 @@ def price_text(price: Price | None) -> str:
     why = f" ({'; '.join(causes[:CAUSES])}{'; ...' if len(causes) > CAUSES else ''})" if causes else ""
     if price.cost < 0:
         return f"that would save {time_text(-price.cost)}: what is shown is not the best"
-    return f"it would cost {time_text(price.cost)} more{why}, {formula(price.moved)} in all"
+    about = "" if price.status == OPTIMAL else "about "
+    return f"it would cost {about}{time_text(price.cost)} more{why}, {formula(price.moved)} in all"
 
 
 def cause(name: str, read: float, written: int) -> str:

@@ -5,6 +5,7 @@ A golden file is a comment that says what it shows, the command (run where nesl_
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_prices_are_what_brute_force_says() -> None:
     for seed in range(120):
         graph, profile = random_graph(seed, 5), PROFILES[seed % len(PROFILES)]
         problem = Problem(graph, profile)
-        (region,) = explain([graph], profile, None).regions
+        (region,) = explain([graph], profile, math.inf).regions
         least = brute(problem)
         for pair in region.pairs:
             joined = brute_wishful(replace(graph, fused=((pair.first, pair.second),)), profile)
@@ -158,6 +159,26 @@ RARE = """graph rare 0 {
   outputs (zs, c, ws)
 }
 """
+
+
+def test_prices_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with most at stake, in whichever region, have a price, and as many as there is work for."""
+    graphs = [random_graph(seed, 9) for seed in range(12)]
+    whole = explain(graphs, CPU, math.inf)
+    found = explain(graphs, CPU, 500)
+    assert [len(region.pairs) for region in found.regions] == [len(region.pairs) for region in whole.regions]
+    work, least, most = 0, math.inf, 0.0
+    for graph, region, all_priced in zip(graphs, found.regions, whole.regions, strict=True):
+        for pair, wanted in zip(region.pairs, all_priced.pairs, strict=True):
+            if pair.price is not None or pair.verdict != wanted.verdict:
+                work, least = work + len(graph.nodes) ** 2, min(least, pair.bytes)
+                assert pair == wanted
+            elif pair.verdict == APART:
+                most = max(most, pair.bytes)
+    assert 500 - 81 < work <= 500
+    assert least >= most
+    text = explained_text("random", found, True)
+    assert "not priced" in text and "not priced" not in explained_text("random", whole, True)
 
 
 def test_rare_reasons() -> None:

@@ -358,9 +358,13 @@ def test_steps_of_the_keyboard() -> None:
 def test_numbers_and_addresses() -> None:
     assert links("[bytesText(0), bytesText(1500), bytesText(64e6), timeText(1681093.7), countText(1, 'place')]") == [
         "0 B", "1.5 kB", "64 MB", "1.68 ms", "1 place"]
-    price = {"cost": 454073.4, "more": [{"name": "xs", "read": 1, "written": 0},
-                                        {"name": "b", "read": -2, "written": 1}]}
+    price = {"cost": 454073.4, "status": "optimal", "more": [{"name": "xs", "read": 1, "written": 0},
+                                                             {"name": "b", "read": -2, "written": 1}]}
     told = links(f"priceText({json.dumps(price)})", more="graph.js")
     assert told == "it would cost 454 \u00b5s more: xs read 1 time more, b read 2 times less and written 1 time more"
+    pair = {"verdict": "apart", "rule": "MAP-X"}
+    told = links(f"[{json.dumps({**pair, 'price': {**price, 'status': 'greedy', 'more': []}})}, {json.dumps(pair)}]"
+                 ".map(pairReason)", more="graph.js")
+    assert told == [", by MAP-X; together it would cost about 454 \u00b5s more", ", by MAP-X; not priced"]
     assert links("writeState({ panes: 'source,graph', schedule: undefined, nodes: '' })") == "#panes=source,graph"
     assert links("readState('#panes=source,graph&nodes=1')") == {"panes": "source,graph", "nodes": "1"}

@@ -25,7 +25,7 @@ from nessie.lambda_cu import ir, scope
 from nessie.lambda_cu.printer import show_bind, show_statement, show_type
 from nessie.lambda_cu.sites import specialise_sites
 from nessie.schedule import view
-from nessie.schedule.explain import PRICED, explain_region
+from nessie.schedule.explain import explain
 from nessie.schedule.explain_json import pair_json
 from nessie.schedule.pdg import Graph, Index, space_size
 from nessie.schedule.regions import steps_of
@@ -34,7 +34,6 @@ from nessie.schedule.schedule_form import Pair, RegionSchedule, Schedule
 
 Mark = tuple[int, int, list[int], list[int], list[int], str]
 
-EXPLAINED = 60                  # nodes of a region whose pairs are explained
 BEFORE_FUSING = (pipeline.TEXT, pipeline.SYNTAX, pipeline.TYPED, pipeline.MONO, pipeline.FLAT)
 TITLES = {"source": "the program as it was written", "typed": "every type, every name resolved",
           "mono": "one copy of each function for each use; calls inlined", "flat": "kernels of one combinator each",
@@ -136,11 +135,9 @@ class Collection:
 
     @cached_property
     def explained(self) -> list[dict[tuple[str, str], dict[str, Any]]]:
-        """For each graph the pairs as the best schedule has them, with witnesses and prices. What joining a pair would
-        cost is a problem of its own to solve: where those are large, there is no more than the verdict."""
-        profile = pipeline.profile(self.job)
-        return [{(pair.first, pair.second): pair_json(pair) for pair in explain_region(graph, profile, PRICED).pairs}
-                if len(graph.nodes) <= EXPLAINED else {} for graph in self.graphs]
+        """For each graph the pairs as the best schedule has them, with witnesses and prices."""
+        return [{(pair.first, pair.second): pair_json(pair) for pair in region.pairs}
+                for region in explain(self.graphs, pipeline.profile(self.job)).regions]
 
     def region(self, graph: Graph, region: RegionSchedule,
                explained: Mapping[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:

@@ -380,15 +380,16 @@ function codeName(data, schedule, id) {
 
 function pairReason(pair) {
   if (pair.verdict === "never") return `: ${pair.reason}${pair.witness ? `, ${pair.witness}` : ""}`;
-  return `, by ${pair.rule}${pair.price ? `; together ${priceText(pair.price)}` : ""}`;
+  if (pair.verdict !== "apart") return `, by ${pair.rule}`;
+  return `, by ${pair.rule}; ${pair.price ? `together ${priceText(pair.price)}` : "not priced"}`;
 }
 
 /** What the best schedule costs more that joins a pair. */
-function priceText({ cost, more }) {
+function priceText({ cost, more, status }) {
   const times = (count, word) => (count ? [`${word} ${countText(Math.abs(count), "time")} ${count > 0 ? "more" : "less"}`] : []);
   const moved = more.slice(0, 3).map(({ name, read, written }) =>
     `${name} ${[...times(read, "read"), ...times(written, "written")].join(" and ")}`);
-  return `it would cost ${timeText(cost)} more${moved.length ? `: ${moved.join(", ")}` : ""}`;
+  return `it would cost ${status === "optimal" ? "" : "about "}${timeText(cost)} more${moved.length ? `: ${moved.join(", ")}` : ""}`;
 }
 
 function kernelDetails(data, schedule, region, place, go) {
