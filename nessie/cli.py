@@ -23,7 +23,7 @@ from nessie.base.source import InternalError, NessieError, Source, Span, UsageEr
 from nessie.base.types import Fun, Type
 from nessie.base.wishes import CUT, FUSE, Wish, Wishes
 from nessie.command_line import COMPILING, parse_command_line
-from nessie.streams import complain, open_streams, print_outcomes, say
+from nessie.streams import complain, open_streams, print_outcomes, say, warn
 
 if TYPE_CHECKING:
     from nessie.frontend import syntax
@@ -77,7 +77,16 @@ def run(options: argparse.Namespace) -> int:
         return call(session, source, options)
     if options.output:
         raise UsageError("-o writes the result of a call: name the function with -e")
-    return FAILED if print_outcomes(session.run(source)) else 0
+    return ended(session, print_outcomes(session.run(source)))
+
+
+def ended(session: Session, failed: int) -> int:
+    """The exit status of a program, so many forms of which failed. What was asked for in vain is told only where all
+    that could have had it has run."""
+    if failed:
+        return FAILED
+    warn(session.unmet())
+    return 0
 
 
 def define(session: Session, source: Source) -> None:
@@ -106,7 +115,7 @@ def call(session: Session, source: Source, options: argparse.Namespace) -> int:
         write_value(options.output, whole, type_, session.content)
     else:
         say(session.outcome("it", value, type_).value + "\n")
-    return 0
+    return ended(session, 0)
 
 
 def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
@@ -148,7 +157,7 @@ def evaluate(options: argparse.Namespace) -> int:
     if options.file:
         define(session, read_source(options.file))
         session.told = None
-    return FAILED if print_outcomes(session.run(Source("expression", text), ends_itself=True)) else 0
+    return ended(session, print_outcomes(session.run(Source("expression", text), ends_itself=True)))
 
 
 def evaluate_lines(options: argparse.Namespace) -> int:
@@ -216,7 +225,8 @@ def profile(options: argparse.Namespace) -> int:
     if options.entry:
         session.title = " ".join([options.entry, *options.arguments])
         called(session, options)
-        return tell_profiles(session, options)
+        tell_profiles(session, options)
+        return ended(session, 0)
     if options.expression:
         source = Source("expression", options.expression)
     assert source is not None
@@ -225,16 +235,15 @@ def profile(options: argparse.Namespace) -> int:
         session.title = title(form)
         status |= FAILED if print_outcomes(o for o in session.outcomes([form]) if isinstance(o, Exception)) else 0
         tell_profiles(session, options)
-    return status
+    return ended(session, status)
 
 
-def tell_profiles(session: Profiler, options: argparse.Namespace) -> int:
+def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
     """Print those that nobody has seen."""
     from nessie.profile_text import as_json, as_text
     for found in session.profiles:
         say(json.dumps(as_json(found)) + "\n" if options.json else as_text(found))
     session.profiles.clear()
-    return 0
 
 
 # Sessions ---------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
     """The program, compiled for this processor; from disk, if it has been compiled before. A job that wants to see the
-    passes' work (dump) has it done."""
+    passes' work (dump), or to know whether names are the program's, has it done."""
     built: list[Built] = []
 
     def build() -> Built:
@@ -38,7 +38,7 @@ def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
         built.append(build_program(pipeline.executable(job, program)))
         return built[0]
 
-    if job.dump is not None:
+    if job.dump is not None or (job.wishes and not job.strict):
         return build()
     try:
         source = pickle.dumps(program, pickle.HIGHEST_PROTOCOL)

@@ -19,7 +19,7 @@ from typing import Any
 
 from nessie.base.layout import Shown, render_marked
 from nessie.base.source import IllFormed, InternalError, NessieError, Source, UsageError
-from nessie.base.wishes import Wish, Wishes
+from nessie.base.wishes import Met, Wish, Wishes
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Job:
     sizes: Mapping[str, float] = field(default_factory=dict)   # what sizes to expect when fusing
     wishes: tuple[Wish, ...] = ()                   # what to fuse and what not, beside the program's pragmas
     strict: bool = True                             # names in sizes and wishes must be names of the program
+    met: Met = field(default_factory=Met, compare=False)        # what the program has had of the wishes
     unchecked: bool = False                         # leave the program's run-time checks out
     dump: Path | None = None                        # write every form there
     checks: Checking = field(default_factory=Checking, compare=False)
@@ -159,7 +160,8 @@ def wishes(job: Job, program: Any) -> Wishes:
     read = [call("frontend.pragmas:of_source", source) for source in sources
             if job.wishes or call("frontend.pragmas:has_pragmas", source)]
     pragmas = [wish for found, _ in read for wish in found] if job.fuse != "none" else []
-    return Wishes((*job.wishes, *pragmas), tuple(name for _, bound in read for name in bound), job.strict)
+    return Wishes((*job.wishes, *pragmas), tuple(name for _, bound in read for name in bound), job.strict,
+                  job.met)
 
 
 def profile(job: Job) -> Any:

@@ -25,7 +25,7 @@ from nessie.base.deep import forget_interrupt, run_deep
 from nessie.base.source import Interrupted
 from nessie.frontend.incoming import Incoming
 from nessie.loading import expanded
-from nessie.streams import complain, print_outcomes
+from nessie.streams import complain, print_outcomes, warn
 
 if TYPE_CHECKING:
     from nessie.session import Session
@@ -56,6 +56,8 @@ def repl(new_session: Callable[[], Session]) -> int:
             print(file=sys.stderr)          # behind the ^C
             complain(interrupt if isinstance(interrupt, Interrupted) else Interrupted(""))
             forget_interrupt()
+    if session is not None and (by_hand or not failed):
+        warn(session.unmet())
     return 1 if failed and not by_hand else 0
 
 

@@ -195,6 +195,10 @@ class Session:
             rest = rest.second
         return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
+    def unmet(self) -> list[str]:
+        """What was wanted of kernels and is in none of the forms so far."""
+        return pipeline.call("schedule.wishes:unmet", self.job.wishes, self.job.met) if self.job.wishes else []
+
     def content(self, data: Data) -> Type:
         return content(data, self.environment)
 

@@ -36,6 +36,11 @@ def complain(error: Exception) -> None:
         print(error, file=sys.stderr)
 
 
+def warn(texts: Iterable[str]) -> None:
+    for text in texts:
+        print(f"warning: {text}", file=sys.stderr)
+
+
 def print_outcomes(outcomes: Iterable[Outcome | NessieError | InternalError]) -> int:
     """Print what each form gives; how many have failed. An interrupt ends them."""
     failed = 0

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from nessie.base.names import stem
 from nessie.base.source import NessieError, Span, user_span
-from nessie.base.wishes import CUT, FUSE, Bound, Wish, Wishes
+from nessie.base.wishes import CUT, FUSE, Bound, Met, Wish, Wishes
 from nessie.schedule.blocks import Refused
 from nessie.schedule.pdg import Graph, Node
 from nessie.schedule.problem import Problem
@@ -36,6 +36,7 @@ def with_wishes(graphs: Sequence[Graph], wishes: Wishes, profile: Profile) -> li
 def granted(graphs: Sequence[Graph], wish: Wish, wishes: Wishes) -> list[Graph]:
     """The graphs with this wish."""
     found = [(named(graph, wish.first, wish, wishes), named(graph, wish.second, wish, wishes)) for graph in graphs]
+    note(graphs, wish, found, wishes.met)
     if wishes.strict and concerned(graphs, wish):
         for number, name in enumerate((wish.first, wish.second)):
             if not any(nodes[number] for nodes in found):
@@ -57,6 +58,29 @@ def granted(graphs: Sequence[Graph], wish: Wish, wishes: Wishes) -> list[Graph]:
                           "stands between them, and what is before it runs before it",
                           *[*places_of([first, second]), *place_of(wish)])
     return result
+
+
+def note(graphs: Sequence[Graph], wish: Wish, found: Sequence[tuple[list[Node], list[Node]]], met: Met) -> None:
+    """What there is of the wish in these graphs."""
+    met.nodes.update((node.name, None) for graph in graphs for node in graph.nodes)
+    for firsts, seconds in found:
+        met.names.update(name for name, nodes in ((wish.first, firsts), (wish.second, seconds)) if nodes)
+        if firsts and seconds:
+            met.wishes.add(wish)
+
+
+def unmet(wanted: Iterable[Wish], met: Met) -> list[str]:
+    """What is to be said of the options that have changed nothing in any form of a program that has run."""
+    told = []
+    for wish in wanted:
+        option = f"{'--cut' if wish.kind == CUT else '--fuse-edge'} {wish.first},{wish.second} changes nothing"
+        missing = [name for name in (wish.first, wish.second) if name not in met.names]
+        if missing:
+            told.append(f"{option}: no form that ran has a kernel that computes {' or '.join(missing)}\n"
+                        f"hint: there are {listed(met.nodes)}")
+        elif wish.kind == FUSE and wish not in met.wishes:
+            told.append(f"{option}: no form that ran computes both without a condition, a call or an effect between")
+    return told
 
 
 # Names ------------------------------------------------------------------------------------------
@@ -155,7 +179,10 @@ def missing(graphs: Sequence[Graph], name: str, wish: Wish, wishes: Wishes) -> N
 
 
 def listed_names(graphs: Sequence[Graph]) -> str:
-    names = dict.fromkeys(node.name for graph in graphs for node in graph.nodes)
+    return listed(dict.fromkeys(node.name for graph in graphs for node in graph.nodes))
+
+
+def listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "no kernels"
 
 

@@ -1,6 +1,7 @@
 """What users want of a schedule: options, pragmas, names, sizes; and that programs compute the same."""
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -109,6 +110,44 @@ def test_results_are_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for command in ("run", "profile", "explain"):
         assert main([command, str(path), "-e", "squares", "[1.0, 3.0]", "--cut", "sq,its"]) == 1
         assert "nothing is called its" in capsys.readouterr().err
+
+
+FORMS = "function twice(as) = {a * 2.0 : a in as};\n" + SQUARES + "twice([1.0]);\nsquares([1.0, 3.0]);\n"
+
+
+@pytest.mark.parametrize(("wish", "says"), [
+    (["--cut", "sq,its"], "warning: --cut sq,its changes nothing: no form that ran has a kernel that computes its\n"
+                          "hint: there are "),
+    (["--fuse-edge", "totl,sqq"], "warning: --fuse-edge totl,sqq changes nothing: no form that ran has a kernel that "
+                                  "computes totl or sqq\nhint: there are "),
+    (["--cut", "sq,total", "--cut", "sq,nothing"], "warning: --cut sq,nothing "),
+    (["--fuse-edge", "twice,sq"], "computes both without a condition, a call or an effect between\n"),
+    (["--cut", "twice,sq"], ""),
+    (["--fuse-edge", "total,sq", "--cut", "TOTAL,it"], ""),
+])
+def test_what_no_form_has_is_told_once(wish: list[str], says: str, tmp_path: Path,
+                                       capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "forms.nesl"
+    path.write_text(FORMS)
+    for command in (["run", str(path)], ["eval", "twice([1.0]); squares([1.0, 3.0])", "-f", str(path)],
+                    ["profile", str(path)], ["run", str(path), "--target", "reference"]):
+        assert main([*command, *wish]) == 0
+        err = capsys.readouterr().err
+        assert says in err and err.count("warning") == (1 if says else 0), command
+
+
+def test_the_prompt_tells_at_its_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(FORMS))
+    assert main(["--cut", "sq,its"]) == 0
+    assert capsys.readouterr().err.count("warning: --cut sq,its changes nothing") == 1
+
+
+def test_a_program_that_fails_has_other_worries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name may be one of what has not run."""
+    path = tmp_path / "forms.nesl"
+    path.write_text(FORMS + "squares([")
+    assert main(["run", str(path), "--cut", "sq,its"]) == 1
+    assert "warning" not in capsys.readouterr().err
 
 
 def test_kept_programs_are_of_one_wish(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,9 +28,20 @@ class Bound:
     scope: Span
 
 
+@dataclass
+class Met:
+    """What the forms of a program have had, one after another: the names in wishes that stood for something, the
+    wishes of which both stood in one region, and the names of all that kernels compute."""
+    names: set[str] = field(default_factory=set)
+    wishes: set[Wish] = field(default_factory=set)
+    nodes: dict[str, None] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Wishes:
-    """All wishes for a program, and what its sources bind. `strict`: the names must be names of the program."""
+    """All wishes for a program, and what its sources bind. `strict`: the names must be names of the program. `met`:
+    notes those that are."""
     wanted: tuple[Wish, ...] = ()
     bound: tuple[Bound, ...] = field(default=(), repr=False)
     strict: bool = True
+    met: Met = field(default_factory=Met, repr=False, compare=False)
