@@ -27,13 +27,13 @@ from nessie.schedule.problem import Problem
 from nessie.schedule.profiles import Profile
 from nessie.schedule.schedule import pairs, solve_by, solve_once
 from nessie.schedule.schedule_form import APART, NEVER
-from nessie.schedule.solve import SMALL, UNFUSED, Limits, Solution, solution, solve
+from nessie.schedule.solve import UNFUSED, Limits, Solution, solution, solve
 from nessie.schedule.witness import refused_text, size_text, witness
 
 SCHEDULES = ("none", "greedy", "ilp")
 WISH = "wish"                   # the reason: other pairs are to be fused
 PRICING_WORK = 60_000           # of all prices, each the square of how many nodes its region has
-PRICING = Limits(nodes=100, variables=SMALL, seconds=1.0)       # of one price
+PRICING = Limits(nodes=100, variables=1000, seconds=1.0)        # of one price
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@
     without second sweeps, where a device has them             another candidate
     windows of neighbouring kernels, one by one                for what is still open; first, where there is much
 
-Cycles between kernels are cut when a solution has one, and the program is solved again.
+Cycles between kernels are cut when a solution has one, and the program is solved again; what a greedy schedule makes of
+the rest of the solution may be good by itself, and the limits may come first.
 """
 from __future__ import annotations
 
@@ -31,10 +32,11 @@ from nessie.schedule.search import least_cost, reaches, search
 from nessie.schedule.solver import NODES, SECONDS, Infeasible, solve_model
 
 VARIABLES = 3000                # binary variables of a program that is solved whole
-SMALL = 1000                    # up to which it comes first
+SMALL = 400                     # up to which it comes first
 ROUNDS = 60                     # of cycle cuts
 
 Found = tuple["Plan | None", "float | None"]        # and a bound that no plan beats
+Cycles = list[list[tuple[int, int, int]]]
 
 OPTIMAL, GREEDY, UNFUSED = "optimal", "greedy", "not fused"
 
@@ -71,9 +73,12 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     if proved is not None:
         return solution_of(problem, proved, OPTIMAL)
     bound: float | None = None
-    small = variables(problem, blocks) <= SMALL
-    for attempt in (whole, single_sweeps, windows) if small else (windows, whole, single_sweeps):
-        share = (deadline - time.monotonic()) * 0.6
+    count = variables(problem, blocks)
+    attempts = [whole, single_sweeps, windows] if count <= SMALL else [windows, whole, single_sweeps]
+    if count > limits.variables:
+        attempts = [windows]
+    for attempt in attempts:
+        share = (deadline - time.monotonic()) * (0.9 if attempt is attempts[-1] else 0.6)
         found, known = attempt(problem, blocks, best, solver, replace(limits, seconds=share))
         bound = bound if known is None else known
         best = min((best, found or best), key=problem.total)
@@ -147,11 +152,13 @@ def variables(problem: Problem, blocks: Clusters) -> int:
 
 def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: Limits,
           frozen: frozenset[int] = frozenset(), again: Collection[int] | None = None) -> Found:
-    """The best plan of these blocks and a bound that none beats. None where the limits came first. The search begins
-    from `start`. `again`: what may be computed again; all that may, by default."""
+    """The best plan of these blocks and a bound that none beats. Where the limits come first, the best that was found
+    on the way, or None. The search begins from `start`. `again`: what may be computed again; all that may, by default.
+    """
     formulation = Formulation(problem, blocks, frozen, problem.again if again is None else again)
     known = formulation.encode(start)
     bound: float | None = None
+    best: Plan | None = None
     deadline = time.monotonic() + limits.seconds
     for _ in range(ROUNDS):
         left = deadline - time.monotonic()
@@ -161,7 +168,7 @@ def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: 
             graph = graph_text.show(problem.index.graph)
             raise InternalError(f"the integer program of a schedule has no solution; its graph is\n{graph}") from None
         if answer is None:
-            return None, bound
+            return best, bound
         bound = answer.bound
         plan = formulation.decode(answer.values)
         cycles = find_cycles(problem, plan.clusters)
@@ -169,10 +176,22 @@ def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: 
             return plan, bound
         for cycle in cycles:
             formulation.cut(cycle)
-    return None, bound
+        if not frozen:
+            mended = with_copies(problem, greedy(problem, without_cycles(blocks, plan.clusters, cycles)))
+            if problem.total(mended) < problem.total(best or start):
+                best, known = mended, formulation.encode(mended)
+    return best, bound
 
 
-def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> list[list[tuple[int, int, int]]]:
+def without_cycles(blocks: Clusters, clusters: Clusters, cycles: Cycles) -> Clusters:
+    """The clusters; those on a cycle taken apart, into blocks."""
+    left = {leave for cycle in cycles for _, leave, _ in cycle}
+    waiting = {k for members in clusters if not left.isdisjoint(members) for k in members}
+    return [*(members for members in clusters if waiting.isdisjoint(members)),
+            *(block for block in blocks if not waiting.isdisjoint(block))]
+
+
+def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> Cycles:
     """Short cycles of kernels that wait for each other: per kernel the node by which the cycle comes in, the one by
     which it leaves, and the one it goes to."""
     if execution_order(problem.index, clusters) is not None:

@@ -10,8 +10,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, combinations, product
+from itertools import chain, combinations, islice, product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -344,6 +345,27 @@ def large_problems() -> Iterator[Problem]:
 
 def large_problem() -> Problem:
     return next(large_problems())
+
+
+def test_what_is_left_of_a_solution_with_cycles_may_be_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solver answers once: with kernels that wait for each other, out of which a schedule is made."""
+    solve_model, better = solver.solve_model, 0
+    for problem in islice(large_problems(), 50):
+        answers: list[object] = []
+
+        def once(*asked: Any, answers: list[object] = answers) -> Any:
+            answers.append(None if answers else solve_model(*asked))
+            return answers[-1]
+
+        monkeypatch.setattr("nessie.schedule.solve.solve_model", once)
+        start = Plan(greedy(problem))
+        found, _ = exact(problem, contract(problem), start, "highs", Limits())
+        if len(answers) > 1 and found is not None:
+            better += 1
+            assert problem.total(found) < problem.total(start)
+            assert all(certificate.one_pass(problem.index, tuple(members)) for members in found.clusters)
+            assert certificate.execution_order(problem.index, found.clusters, found.again) is not None
+    assert better
 
 
 def test_a_program_without_solution_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
