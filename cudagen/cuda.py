@@ -21,7 +21,6 @@ from nessie.cudagen.loops import (
     Call,
     Const,
     Exp,
-    Fence,
     For,
     Function,
     If,
@@ -31,6 +30,7 @@ from nessie.cudagen.loops import (
     Name,
     Op,
     Parameter,
+    Pause,
     Return,
     Set,
     Shared,
@@ -147,6 +147,8 @@ class FunctionPrinter:
                 return f"{TYPES[type_]} {self.bind(name, type_)} = {self.text(initial)}"
             case Set(name, value):
                 return f"{self.names[name]} = {self.text(value)}"
+            case Store(array, index, value, True):
+                return f"store_release(&{self.names[array]}[{self.text(index)}], {self.text(value)})"
             case Store(array, index, value):
                 return f"{self.names[array]}[{self.text(index)}] = {self.text(value)}"
             case Shared(name, type_, size):
@@ -156,8 +158,8 @@ class FunctionPrinter:
             case Atomic(array=array, result=str() as result):
                 type_ = self.types[array]
                 return f"const {TYPES[type_]} {self.bind(result, type_)} = {self.atomic(statement)}"
-            case Fence() | Barrier():
-                return "__threadfence()" if isinstance(statement, Fence) else "__syncthreads()"
+            case Pause() | Barrier():
+                return "__nanosleep(20)" if isinstance(statement, Pause) else "__syncthreads()"
             case Return(values):
                 listed = ", ".join([self.text(v) for v in values])
                 return f"return {{{listed}}}" if len(values) > 1 else f"return {listed}".rstrip()
@@ -240,8 +242,8 @@ class FunctionPrinter:
                 return Piece(f"(long long){name}.x", "int", UNARY, SPECIAL_BITS[name])
             case Name(name):
                 return Piece(self.names[name], self.types[name])
-            case Load(array, index, volatile):
-                return self.load(array, index, volatile)
+            case Load(array, index, order):
+                return self.load(array, index, order)
             case Shuffle(name, offset, mode):
                 return self.shuffle(name, offset, mode)
             case Op("select", arguments):
@@ -253,9 +255,11 @@ class FunctionPrinter:
                 return apply(op, pieces, result_type(op, tuple(p.type for p in pieces)) or "")
         raise TypeError(exp)
 
-    def load(self, array: str, index: Exp, volatile: bool) -> Piece:
+    def load(self, array: str, index: Exp, order: str) -> Piece:
         type_, name, at = self.types[array], self.names[array], self.text(index)
-        if volatile:
+        if order == "acquire":
+            return Piece(f"load_acquire(&{name}[{at}])", type_)
+        if order:
             return Piece(f"((const volatile {TYPES[type_]} *){name})[{at}]", type_)
         return Piece(f"{name}[{at}]", type_)
 

@@ -113,8 +113,21 @@ def wrapping(name: str, symbol: str) -> str:
                   f"(long long)((unsigned long long)a {symbol} (unsigned long long)b)")
 
 
+def ordered(head: str, assembly: str, operands: str, host: str, before: str = "", after: str = "") -> str:
+    """An access to memory that orders those around it, in PTX; a C++ compiler has its own way to say it."""
+    lines = [*([before] if before else []), f'asm volatile("{assembly}" : {operands} : "memory");',
+             *([after] if after else [])]
+    inside = "\n".join("  " + line for line in lines)
+    return f"static __device__ __forceinline__ {head} {{\n#ifdef __CUDA_ARCH__\n{inside}\n#else\n  {host}\n#endif\n}}"
+
+
 # In an order in which each comes after those it calls.
 HELPERS: dict[str, str] = {
+    "load_acquire": ordered("long long load_acquire(const long long *place)", "ld.acquire.gpu.s64 %0, [%1];",
+                            '"=l"(value) : "l"(place)', "return __atomic_load_n(place, __ATOMIC_ACQUIRE);",
+                            "long long value;", "return value;"),
+    "store_release": ordered("void store_release(long long *place, long long value)", "st.release.gpu.s64 [%0], %1;",
+                             ': "l"(place), "l"(value)', "__atomic_store_n(place, value, __ATOMIC_RELEASE);"),
     "wrap_add": wrapping("wrap_add", "+"),
     "wrap_sub": wrapping("wrap_sub", "-"),
     "wrap_mul": wrapping("wrap_mul", "*"),

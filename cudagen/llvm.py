@@ -312,8 +312,8 @@ class FunctionPrinter:
                 return self.names[name]
             case Op(op, arguments, reassociate):
                 return apply(self, op, tuple([self.value(a) for a in arguments]), reassociate)
-            case Load(array, index, volatile):
-                return self.load(array, index, volatile)
+            case Load(array, index, order):
+                return self.load(array, index, order == "volatile")
         raise TypeError(exp)
 
     def pointer(self, array: str, index: Exp) -> str:

@@ -22,8 +22,8 @@ Invariants (checked by cudagen.loops_check):
   - expressions are well typed, constants fit their types; indices and bounds are int, steps positive; only float + and
     * reassociate;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
-  - Barrier, Fence, Shuffle, Shared and the special names of CUDA occur only in functions of kind 'cuda', and Shared
-    only at the top of a body; FRAME only in others;
+  - Barrier, Pause, Shuffle, Shared, what acquires or releases and the special names of CUDA occur only in functions of
+    kind 'cuda', and Shared only at the top of a body; FRAME only in others;
   - a function with results ends every path in Return, and nothing follows a Return.
 """
 from __future__ import annotations
@@ -58,10 +58,11 @@ class Op:
 
 @dataclass(frozen=True)
 class Load:
-    """`volatile`: others write there meanwhile (the interrupt word, a neighbour's flag): memory is read each time."""
+    """`order`: '', or of memory that others write meanwhile 'volatile', which reads it each time (the interrupt word),
+    or 'acquire', which sees, too, all that was written before what is read here was released; cuda only, of int."""
     array: str
     index: Exp
-    volatile: bool = False
+    order: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,12 @@ class Set:
 
 @dataclass(frozen=True)
 class Store:
+    """`release`: whoever acquires the value sees all that this thread has written before, and what it had seen of
+    others at barriers; cuda only, of int."""
     array: str
     index: Exp
     value: Exp
+    release: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,8 +162,8 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Fence:
-    """Memory written before it is seen before what is written after it, on the whole device; cuda only."""
+class Pause:
+    """Lets others run: in a loop that waits for them; cuda only."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ class Return:
     values: tuple[Exp, ...] = ()
 
 
-Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Fence | Barrier | Return
+Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Pause | Barrier | Return
 
 
 FRAME = "frame_address"

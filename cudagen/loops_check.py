@@ -10,13 +10,13 @@ from nessie.cudagen.loops import (
     Call,
     Const,
     Exp,
-    Fence,
     For,
     Function,
     If,
     Let,
     Module,
     Name,
+    Pause,
     Return,
     Set,
     Shared,
@@ -112,8 +112,12 @@ class FunctionCheck:
             case Set(name, value):
                 require(name in scope.variables, f"{name} is Set, but no Var in scope")
                 want(f"value of {name}", type_of(value, scope), scope.scalars[name])
-            case Store(array, index, value):
-                want("stored value", type_of(value, scope), self.target(array, index, scope))
+            case Store(array, index, value, release):
+                type_ = self.target(array, index, scope)
+                want("stored value", type_of(value, scope), type_)
+                if release:
+                    only_cuda(scope, "release")
+                    want("what is released", type_, "int")
             case For() | While() | If():
                 return self.compound(statement, scope)
             case Atomic():
@@ -127,7 +131,7 @@ class FunctionCheck:
             case Shared(name):
                 only_cuda(scope, "Shared")
                 require(name in self.top(), f"shared array {name} is not at the top")
-            case Fence() | Barrier():
+            case Pause() | Barrier():
                 only_cuda(scope, type(statement).__name__)
         return False
 

@@ -24,7 +24,6 @@ from nessie.cudagen.loops import (
     Call,
     Const,
     Exp,
-    Fence,
     For,
     Function,
     If,
@@ -33,6 +32,7 @@ from nessie.cudagen.loops import (
     Module,
     Name,
     Op,
+    Pause,
     Return,
     Set,
     Shared,
@@ -225,8 +225,10 @@ class Machine:
                 return Returned(tuple(results))
             case Barrier():
                 yield Wait(statement)
-            case Fence() | Shared():
-                pass                    # memory is always coherent here; a block's arrays are there before it starts
+            case Pause():
+                yield TURN
+            case Shared():
+                pass                    # a block's arrays are there before it starts
         return None
 
     def loop(self, statement: While | For, frame: Frame) -> Generator[Wait, Any, Returned | None]:

@@ -13,7 +13,6 @@ from nessie.cudagen.loops import (
     Call,
     Const,
     Exp,
-    Fence,
     For,
     Function,
     If,
@@ -23,6 +22,7 @@ from nessie.cudagen.loops import (
     Name,
     Op,
     Parameter,
+    Pause,
     Return,
     Set,
     Shared,
@@ -139,8 +139,11 @@ class Parser:
             return Shared(name, type_, int(self.indexed(tokens.integer)))
         if tokens.accept("return"):
             return Return(() if tokens.at(";") else self.separated(self.expression))
-        if word_ := tokens.accept("fence", "barrier"):
-            return Fence() if word_ == "fence" else Barrier()
+        if word_ := tokens.accept("pause", "barrier"):
+            return Pause() if word_ == "pause" else Barrier()
+        if tokens.accept("release"):
+            array = tokens.name()
+            return Store(array, self.indexed(self.expression), self.definition(), True)
         if tokens.at("atomic", "call"):
             return self.effect(())
         if tokens.at(*TYPES):
@@ -223,9 +226,9 @@ class Parser:
             tokens.expect(",")
             (offset,) = tokens.listed(self.expression, ")")
             return Shuffle(name, offset, mode)
-        if tokens.accept("volatile"):
+        if order := tokens.accept("volatile", "acquire"):
             array = tokens.name()
-            return Load(array, self.indexed(self.expression), True)
+            return Load(array, self.indexed(self.expression), order)
         if tokens.at_name():
             name = tokens.name()
             return Load(name, self.indexed(self.expression)) if tokens.at("[") else Name(name)

@@ -9,7 +9,6 @@ from nessie.cudagen.loops import (
     Call,
     Const,
     Exp,
-    Fence,
     For,
     Function,
     If,
@@ -19,6 +18,7 @@ from nessie.cudagen.loops import (
     Name,
     Op,
     Parameter,
+    Pause,
     Return,
     Set,
     Shared,
@@ -39,7 +39,7 @@ LEVELS = {"or": 2, "xor": 2, "and": 3, "==": 4, "/=": 4, "<": 4, "<=": 4, ">": 4
 LOOSEST, SELECT = 0, 1
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
-                      "while", "if", "else", "atomic", "call", "fence", "barrier", "return", "volatile", "shuffle",
+                      "while", "if", "else", "atomic", "call", "pause", "acquire", "release", "barrier", "return", "volatile", "shuffle",
                       "inf", "nan", "true", "false"])
 
 
@@ -103,8 +103,8 @@ def show_simple(statement: Stmt) -> str:
             return f"var {type_} {word(name)} = {show_exp(initial)}"
         case Set(name, value):
             return f"{word(name)} = {show_exp(value)}"
-        case Store(array, index, value):
-            return f"{word(array)}[{show_exp(index)}] = {show_exp(value)}"
+        case Store(array, index, value, release):
+            return f"{'release ' if release else ''}{word(array)}[{show_exp(index)}] = {show_exp(value)}"
         case Shared(name, type_, size):
             return f"shared {type_} {word(name)}[{size}]"
         case Atomic(op, array, index, value, result, compare):
@@ -116,8 +116,8 @@ def show_simple(statement: Stmt) -> str:
             return f"{results}call {word(function)}({', '.join(map(show_exp, arguments))})"
         case Return(values):
             return ("return " + ", ".join(map(show_exp, values))).rstrip()
-        case Fence():
-            return "fence"
+        case Pause():
+            return "pause"
         case Barrier():
             return "barrier"
     raise TypeError(statement)
@@ -130,8 +130,8 @@ def show_exp(exp: Exp, around: int = LOOSEST) -> str:
             return show_constant(value, type_)
         case Name(name):
             return word(name)
-        case Load(array, index, volatile):
-            return f"{'volatile ' if volatile else ''}{word(array)}[{show_exp(index)}]"
+        case Load(array, index, order):
+            return f"{order and order + ' '}{word(array)}[{show_exp(index)}]"
         case Shuffle(name, offset, mode):
             return f"shuffle {mode}({word(name)}, {show_exp(offset)})"
         case Op("select", (condition, then, orelse)):

@@ -1,11 +1,11 @@
 """loops as text: show(module) and parse(text), inverse to each other. C-like, with the operators' own names.
 
     function    KIND name(int n, float[] xs, writable int[] out) -> int, float { ... }       kind: host, cuda, device
-    statements  float x = e;   var float s = e;   s = e;   xs[e] = e;   shared float tile[32];
+    statements  float x = e;   var float s = e;   s = e;   xs[e] = e;   release xs[e] = e;   shared float tile[32];
                 for (i = e; i < e; i += e) { ... }   while (e) { ... }   if (e) { ... } else { ... }
                 old = atomic add(xs[e], e);   atomic cas(xs[e], compare, e);   x, y = call f(e, xs);
-                fence;   barrier;   return e, e;
-    expressions 1  -2.5  inf  true  'a'  x  xs[e]  volatile xs[e]  shuffle down(x, e)  e ? e : e  sin(e)
+                pause;   barrier;   return e, e;
+    expressions 1  -2.5  inf  true  'a'  x  xs[e]  volatile xs[e]  acquire xs[e]  shuffle down(x, e)  e ? e : e  sin(e)
                 or, xor | and | == /= < <= > >= | + - +~ | * / rem mod *~       loosest first; all to the left
 
 `+~` and `*~` may be reassociated. Names that are words of the form stand in backquotes.

@@ -29,9 +29,14 @@ def type_of(exp: Exp, scope: Scope) -> str:
             return constant_type(value, type_)
         case Name(name):
             return name_type(name, scope)
-        case Load(array, index):
+        case Load(array, index, order):
             want("index", type_of(index, scope), "int")
-            return lookup(array, scope.arrays, "array")
+            type_ = lookup(array, scope.arrays, "array")
+            require(order in ("", "volatile", "acquire"), f"{order} is no way to load")
+            if order == "acquire":
+                only_cuda(scope, "acquire")
+                want("what is acquired", type_, "int")
+            return type_
         case Shuffle(name, offset, mode):
             only_cuda(scope, "Shuffle")
             require(mode in ("down", "up", "index"), f"shuffle mode {mode} does not exist")

@@ -153,6 +153,6 @@ def poll(code: Code, rounds: str, running: str, site: int) -> None:
         code.add(loops.If(op(">", loops.Name(rounds), loops.Load("errors", integer(ROUNDS))), (
             loops.Atomic("min", "errors", integer(FAILURE), error_key(site)),
             loops.Store("errors", integer(INTERRUPT), integer(1)))))
-        code.add(loops.If(op("/=", loops.Load("errors", integer(INTERRUPT), volatile=True), integer(0)), (stop,)))
+        code.add(loops.If(op("/=", loops.Load("errors", integer(INTERRUPT), order="volatile"), integer(0)), (stop,)))
     turn = op("and", loops.Name(rounds), integer(POLL_EVERY - 1))
     code.add(loops.If(op("==", turn, integer(0)), tuple(look)))

@@ -248,7 +248,7 @@ def nesting(code: Code, tables: Tables, exp: ir.CallScalar) -> list[loops.Exp]:
     deep, full = (op("+", error_key(beyond_sites(sites, what, number)), code.error_index)
                   for what in (TOO_DEEP, NO_STACK))
     too_deep, no_stack = op("<", left, integer(1)), op("<", frame, end)
-    stopped = op("/=", loops.Load(words, integer(INTERRUPT), volatile=True), integer(0))
+    stopped = op("/=", loops.Load(words, integer(INTERRUPT), order="volatile"), integer(0))
     key = op("select", too_deep, deep, op("select", no_stack, full, loops.Name("failed")))
     code.add(loops.If(op("or", op("or", too_deep, no_stack), stopped), (loops.Set("failed", key), returned(code))))
     return [op("-", left, integer(1)), end]

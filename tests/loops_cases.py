@@ -121,8 +121,8 @@ cuda block_sum(int n, float[] xs, writable float[] parts, writable int[] tickets
   barrier;
   if (threadIdx == 0) {
     parts[ticket[0]] = tile[0] + tile[1];
-    fence;
-    atomic add(tickets[1], 1);
+    release tickets[1] = 1;
+    while (acquire tickets[1] == 0) { pause; }
   }
 }
 """
