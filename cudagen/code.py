@@ -164,7 +164,8 @@ class Code:
         """The function written so far; its failures go to the error word at its end."""
         body = tuple(self.statements)
         if self.fails:
-            body = (loops.Var("failed", "int", integer(NO_FAILURE)), *body, *self._report())
+            shared = sum(isinstance(statement, loops.Shared) for statement in body)      # at the top
+            body = (*body[:shared], loops.Var("failed", "int", integer(NO_FAILURE)), *body[shared:], *self._report())
         return loops.Function(name, kind, first + tuple(self.parameters.values()), body, (), origin)
 
     def _report(self) -> tuple[loops.Stmt, ...]:

@@ -12,7 +12,7 @@ from nessie.cudagen import loops
 from nessie.cudagen.code import RESERVED, identifier
 from nessie.cudagen.plan import Plan
 from nessie.cudagen.scalar_functions import device_functions, tables_of
-from nessie.cudagen.skeletons.cuda_flat import plan_cuda
+from nessie.cudagen.skeletons.cuda_walk import plan_cuda
 from nessie.cudagen.skeletons.order import plan_order
 from nessie.cudagen.skeletons.phases import plan_walk
 from nessie.cudagen.thunks import Tables
@@ -24,11 +24,12 @@ from nessie.lambda_cu.scope import subexpressions
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
 LONG_CHUNK = 512                # where an element may go round a loop as often as it likes
 RECURSIVE_CHUNK = 32            # where it may recur
+RUN = 8                         # items a thread of a GPU, where it has neighbours
 
 
 def plans_of(program: ir.Program, target: str, width: int | None = None) -> tuple[tuple[Plan, ...], loops.Module]:
     """A plan for each kernel, and the functions of all of them with the scalar functions that they call. `width`: items
-    a chunk on the CPU."""
+    a chunk on the CPU, items a thread on a GPU."""
     tables = tables_of(program, target == "cpu")
     plans = tuple(plan_of(kernel, program, tables, target, width) for kernel in program.kernels)
     functions = [f for plan in plans for f in plan.functions]
@@ -37,7 +38,7 @@ def plans_of(program: ir.Program, target: str, width: int | None = None) -> tupl
 
 def plan_of(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> Plan:
     """The plan of one kernel. The one place that chooses a skeleton."""
-    width = width or chunk_width(kernel, tables)
+    width = width or (chunk_width(kernel, tables) if target == "cpu" else RUN)
     kernel = with_good_names(kernel)
     orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]
     match target:
@@ -49,7 +50,7 @@ def plan_of(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str,
             span = user_span(kernel.origin)
             raise Unsupported("the cuda target cannot sort yet", *([(span, "sorted here")] if span else []))
         case "cuda":
-            return plan_cuda(walk_of(kernel, program), tables)
+            return plan_cuda(walk_of(kernel, program), tables, width)
     raise ValueError(target)
 
 

@@ -124,6 +124,8 @@ def size(exp: loops.Exp, memory: Memory) -> int:
 def result(wanted: Result, memory: Memory) -> Held:
     if isinstance(wanted, ArrayResult):
         values = memory[wanted.buffer]
+        if wanted.length is not None:
+            values = values[:size(wanted.length, memory)]
         return Array(next(base for base, dtype in DTYPES.items() if dtype == values.dtype), len(values), values)
     value: Scalar = memory["cells"][wanted.slot:wanted.slot + 1].view(DTYPES[wanted.base])[0].item()
     return chr(int(value)) if wanted.base == "char" else value

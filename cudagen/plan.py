@@ -51,7 +51,10 @@ class ScalarResult:
 
 @dataclass(frozen=True)
 class ArrayResult:
+    """`length`: of which the result is the beginning, where that is known only when the last phase is done. None: all
+    of the buffer."""
     buffer: str
+    length: loops.Exp | None = None
 
 
 Result = ScalarResult | ArrayResult

@@ -186,9 +186,9 @@ def columns(rows: list[Any], count: int) -> list[Any]:
 # The GPU's plans, interpreted -------------------------------------------------------------------
 
 
-def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int) -> tuple[list[Any], int]:
-    """As run_plan, on threads in an order that the seed draws."""
-    (plan,), module = plans_of(program_of(kernel), "cuda")
+def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | None = None) -> tuple[list[Any], int]:
+    """As run_plan, on threads in an order that the seed draws. `width`: items a thread."""
+    (plan,), module = plans_of(program_of(kernel), "cuda", width)
     check(module)
     memory: dict[str, Any] = {p.name: a for p, a in zip(plan.kernel.params, arguments, strict=True)}
     memory["cells"] = np.zeros(plan.cells, np.int64)

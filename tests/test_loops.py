@@ -57,8 +57,8 @@ def expressions() -> st.SearchStrategy[loops.Exp]:
 
 @given(expressions(), expressions())
 def test_any_expression_is_read_back(first: loops.Exp, second: loops.Exp) -> None:
-    body = (loops.Let("a", "int", first), loops.Store("b", first, second), loops.Store("b", second, first, True), loops.Pause(),
-            loops.Set("c", second),
+    body = (loops.Let("a", "int", first), loops.Store("b", first, second), loops.Store("b", second, first, True),
+            loops.Pause(), loops.Set("c", second),
             loops.While(first, (loops.If(second, (), (loops.Return((first, second)),)),)))
     module = Module((loops.Function("f", "device", (), body, ("int", "bool")),))
     assert parse(show(module)) == module

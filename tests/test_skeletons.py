@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from kernel_runs import Meaning, run_cuda, run_plan
 
-from nessie.base.source import Unsupported
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
 from nessie.lambda_cu.rename import rename_kernel
@@ -223,22 +222,17 @@ def segmented_kernel(more: str, space: str, body: str) -> ir.Kernel:
     return parse_kernel(f"kernel K (n : int, m : int, xs : [int; n], vs : [int; m], {more}) {{{text}\n}}")
 
 
-CUDA = ["map", "reduce", "map and its sum", "permute distinct", "permute max", "errors", "once before the walk",
-        "nothing but once", "chars and bools", "unsafe index after a failure", "ordered reduce"]
+CUDA = [*sorted(FLAT), "ordered reduce"]
 
 
 def cuda_kernel(name: str) -> ir.Kernel:
     return flat_kernel(ORDERED if name == "ordered reduce" else FLAT[name])
 
 
-@pytest.mark.parametrize("n", [0, 1, 255, 700])
+@pytest.mark.parametrize("n, width", [(0, 8), (1, 8), (255, 1), (700, 1), (600, 2)])
 @pytest.mark.parametrize("name", CUDA)
-def test_walks_by_blocks_of_threads(name: str, n: int) -> None:
-    arguments = [n, numbers(n)]
-    meaning = Meaning(cuda_kernel(name), arguments)
-    results, failed = run_cuda(cuda_kernel(name), arguments, seed=n)
-    assert failed == meaning.failed
-    assert failed < 2**63 - 1 or results == meaning.results
+def test_walks_by_blocks_of_threads(name: str, n: int, width: int) -> None:
+    agree_on_gpu(cuda_kernel(name), [n, numbers(n)], width)
 
 
 ORDERED = f"""
@@ -246,10 +240,31 @@ ORDERED = f"""
     return (v, ok)"""
 
 
-@pytest.mark.parametrize("name", sorted(FLAT.keys() - set(CUDA)))
-def test_what_the_gpu_cannot_do_yet_is_said(name: str) -> None:
-    with pytest.raises(Unsupported, match="the cuda target cannot"):
-        run_cuda(flat_kernel(FLAT[name]), [3, numbers(3)], 0)
+LONG = [[300], [0] * 280, [1, 0, 250, 3, 0, 0, 270, 2], [2] * 150]
+
+
+@pytest.mark.parametrize("lengths", [*LENGTHS[::3], *LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_walks_of_segments_by_blocks_of_threads(name: str, lengths: list[int]) -> None:
+    kernel = segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", SEGMENTED[name])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    arguments = [sum(lengths), len(lengths), numbers(sum(lengths)), numbers(len(lengths), 5), offsets]
+    agree_on_gpu(kernel, arguments, 1 + len(lengths) % 2)
+
+
+@pytest.mark.parametrize("segments, length", [(0, 3), (3, 0), (2, 7), (40, 9)])
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_walks_of_uniform_segments_by_blocks_of_threads(name: str, segments: int, length: int) -> None:
+    n = segments * length
+    kernel = segmented_kernel("l : int", "uniform(m, l, n)", SEGMENTED[name])
+    agree_on_gpu(kernel, [n, segments, numbers(n), numbers(segments, 5), length], 1)
+
+
+def agree_on_gpu(kernel: ir.Kernel, arguments: list[Any], width: int) -> None:
+    meaning = Meaning(kernel, arguments)
+    results, failed = run_cuda(kernel, arguments, arguments[0], width)
+    assert failed == meaning.failed
+    assert failed < 2**63 - 1 or results == meaning.results
 
 
 def agree(kernel: ir.Kernel, arguments: list[Any]) -> None:

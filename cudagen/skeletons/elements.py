@@ -13,7 +13,7 @@ from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.hoisting import divisions
 from nessie.cudagen.skeletons.chunks import segment_of, start_of
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
-from nessie.cudagen.skeletons.survivors import branch_free, without_branch
+from nessie.cudagen.skeletons.survivors import branch_free, stores, without_branch
 from nessie.cudagen.thunks import Tables, apply, compute_once
 from nessie.cudagen.walk import ROOT, SEGMENT, Place, Step, Walk, thunks, value_names
 from nessie.lambda_cu import ir
@@ -133,8 +133,9 @@ class Sweep:
         holds = self.code.let("holds", scalar_value(self.values(soac.predicate, here))).exp
         with self.code.block() as survives:
             self.survivor(step, 0, soac.value, here)
-        if branch_free(survives, here.index):
-            self.code.statements += without_branch(survives, holds, self.limits.get(rank_of(step, 0)))
+        limit = self.limits.get(rank_of(step, 0))
+        if branch_free(survives, here.index) and (limit is not None or not stores(survives)):
+            self.code.statements += without_branch(survives, holds, limit)
         elif survives:
             self.code.add(loops.If(holds, tuple(survives)))
 

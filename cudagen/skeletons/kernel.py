@@ -70,10 +70,14 @@ def size_exp(kernel: Kernel, size: ir.Size, plus: int = 0) -> loops.Exp:
     exp: loops.Exp
     if isinstance(size, int):
         return integer(size + plus)
-    counted = {step.bind.names[side] for step in kernel.walk.steps for side in (0, 1)
-               if (isinstance(step.bind.soac, ir.Filter) and side == 0) or isinstance(step.bind.soac, ir.Partition)}
-    exp = loops.Load("cells", integer(kernel.slot(size))) if size in counted else loops.Name(size)
+    exp = loops.Load("cells", integer(kernel.slot(size))) if size in counts(kernel.walk) else loops.Name(size)
     return op("+", exp, integer(plus)) if plus else exp
+
+
+def counts(walk: Walk) -> set[str]:
+    """The names of counts of survivors."""
+    return {step.bind.names[side] for step in walk.steps for side in (0, 1)
+            if (isinstance(step.bind.soac, ir.Filter) and side == 0) or isinstance(step.bind.soac, ir.Partition)}
 
 
 def items_exp(kernel: Kernel, root: ir.Space) -> loops.Exp:

@@ -20,8 +20,11 @@ MOST_STORES = 3
 
 def branch_free(survives: list[loops.Stmt], index: loops.Exp) -> bool:
     """Only cheap values, loads at the element's own index, stores at the rank, and counting."""
-    stores = sum(isinstance(s, loops.Store) for s in survives)
-    return bool(survives) and stores <= MOST_STORES and all(harmless(s, index) for s in survives)
+    return bool(survives) and len(stores(survives)) <= MOST_STORES and all(harmless(s, index) for s in survives)
+
+
+def stores(survives: list[loops.Stmt]) -> tuple[loops.Store, ...]:
+    return tuple(s for s in survives if isinstance(s, loops.Store))
 
 
 def harmless(statement: loops.Stmt, index: loops.Exp) -> bool:
@@ -45,9 +48,9 @@ def costly(exp: loops.Exp, index: loops.Exp) -> bool:
 
 
 def without_branch(survives: list[loops.Stmt], holds: loops.Exp, limit: loops.Exp | None) -> list[loops.Stmt]:
-    stores = tuple(s for s in survives if isinstance(s, loops.Store))
+    stored = stores(survives)
     result: list[loops.Stmt] = [s for s in survives if isinstance(s, loops.Let)]
-    if stores and limit is not None:
-        result.append(loops.If(op("<", stores[0].index, limit), stores))
+    if stored and limit is not None:
+        result.append(loops.If(op("<", stored[0].index, limit), stored))
     return result + [loops.Set(s.name, op("+", loops.Name(s.name), op("btoi", holds)))
                      for s in survives if isinstance(s, loops.Set)]

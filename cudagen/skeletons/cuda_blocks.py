@@ -1,0 +1,41 @@
+"""What the threads of a block do together: totals in the order of the threads."""
+from __future__ import annotations
+
+from nessie.cudagen import loops
+from nessie.cudagen.code import Code, Value, integer, op
+from nessie.cudagen.plan import THREADS
+from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.kernel import Kernel
+from nessie.cudagen.skeletons.states import State, assign, combine, current
+
+WARP = 32
+WARPS = THREADS // WARP
+THREAD, BLOCK, BLOCKS = loops.Name("threadIdx"), loops.Name("blockIdx"), loops.Name("gridDim")
+LANE = op("and", THREAD, integer(WARP - 1))
+
+
+def reduce_block(kernel: Kernel, code: Code, run: Sweep, states: list[State]) -> None:
+    """Afterwards thread 0 holds the totals of the block, threads taken in order."""
+    for state in states:
+        names = run.variables[state.name]
+        for offset in (1, 2, 4, 8, 16):
+            above = tuple(code.let("above", Value(loops.Shuffle(name, integer(offset)), type_))
+                          for name, type_ in zip(names, state.monoid.types, strict=True))
+            assign(code, names, combine(code, kernel.tables, state, current(state, names), above))
+        over_warps(kernel, code, state, names)
+
+
+def over_warps(kernel: Kernel, code: Code, state: State, names: tuple[str, ...]) -> None:
+    shared = [code.fresh(f"{state.name}_warps") for _ in names]
+    code.statements[:0] = [loops.Shared(s, t, WARPS) for s, t in zip(shared, state.monoid.types, strict=True)]
+    warp = op("/", THREAD, integer(WARP))
+    leaders = tuple(loops.Store(s, warp, loops.Name(n)) for s, n in zip(shared, names, strict=True))
+    code.add(loops.If(op("==", LANE, integer(0)), leaders))
+    code.add(loops.Barrier())
+    number = code.fresh("warp")
+    with code.block() as rest:
+        others = tuple(code.let("total", Value(loops.Load(s, loops.Name(number)), t))
+                       for s, t in zip(shared, state.monoid.types, strict=True))
+        assign(code, names, combine(code, kernel.tables, state, current(state, names), others))
+    code.add(loops.If(op("==", THREAD, integer(0)),
+                      (loops.For(number, integer(1), integer(WARPS), tuple(rest)),)))

@@ -1,0 +1,197 @@
+"""A kernel's plan on the GPU.
+
+    count      where elements read how many survivors there are: the walk, for that alone; `counted` leaves it in cells
+    sweep      the walk: all elements, all stores (skeletons.cuda_flat where any order will do, else cuda_tiles)
+    finish     one block reduces the parts of totals; its first thread knows what carries came to, runs what runs once,
+               and leaves scalars in cells
+
+A FILTER's survivors are stored while they are counted, so its results get memory for as many elements as there could
+be; how long they are is read off the cells.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nessie.cudagen import loops
+from nessie.cudagen.code import Code, Value, integer, op
+from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Plan, Result
+from nessie.cudagen.skeletons.cuda_blocks import THREAD, reduce_block
+from nessie.cudagen.skeletons.cuda_flat import commutative, sweep_flat
+from nessie.cudagen.skeletons.cuda_tiles import COUNTING, count_tiles, elements_read_counts, runs_of, sweep_tiles
+from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
+from nessie.cudagen.skeletons.kernel import (
+    Kernel,
+    all_steps,
+    counts,
+    early_scalars,
+    once,
+    result_buffers,
+    result_of,
+    returned_scalars,
+    size_exp,
+    to_cell,
+)
+from nessie.cudagen.skeletons.phases import elements_exp
+from nessie.cudagen.skeletons.segments import segmented_filters
+from nessie.cudagen.skeletons.states import State, assign, current, declare, held
+from nessie.cudagen.thunks import Tables
+from nessie.cudagen.walk import Step, Walk
+from nessie.lambda_cu import ir
+
+
+def plan_cuda(walk: Walk, tables: Tables, width: int) -> Plan:
+    """`width`: items a thread, where threads have runs."""
+    kernel = Kernel(walk, tables, None, carried(states_of(walk)))
+    blocks: loops.Exp = integer(0)
+    if walk.root is not None:
+        blocks = sweep(kernel, walk.root, width)
+    finish(kernel, blocks)
+    results = tuple(result(kernel, name) for name in walk.kernel.returns)
+    return Plan(walk.kernel, tuple(kernel.functions), tuple(kernel.phases), results, len(kernel.slots),
+                elements_exp(kernel))
+
+
+def carried(states: dict[str, State]) -> dict[str, State]:
+    """A segment's total is a carry that restarts."""
+    return {name: replace(state, kind="carry", restarts=True) if state.kind == "segment" else state
+            for name, state in states.items()}
+
+
+def sweep(kernel: Kernel, root: ir.Space, width: int) -> loops.Exp:
+    runs = runs_of(root, width, kernel.walk.sequential, kernel.walk.kernel.name)
+    if elements_read_counts(kernel.walk):
+        counted(kernel, count_tiles(kernel, runs))
+        return sweep_tiles(kernel, runs, result_buffers(kernel))
+    buffers = bounded(kernel, result_buffers(kernel))
+    any_order = isinstance(root, ir.Flat) and not kernel.walk.sequential and not kernel.carries
+    if any_order and isinstance(root, ir.Flat) and all(commutative(state) for state in kernel.states.values()):
+        return sweep_flat(kernel, root, buffers)
+    return sweep_tiles(kernel, runs, buffers)
+
+
+def counted(kernel: Kernel, tiles: loops.Exp) -> None:
+    """Adds the phase that leaves the counts in cells."""
+    code = kernel.code()
+    many = blocks_here(code, tiles)
+    with code.block() as first:
+        ranks = {name: kernel.states[rank_of(step, side)] for step in kernel.walk.steps
+                 for side, name in enumerate(step.bind.names[:2]) if name in counts(kernel.walk) and name != "_"}
+        now = {name: declare(code, kernel.tables, state) for name, state in ranks.items()}
+        with code.block() as walked:
+            for name, state in ranks.items():
+                assign(code, now[name], held(code, state, f"{COUNTING}prefixes", op("-", many, integer(1))))
+        code.add(loops.If(op(">", many, integer(0)), tuple(walked)))
+        for name, state in ranks.items():
+            (count,) = current(state, now[name])
+            to_cell(kernel, code, name, count)
+    code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
+    kernel.phase("counted", code, None, kind="cuda")
+
+
+# Results as long as there are survivors ---------------------------------------------------------
+
+
+def bounded(kernel: Kernel, buffers: tuple[Buffer, ...]) -> tuple[Buffer, ...]:
+    """The buffers, with room for all elements in place of counts."""
+    root = kernel.walk.root
+    assert root is not None
+    most = size_exp(kernel, root.size if isinstance(root, ir.Flat) else root.total)
+
+    def bound(exp: loops.Exp) -> loops.Exp:
+        match exp:
+            case loops.Load():
+                return most
+            case loops.Op(name, arguments):
+                return loops.Op(name, tuple([bound(a) for a in arguments]))
+        return exp
+
+    return tuple([replace(buffer, size=bound(buffer.size)) for buffer in buffers])
+
+
+def result(kernel: Kernel, name: str) -> Result:
+    found, type_ = result_of(kernel, name), kernel.walk.types[name]
+    if isinstance(found, ArrayResult) and isinstance(type_, ir.Array) and type_.size in counts(kernel.walk):
+        return replace(found, length=size_exp(kernel, type_.size, type_.plus))
+    return found
+
+
+# Finish -----------------------------------------------------------------------------------------
+
+
+def finish(kernel: Kernel, blocks: loops.Exp) -> None:
+    code = kernel.code()
+    code.arrays |= {name: type_ for name in kernel.walk.stored
+                    if isinstance(type_ := kernel.walk.types[name], ir.Array)}
+    early_scalars(kernel, code)
+    sweep = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
+    totals = [state for state in kernel.states.values() if state.kind == "total"]
+    for state in sweep.states.values():
+        sweep.declare(state)
+    many = blocks_here(code, blocks) if sweep.states else integer(0)
+    if totals:
+        add_parts(kernel, sweep, totals, many)
+    with code.block() as first:
+        if kernel.carries:
+            with code.block() as walked:
+                for state in kernel.carries:
+                    assign(code, sweep.variables[state.name],
+                           held(code, state, "prefixes", op("-", many, integer(1))))
+            code.add(loops.If(op(">", many, integer(0)), tuple(walked)))
+        for step in kernel.walk.steps:
+            final_values(kernel, sweep, step)
+        returned_scalars(kernel, code)
+        for name in sorted(counts(kernel.walk) & kernel.slots.keys() - set(kernel.walk.kernel.returns)):
+            to_cell(kernel, code, name, code.values[name])      # the length of a result
+    if first:
+        code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
+        kernel.phase("finish", code, None, kind="cuda")
+
+
+def blocks_here(code: Code, blocks: loops.Exp) -> loops.Exp:
+    """The number of the sweep's blocks, worked out by the kernel."""
+    for name in names_in(blocks):
+        code.scalar(name, "int")
+    return code.let_int("blocks", blocks)
+
+
+def add_parts(kernel: Kernel, sweep: Sweep, totals: list[State], blocks: loops.Exp) -> None:
+    """Each thread takes a run of parts, in order; the block reduces what the threads have."""
+    code = sweep.code
+    run = code.let_int("run", op("/", op("+", blocks, integer(THREADS - 1)), integer(THREADS)))
+    low = code.let_int("low", op("*", THREAD, run))
+    part = code.fresh("part")
+    with code.block() as body:
+        for state in totals:
+            sweep.accumulate(state, held(code, state, "parts", loops.Name(part)))
+    code.add(loops.For(part, low, op("min", op("+", low, run), blocks), tuple(body)))
+    reduce_block(kernel, code, sweep, totals)
+
+
+def final_values(kernel: Kernel, sweep: Sweep, step: Step) -> None:
+    """What a step gives when all is done: scalars, a SCAN's total, the first of a SEG_FILTER's offsets."""
+    code, soac, names = sweep.code, step.bind.soac, step.bind.names
+    match soac:
+        case ir.Reduce() if kernel.states[step.name].kind == "total":
+            code.values.update(zip(names, sweep.now(kernel.states[step.name]), strict=True))
+        case ir.Scan(total=True, space=ir.Flat(size)):
+            for name, value in zip(names, sweep.now(kernel.states[step.name]), strict=True):
+                if name in kernel.walk.stored:
+                    code.store(name, code.size(size), value)
+        case ir.Filter() | ir.Partition():
+            for side in (0, 1) if isinstance(soac, ir.Partition) else (0,):
+                state = kernel.states.get(rank_of(step, side))
+                if state is not None and names[side] != "_":
+                    (code.values[names[side]],) = sweep.now(state)
+            if names[-1] in {name for _, name in segmented_filters(kernel)}:
+                code.store(names[-1], integer(0), Value(integer(0), "int"))
+        case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
+            once(kernel, code, thunk, names)
+
+
+def names_in(exp: loops.Exp) -> set[str]:
+    match exp:
+        case loops.Name(name):
+            return {name}
+        case loops.Op(_, arguments):
+            return set().union(*[names_in(a) for a in arguments])
+    return set()
