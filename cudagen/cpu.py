@@ -228,8 +228,9 @@ class Launcher:
     def step(self, phase: Phase, inline: int) -> Step:
         buffers = tuple(Taken(b.name, self.slot(b.name), b.base, size_function(b.size, self.slots),
                               ord(b.fill) if isinstance(b.fill, str) else b.fill) for b in phase.buffers)
-        slots = tuple(self.slot(name) for name in phase.arguments)
-        sort = (SORTS[phase.function], phase.arguments) if phase.library else None
+        names = tuple([name for name in phase.arguments if isinstance(name, str)])
+        slots = tuple([self.slot(name) for name in names])
+        sort = (SORTS[phase.function], names) if phase.library else None
         chunks = None if phase.chunks is None else size_function(phase.chunks, self.slots)
         return Step(buffers, phase.function, slots, ctypes.c_int64 * len(slots), chunks, sort, inline)
 

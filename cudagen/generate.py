@@ -1,17 +1,17 @@
 """Fused lambda_cu to plans and loops for a target: each kernel gets the skeleton that can walk it.
 
-    ORDER                            a library sort of keys that a walk computes           skeletons.order
-    any bindings that one walk does  chunks on the CPU                                     skeletons.phases
-    MAP, REDUCE, ONCE over one n     blocks of threads on the GPU                          skeletons.cuda_flat
+                                 on the CPU                              on the GPU
+    ORDER                        NumPy's sort of what a walk computes    skeletons.cuda_order
+    any bindings of one walk     chunks: skeletons.phases                blocks of threads: skeletons.cuda_walk
 """
 from __future__ import annotations
 
 from nessie.base.names import Names
-from nessie.base.source import Unsupported, user_span
 from nessie.cudagen import loops
 from nessie.cudagen.code import RESERVED, identifier
 from nessie.cudagen.plan import Plan
 from nessie.cudagen.scalar_functions import device_functions, tables_of
+from nessie.cudagen.skeletons.cuda_order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda_walk import plan_cuda
 from nessie.cudagen.skeletons.order import plan_order
 from nessie.cudagen.skeletons.phases import plan_walk
@@ -47,8 +47,7 @@ def plan_of(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str,
         case "cpu":
             return plan_walk(walk_of(kernel, program), tables, width)
         case "cuda" if orders:
-            span = user_span(kernel.origin)
-            raise Unsupported("the cuda target cannot sort yet", *([(span, "sorted here")] if span else []))
+            return plan_cuda_order(kernel, program, tables, width)
         case "cuda":
             return plan_cuda(walk_of(kernel, program), tables, width)
     raise ValueError(target)

@@ -55,7 +55,7 @@ class Interpreted(ErrorWords):
 
     def run(self, phase: Phase, memory: Memory) -> None:
         if phase.library:
-            SORTS[phase.function](*(memory[name] for name in phase.arguments))
+            SORTS[phase.function](*(memory[str(name)] for name in phase.arguments))
             return
         given = arguments(self.functions[phase.function], phase, memory)
         chunks = [()] if phase.chunks is None else [(c, c + 1) for c in range(size(phase.chunks, memory))]
@@ -101,10 +101,10 @@ def spoil(values: Values) -> Values:
 
 
 def arguments(function: loops.Function, phase: Phase, memory: Memory) -> list[Any]:
-    """What the phase gives its function after the chunk range. Cells are seen as what the function takes them for."""
+    """What the phase gives its function after the chunk range. Arrays are seen as what the function takes them for."""
     parameters = function.parameters[len(function.parameters) - len(phase.arguments):]
-    return [memory[name].view(DTYPES[p.type]) if name == "cells" else memory[name]
-            for p, name in zip(parameters, phase.arguments, strict=True)]
+    return [size(a, memory) if not isinstance(a, str) else memory[a].view(DTYPES[p.type]) if p.array else memory[a]
+            for p, a in zip(parameters, phase.arguments, strict=True)]
 
 
 def size(exp: loops.Exp, memory: Memory) -> int:

@@ -198,5 +198,6 @@ def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | No
         function = next(f for f in module.functions if f.name == phase.function)
         given = interpreted.arguments(function, phase, memory)
         blocks = 1 if phase.chunks is None else interpreted.size(phase.chunks, memory)
-        loops_interpreter.launch(module, phase.function, given, blocks, THREADS, order=Random(seed))
+        if blocks:
+            loops_interpreter.launch(module, phase.function, given, blocks, THREADS, order=Random(seed))
     return [plain(interpreted.result(r, memory)) for r in plan.results], int(memory["errors"][0])

@@ -118,7 +118,7 @@ def published_buffers(kernel: Kernel, prefix: str, tiles: loops.Exp) -> tuple[Bu
     carries = kernel.carries
     if not carries:
         return ()
-    buffers = (Buffer(f"{prefix}status", "int", tiles, 0), Buffer(TICKETS, "int", integer(1), 0))
+    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, 0), Buffer(TICKETS, "int", integer(1), 0))
     for use in ("aggregates", "prefixes"):
         for state in carries:
             buffers += state_buffers(state, prefix + use, tiles)

@@ -123,19 +123,20 @@ def finish(kernel: Kernel, blocks: loops.Exp) -> None:
     code.arrays |= {name: type_ for name in kernel.walk.stored
                     if isinstance(type_ := kernel.walk.types[name], ir.Array)}
     early_scalars(kernel, code)
-    sweep = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
     totals = [state for state in kernel.states.values() if state.kind == "total"]
+    ended = [kernel.states[name] for name in sorted(wanted_at_end(kernel))]
+    sweep = kernel.sweep(code, [*totals, *ended], all_steps(kernel))
     for state in sweep.states.values():
         sweep.declare(state)
     many = blocks_here(code, blocks) if sweep.states else integer(0)
     if totals:
         add_parts(kernel, sweep, totals, many)
     with code.block() as first:
-        if kernel.carries:
-            with code.block() as walked:
-                for state in kernel.carries:
-                    assign(code, sweep.variables[state.name],
-                           held(code, state, "prefixes", op("-", many, integer(1))))
+        with code.block() as walked:
+            for state in ended:
+                assign(code, sweep.variables[state.name],
+                       held(code, state, "prefixes", op("-", many, integer(1))))
+        if walked:
             code.add(loops.If(op(">", many, integer(0)), tuple(walked)))
         for step in kernel.walk.steps:
             final_values(kernel, sweep, step)
@@ -152,6 +153,19 @@ def blocks_here(code: Code, blocks: loops.Exp) -> loops.Exp:
     for name in names_in(blocks):
         code.scalar(name, "int")
     return code.let_int("blocks", blocks)
+
+
+def wanted_at_end(kernel: Kernel) -> set[str]:
+    """The carries whose last value is a result: SCANs' totals, counts of survivors."""
+    found = set()
+    for step in kernel.walk.steps:
+        match step.bind.soac:
+            case ir.Scan(total=True):
+                found.add(step.name)
+            case ir.Filter() | ir.Partition():
+                names = counts(kernel.walk) - {"_"}
+                found |= {rank_of(step, side) for side in (0, 1) if step.bind.names[side] in names}
+    return found & {state.name for state in kernel.carries}
 
 
 def add_parts(kernel: Kernel, sweep: Sweep, totals: list[State], blocks: loops.Exp) -> None:

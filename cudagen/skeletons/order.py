@@ -19,35 +19,39 @@ from nessie.lambda_cu import ir
 
 
 def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> Plan:
-    if len(kernel.binds) != 1 or not isinstance(kernel.binds[0].soac, ir.Order):
+    soac, result = order_of(kernel)
+    walks, keys, offsets = walks_of_keys(kernel, soac, result)
+    plans = [plan_walk(walk_of(walk, program), tables, width) for walk in walks]
+    name = f"{'segmented' if offsets else 'order'}_{'descending' if soac.descending else 'ascending'}"
+    size = next(b.size for plan in plans for phase in plan.phases for b in phase.buffers if b.name == keys)
+    arguments = (keys, offsets, result) if offsets else (keys, result)
+    sort = Phase(name, arguments, None, (Buffer(result, "int", size),), library=True)
+    return replace(plans[0], kernel=kernel, functions=sum((plan.functions for plan in plans), ()),
+                   phases=(*sum((plan.phases for plan in plans), ()), sort),
+                   results=(ArrayResult(result),) * len(kernel.returns))
+
+
+def order_of(kernel: ir.Kernel) -> tuple[ir.Order, str]:
+    """The kernel's only SOAC, and its result."""
+    soac = kernel.binds[0].soac
+    if len(kernel.binds) != 1 or not isinstance(soac, ir.Order):
         raise InternalError(f"kernel {kernel.name} fuses a sort, which is a library's work")
-    (bind,), (result,) = kernel.binds, kernel.binds[0].names
-    soac = bind.soac
-    assert isinstance(soac, ir.Order)
+    return soac, kernel.binds[0].names[0]
+
+
+def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[ir.Kernel], str, str]:
+    """Kernels that make the keys and, over another space, the offsets of segments that have a closed form; the names of
+    the keys and of the offsets, '' where there are no segments."""
     keys, ends = f"{result}_keys", f"{result}_offsets"
-    binds = [ir.Bind((keys,), ir.Map(soac.thunk, soac.space))]
-    offsets: tuple[str, ...] = ()
+    binds, offsets = [ir.Bind((keys,), ir.Map(soac.thunk, soac.space))], ""
     match soac.space:
         case ir.Irregular(_, given, _):
-            offsets = (given,)
+            offsets = given
         case ir.Uniform(segments, _, _) | ir.Affine(segments, _, _, _):
-            offsets = (ends,)
+            offsets = ends
             binds.append(ir.Bind((ends,), lengths_scan(soac.space, segments)))
-    plan = key_plan(kernel, tuple(binds), program, tables, width)
-    name = f"{'segmented' if offsets else 'order'}_{'descending' if soac.descending else 'ascending'}"
-    size = next(b.size for phase in plan.phases for b in phase.buffers if b.name == keys)
-    sort = Phase(name, (keys, *offsets, result), None, (Buffer(result, "int", size),), library=True)
-    results = (ArrayResult(result),) * len(kernel.returns)
-    return replace(plan, kernel=kernel, phases=(*plan.phases, sort), results=results)
-
-
-def key_plan(kernel: ir.Kernel, binds: tuple[ir.Bind, ...], program: ir.Program, tables: Tables, width: int) -> Plan:
-    """The keys, and in a plan before it the offsets: they are made over another space."""
-    plans = [plan_walk(walk_of(ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,),
-                                         bind.names, kernel.origin), program), tables, width)
-             for at, bind in enumerate(binds)]
-    return replace(plans[0], functions=sum((plan.functions for plan in plans), ()),
-                   phases=sum((plan.phases for plan in plans), ()))
+    return [ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,), bind.names,
+                      kernel.origin) for at, bind in enumerate(binds)], keys, offsets
 
 
 def lengths_scan(space: ir.Uniform | ir.Affine, segments: ir.Size) -> ir.Scan:

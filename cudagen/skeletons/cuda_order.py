@@ -1,0 +1,241 @@
+"""ORDER on the GPU: a walk computes the keys; a stable radix sort of their bits, four at a time, gives the order.
+
+    encode     each key becomes bits that order as it does, without sign; with them goes its flat index
+    count      how often each tile has each digit
+    starts     where a tile's elements with a digit go: the SCAN of the counts, digit by digit, then tile by tile
+    scatter    a tile's elements go there, in the order that they have
+
+Of segments, the elements' segments are sorted by afterwards, by as many digits as there are: stability keeps each
+segment's own order. The host leaves out what has no blocks. (Satish, Harris, Garland: Designing Efficient Sorting
+Algorithms for Manycore GPUs, 2009, without its choice of digits by architecture.)
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nessie.cudagen import loops
+from nessie.cudagen.code import identifier, integer, op
+from nessie.cudagen.loops_text import parse
+from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Phase, Plan
+from nessie.cudagen.skeletons.cuda_walk import plan_cuda
+from nessie.cudagen.skeletons.order import order_of, walks_of_keys
+from nessie.cudagen.thunks import Tables
+from nessie.cudagen.walk import walk_of
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.parser import parse_kernel
+
+EACH = 8                                    # elements a thread
+TILE = THREADS * EACH
+DIGITS = 16                                 # values of a digit
+KEY_PASSES = 16                             # digits of a key
+SEGMENT_PAIRS = 6                           # pairs of digits of a segment's number, which is less than 2**48
+
+BITS = {
+    "int": "key xor least",
+    "float": "key == least ? least : (key and most) > infinite ? -1 : key < 0 ? not(key) : key xor least",
+    "bool": "btoi(key)",
+    "char": "char_code(key)",
+}
+
+ENCODE = """
+cuda {name}_encode(int n, {type}[] keys, writable int[] bits, writable int[] order) {{
+  int least = -9223372036854775808;
+  int most = 9223372036854775807;
+  int infinite = 9218868437227405312;
+  for (i = blockIdx * {tile} + threadIdx; i < min(n, (blockIdx + 1) * {tile}); i += {threads}) {{
+    {type} key = keys[i];
+    int code = {bits};
+    bits[i] = {turned};
+    order[i] = i;
+  }}
+}}
+"""
+
+PASSES = """
+cuda {name}_count(int shift, int n, int[] bits, writable int[] counts) {{
+  shared int digits[16];
+  if (threadIdx < 16) {{
+    digits[threadIdx] = 0;
+  }}
+  barrier;
+  for (i = blockIdx * {tile} + threadIdx; i < min(n, (blockIdx + 1) * {tile}); i += {threads}) {{
+    atomic add(digits[rshift(bits[i], shift) and 15], 1);
+  }}
+  barrier;
+  if (threadIdx < 16) {{
+    counts[threadIdx * gridDim + blockIdx] = digits[threadIdx];
+  }}
+}}
+
+cuda {name}_scatter(int shift, int n, int[] bits, int[] order, int[] starts, writable int[] bits_out,
+                    writable int[] order_out) {{
+  shared int before[{counters}];
+  shared int warps[{warps}];
+  shared int first[16];
+  int low = min(n, blockIdx * {tile} + threadIdx * {each});
+  int high = min(n, low + {each});
+  for (d = 0; d < 16; d += 1) {{
+    before[d * {threads} + threadIdx] = 0;
+  }}
+  for (i = low; i < high; i += 1) {{
+    int place = (rshift(bits[i], shift) and 15) * {threads} + threadIdx;
+    before[place] = before[place] + 1;
+  }}
+  barrier;
+  var int sum = 0;
+  for (c = threadIdx * 16; c < threadIdx * 16 + 16; c += 1) {{
+    sum = sum + before[c];
+  }}
+  var int through = sum;
+  int lane = threadIdx and 31;
+  {steps}
+  if (lane == 31) {{
+    warps[threadIdx / 32] = through;
+  }}
+  barrier;
+  var int running = through - sum;
+  for (w = 0; w < threadIdx / 32; w += 1) {{
+    running = running + warps[w];
+  }}
+  for (e = threadIdx * 16; e < threadIdx * 16 + 16; e += 1) {{
+    int here = before[e];
+    before[e] = running;
+    running = running + here;
+  }}
+  barrier;
+  if (threadIdx < 16) {{
+    first[threadIdx] = starts[threadIdx * gridDim + blockIdx] - before[threadIdx * {threads}];
+  }}
+  barrier;
+  for (k = low; k < high; k += 1) {{
+    int digit = rshift(bits[k], shift) and 15;
+    int counter = digit * {threads} + threadIdx;
+    int target = first[digit] + before[counter];
+    before[counter] = before[counter] + 1;
+    bits_out[target] = bits[k];
+    order_out[target] = order[k];
+  }}
+}}
+"""
+
+STEP = """int below{k} = shuffle up(through, {k});
+  if (lane >= {k}) {{
+    through = through + below{k};
+  }}"""
+
+SEGMENTS = """
+cuda {name}_segments(int n, int segments, int[] offsets, int[] order, writable int[] bits) {{
+  for (i = blockIdx * {tile} + threadIdx; i < min(n, (blockIdx + 1) * {tile}); i += {threads}) {{
+    var int least = 0;
+    var int most = segments - 1;
+    while (least < most) {{
+      int middle = rshift(least + most + 1, 1);
+      if (offsets[middle] <= order[i]) {{
+        least = middle;
+      }} else {{
+        most = middle - 1;
+      }}
+    }}
+    bits[i] = least;
+  }}
+}}
+"""
+
+STARTS = """kernel {name} (counters : int, counts : [int; counters]) {{
+  let starts = SCAN {{ i => counts[i] using counts }} (0) {{ (x, y) => x + y }} (counters)
+  return starts
+}}"""
+
+
+def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> Plan:
+    """The plan of a kernel that is an ORDER and nothing else. `width`: items a thread in the walks."""
+    soac, result = order_of(kernel)
+    walks, keys, offsets = walks_of_keys(kernel, soac, result)
+    plans = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
+    [size] = [b.size for plan in plans for phase in plan.phases for b in phase.buffers if b.name == keys]
+    sort = Sort(identifier(kernel.name), size, program, tables, width)
+    sort.encode(walk_of(walks[0], program).bases[keys][0], keys, result, soac.descending)
+    for number in range(KEY_PASSES):
+        sort.digit(number, sort.tiles)
+    if offsets and not isinstance(soac.space, ir.Flat):
+        sort.by_segment(offsets, soac.space.segments)
+    return replace(plans[0], kernel=kernel, functions=(*(f for p in plans for f in p.functions), *sort.functions),
+                   phases=(*(phase for p in plans for phase in p.phases), *sort.phases),
+                   results=(ArrayResult(result),) * len(kernel.returns))
+
+
+class Sort:
+    """The phases of a sort while they are made. Bits and order lie in the first of two pairs of arrays before and after
+    every two passes; the order's first array is the result."""
+
+    def __init__(self, name: str, size: loops.Exp, program: ir.Program, tables: Tables, width: int) -> None:
+        self.name, self.size = name, size
+        self.tiles = op("/", op("+", size, integer(TILE - 1)), integer(TILE))
+        starts = parse_kernel(STARTS.format(name=f"{name}_starts"))
+        self.starts = plan_cuda(walk_of(starts, program), tables, width)
+        self.functions = [*self.starts.functions, *self.parsed(
+            PASSES, counters=DIGITS * THREADS, warps=THREADS // 32, each=EACH,
+            steps="\n  ".join(STEP.format(k=k) for k in (1, 2, 4, 8, 16)))]
+        self.phases: list[Phase] = []
+        self.bits = (f"{name}_bits", f"{name}_bits_2")
+        self.order = ("", f"{name}_order_2")
+        self.passes = 0
+
+    def parsed(self, text: str, **holes: object) -> tuple[loops.Function, ...]:
+        return parse(text.format(name=self.name, tile=TILE, threads=THREADS, **holes)).functions
+
+    def encode(self, base: str, keys: str, result: str, descending: bool) -> None:
+        """Descending order is that of the complements; what is not a number stays last."""
+        self.order = (result, self.order[1])
+        last = "code == -1 ? -1 : not(code)" if base == "float" else "not(code)"
+        self.functions += self.parsed(ENCODE, type="int" if base == "float" else base, bits=BITS[base],
+                                      turned=last if descending else "code")
+        buffers = tuple([Buffer(name, "int", self.size) for name in (*self.bits, *self.order)])
+        arguments = (self.size, keys, self.bits[0], self.order[0])
+        self.phases.append(Phase(f"{self.name}_encode", arguments, self.tiles, buffers))
+
+    def digit(self, number: int, blocks: loops.Exp) -> None:
+        """Sorts by the digit, if there are blocks."""
+        source, target = self.passes % 2, 1 - self.passes % 2
+        counts, ends = f"{self.name}_counts_{self.passes}", op("*", integer(DIGITS), blocks)
+        shift = integer(4 * number)
+        self.phases.append(Phase(f"{self.name}_count", (shift, self.size, self.bits[source], counts), blocks,
+                                 (Buffer(counts, "int", ends),)))
+        renamed: dict[str, str | loops.Exp] = {"counters": ends, "counts": counts}
+        for phase in self.starts.phases:
+            self.phases.append(self.substituted(phase, renamed))
+        starts = str(renamed["starts"])
+        arguments = (shift, self.size, self.bits[source], self.order[source], starts, self.bits[target],
+                     self.order[target])
+        self.phases.append(Phase(f"{self.name}_scatter", arguments, blocks))
+        self.passes += 1
+
+    def substituted(self, phase: Phase, renamed: dict[str, str | loops.Exp]) -> Phase:
+        """The phase for this pass's arrays and sizes."""
+        def exp(found: loops.Exp) -> loops.Exp:
+            match found:
+                case loops.Name("counters"):
+                    ends = renamed["counters"]
+                    assert not isinstance(ends, str)
+                    return ends
+                case loops.Op(name, arguments):
+                    return loops.Op(name, tuple([exp(a) for a in arguments]))
+            return found
+
+        for buffer in phase.buffers:
+            renamed[buffer.name] = f"{self.name}_{buffer.name}_{self.passes}"
+        buffers = tuple([replace(b, name=str(renamed[b.name]), size=exp(b.size)) for b in phase.buffers])
+        arguments = tuple([renamed.get(a, a) if isinstance(a, str) else a for a in phase.arguments])
+        return replace(phase, arguments=arguments, chunks=None if phase.chunks is None else exp(phase.chunks),
+                       buffers=buffers)
+
+    def by_segment(self, offsets: str, segments: ir.Size) -> None:
+        count = integer(segments) if isinstance(segments, int) else loops.Name(segments)
+        self.functions += self.parsed(SEGMENTS)
+        self.phases.append(Phase(f"{self.name}_segments", (self.size, count, offsets, self.order[0], self.bits[0]),
+                                 self.tiles))
+        for pair in range(SEGMENT_PAIRS):
+            left = op("/", op("-", count, integer(1)), integer((DIGITS * DIGITS) ** pair))
+            blocks = op("*", self.tiles, op("min", integer(1), op("max", integer(0), left)))
+            self.digit(2 * pair, blocks)
+            self.digit(2 * pair + 1, blocks)
