@@ -135,7 +135,7 @@ class Cpu(ErrorWords):
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.memory.limit = memory
-        self.errors[:] = [NO_FAILURE, 0, rounds, depth, 0]
+        self.errors[:] = [NO_FAILURE, 0, rounds, depth, 0, 0]
         self.close_deep_pool()
         most = depth * STACK_A_CALL if memory is None else min(depth * STACK_A_CALL, memory // self.pool.threads)
         self.stack = max(LEAST_STACK, most)

@@ -9,7 +9,7 @@ kernel has computed. The second, if it is not 0, makes loops without a known bou
 how often such loops may go round. One that goes round more often than that records a key beyond all sites, and sets the
 second word. The fourth is how deep scalar functions may call, the fifth how many bytes of a thread's stack they may
 take; a call that would be too deep records a key beyond all sites, too. Such a key says which call it is
-(beyond_sites).
+(beyond_sites). The sixth is set by a GPU's kernel that has failed, when all of it is done: kernels look at it first.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import numpy as np
 
 NO_FAILURE = 2**63 - 1          # no key is greater
 INDEX_BITS = 40
-FAILURE, INTERRUPT, ROUNDS, DEPTH, STACK = ERROR_WORDS = range(5)
+FAILURE, INTERRUPT, ROUNDS, DEPTH, STACK, STOPPED = ERROR_WORDS = range(6)
 POLL_EVERY = 1 << 16            # rounds between two looks at the error words
 MOST_ROUNDS = 2**62
 MOST_CALLS = 1_000_000          # within calls, unless told otherwise

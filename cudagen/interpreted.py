@@ -39,7 +39,7 @@ class Interpreted(ErrorWords):
         self.begin(None)
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
-        self.errors[:] = NO_FAILURE, 0, rounds, depth, NESTED
+        self.errors[:] = NO_FAILURE, 0, rounds, depth, NESTED, 0
 
     def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
         if self.failure() != NO_FAILURE:

@@ -243,7 +243,7 @@ ORDERED = f"""
 LONG = [[300], [0] * 280, [1, 0, 250, 3, 0, 0, 270, 2], [2] * 150]
 
 
-@pytest.mark.parametrize("lengths", [*LENGTHS[::3], *LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
+@pytest.mark.parametrize("lengths", [*LENGTHS[::4], *LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
 @pytest.mark.parametrize("name", SEGMENTED)
 def test_walks_of_segments_by_blocks_of_threads(name: str, lengths: list[int]) -> None:
     kernel = segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", SEGMENTED[name])

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
+from nessie.cudagen.device import FAILURE, NO_FAILURE, STOPPED
 from nessie.cudagen.plan import THREADS
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.kernel import Kernel
@@ -12,6 +13,31 @@ WARP = 32
 WARPS = THREADS // WARP
 THREAD, BLOCK, BLOCKS = loops.Name("threadIdx"), loops.Name("blockIdx"), loops.Name("gridDim")
 LANE = op("and", THREAD, integer(WARP - 1))
+
+
+def shared_array(code: Code, hint: str, type_: str, size: int) -> str:
+    name = code.fresh(hint)
+    code.statements.insert(0, loops.Shared(name, type_, size))
+    return name
+
+
+def unless_stopped(code: Code) -> None:
+    """Puts before what has been written so far: nothing happens after a kernel that failed, which may have left
+    indices that are out of range."""
+    written = code.statements
+    shared = sum(isinstance(statement, loops.Shared) for statement in written)
+    stopped = loops.Load(code.array("errors", "int", writable=code.fails), integer(STOPPED))
+    leave = loops.If(op("/=", stopped, integer(0)), (loops.Return(),))
+    code.statements = [*written[:shared], leave, *written[shared:]]
+
+
+def stop_if_failed(code: Code) -> None:
+    """What the last launch of a kernel that can fail does for those after it."""
+    errors = code.array("errors", "int", writable=True)
+    failed = op("/=", loops.Load(errors, integer(FAILURE)), integer(NO_FAILURE))
+    if code.fails:                          # this function's own failure is recorded at its end
+        failed = op("or", failed, op("<", loops.Name("failed"), integer(NO_FAILURE)))
+    code.add(loops.If(failed, (loops.Store(errors, integer(STOPPED), integer(1)),)))
 
 
 def reduce_block(kernel: Kernel, code: Code, run: Sweep, states: list[State]) -> None:
@@ -26,8 +52,7 @@ def reduce_block(kernel: Kernel, code: Code, run: Sweep, states: list[State]) ->
 
 
 def over_warps(kernel: Kernel, code: Code, state: State, names: tuple[str, ...]) -> None:
-    shared = [code.fresh(f"{state.name}_warps") for _ in names]
-    code.statements[:0] = [loops.Shared(s, t, WARPS) for s, t in zip(shared, state.monoid.types, strict=True)]
+    shared = [shared_array(code, f"{state.name}_warps", type_, WARPS) for type_ in state.monoid.types]
     warp = op("/", THREAD, integer(WARP))
     leaders = tuple(loops.Store(s, warp, loops.Name(n)) for s, n in zip(shared, names, strict=True))
     code.add(loops.If(op("==", LANE, integer(0)), leaders))

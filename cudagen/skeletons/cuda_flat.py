@@ -8,7 +8,7 @@ from __future__ import annotations
 from nessie.cudagen import loops
 from nessie.cudagen.code import integer, op
 from nessie.cudagen.plan import THREADS, Buffer
-from nessie.cudagen.skeletons.cuda_blocks import BLOCK, BLOCKS, THREAD, reduce_block
+from nessie.cudagen.skeletons.cuda_blocks import BLOCK, BLOCKS, THREAD, reduce_block, unless_stopped
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, size_exp, state_buffers
 from nessie.cudagen.skeletons.states import State, keep
 from nessie.lambda_cu import ir
@@ -40,6 +40,7 @@ def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> lo
         code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
     for state in states:
         buffers += state_buffers(state, "parts", blocks)
+    unless_stopped(code)
     kernel.phase("sweep", code, blocks, buffers, "cuda")
     return blocks
 

@@ -24,7 +24,16 @@ from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, identifier, integer, op
 from nessie.cudagen.plan import THREADS, Buffer
 from nessie.cudagen.skeletons.chunks import Chunks, flat_chunk, search_function, segmented_chunk, span
-from nessie.cudagen.skeletons.cuda_blocks import BLOCK, LANE, THREAD, WARP, WARPS, reduce_block
+from nessie.cudagen.skeletons.cuda_blocks import (
+    BLOCK,
+    LANE,
+    THREAD,
+    WARP,
+    WARPS,
+    reduce_block,
+    shared_array,
+    unless_stopped,
+)
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
@@ -92,6 +101,7 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loop
         code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
     for state in totals:
         buffers += state_buffers(state, "parts", tiles)
+    unless_stopped(code)
     kernel.phase("sweep", code, tiles, buffers + published_buffers(kernel, "", tiles), "cuda")
     return tiles
 
@@ -101,6 +111,7 @@ def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
     code = kernel.code()
     tiles, tile, run = begin_tiles(kernel, code, runs)
     prefixes(kernel, code, runs, run, tile, COUNTING)
+    unless_stopped(code)
     kernel.phase("count", code, tiles, published_buffers(kernel, COUNTING, tiles), "cuda")
     return tiles
 
@@ -148,12 +159,6 @@ def ticket(code: Code) -> loops.Exp:
         loops.Store(shared, integer(0), loops.Name(drawn)))))
     code.add(loops.Barrier())
     return code.let_int("tile", loops.Load(shared, integer(0)))
-
-
-def shared_array(code: Code, hint: str, type_: str, size: int) -> str:
-    name = code.fresh(hint)
-    code.statements.insert(0, loops.Shared(name, type_, size))
-    return name
 
 
 # The walk of one thread -------------------------------------------------------------------------
