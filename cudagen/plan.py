@@ -51,7 +51,10 @@ class ScalarResult:
 
 @dataclass(frozen=True)
 class ArrayResult:
+    """The buffer's first `length` elements, known after the last phase; None: all of it. With a length, the buffer's
+    size is a bound. Plans of the CPU know sizes before they take buffers."""
     buffer: str
+    length: loops.Exp | None = None
 
 
 Result = ScalarResult | ArrayResult
