@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -35,30 +36,31 @@ MISSING = "cudasim needs a C++ compiler, and there is none of " + ", ".join(COMP
 MOST_TOLD = 2000                        # characters of a compiler's complaint
 INSTALL = "install g++ or clang++ (on macOS, Xcode's command line tools), or name a compiler in CXX"
 
+_LOCK = threading.Lock()
+_runtime: list[ctypes.CDLL] = []
+
 
 def runtime() -> ctypes.CDLL:
-    return loaded(RUNTIME.read_text("utf-8"), "runtime", tuple(compiler()))
+    """One for the process, whatever CXX says later: kernels find its functions by their names."""
+    with _LOCK:
+        if not _runtime:
+            _runtime.append(load(RUNTIME.read_text("utf-8"), "runtime", compiler()))
+        return _runtime[0]
 
 
 def library(text: str, names: Sequence[str]) -> ctypes.CDLL:
     """The kernels of these names, each as cudasim_run_NAME."""
     runtime()
     exports = "".join(f"CUDASIM_KERNEL({name})\n" for name in names)
-    return loaded(f'#include "cudasim.h"\n#line 1 "kernels.cu"\n{text}\n{exports}', "kernels", tuple(compiler()))
-
-
-def compiler() -> list[str]:
-    """The command."""
-    named = shlex.split(os.environ.get("CXX", ""))
-    found = [path for name in (named[:1] or COMPILERS) if (path := shutil.which(name))]
-    if not found:
-        raise NessieError(f"cudasim needs a C++ compiler, and CXX names {named[0]}, which is not there" if named
-                          else MISSING, hint=INSTALL)
-    return [found[0], *named[1:]]
+    return kernels(f'#include "cudasim.h"\n#line 1 "kernels.cu"\n{text}\n{exports}', tuple(compiler()))
 
 
 @cache                                  # what is loaded stays
-def loaded(source: str, kind: str, command: tuple[str, ...]) -> ctypes.CDLL:
+def kernels(source: str, command: tuple[str, ...]) -> ctypes.CDLL:
+    return load(source, "kernels", command)
+
+
+def load(source: str, kind: str, command: Sequence[str]) -> ctypes.CDLL:
     """The library that the source becomes. The runtime's functions are there for all that are loaded later."""
     status = Path(command[0]).resolve().stat()
     made_for = (f"{platform.machine()} {command} {status.st_size} {status.st_mtime_ns} {FLAGS[kind]}\n"
@@ -68,6 +70,22 @@ def loaded(source: str, kind: str, command: tuple[str, ...]) -> ctypes.CDLL:
         path = Path(folder) / f"{kind}.so"
         path.write_bytes(code)
         return ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL if kind == "runtime" else ctypes.RTLD_LOCAL)
+
+
+def compiler() -> list[str]:
+    """The command."""
+    named = shlex.split(os.environ.get("CXX", ""))
+    path = found()
+    if path is None:
+        raise NessieError(f"cudasim needs a C++ compiler, and CXX names {named[0]}, which is not there" if named
+                          else MISSING, hint=INSTALL)
+    return [path, *named[1:]]
+
+
+def found() -> str | None:
+    """Where the compiler is; None: there is none."""
+    named = shlex.split(os.environ.get("CXX", ""))
+    return next((path for name in (named[:1] or COMPILERS) if (path := shutil.which(name))), None)
 
 
 def build(source: str, kind: str, command: Sequence[str]) -> bytes:

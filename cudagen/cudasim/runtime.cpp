@@ -9,6 +9,9 @@
 #define CUDASIM_RUNTIME
 #include "cudasim.h"
 
+#ifdef __linux__
+#include <link.h>
+#endif
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -16,6 +19,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -30,10 +34,12 @@
 namespace {
 
 const size_t STACK = 64 << 10;          // of a fibre; address space, until it is used
+const size_t APART = STACK + 5 * 64;    // so that the tops of stacks do not share the same few cache lines
 const unsigned TURNS = 256;             // rounds of loops between two looks at the scheduler
 const unsigned SPINS = 16;              // such looks until the OS may run another thread
 const unsigned OVERTAKEN = 4;           // one in so many atomics and fences lets another thread go first
 const int WARP = 32;
+const int GARBAGE = 0x3f;
 
 // Contexts ---------------------------------------------------------------------------------------
 
@@ -214,6 +220,42 @@ void explain_deadlock() {
        block->at_barrier, block->launch.threads, other ? other->number : -1);
 }
 
+// Shared memory ----------------------------------------------------------------------------------
+
+// Of the library that has the kernel: all of its storage that each OS thread has for itself. It holds garbage when a
+// block starts, rather than what the block before has left, which may well be what this one should have written.
+struct Shared {
+  const void *kernel;
+  char *start = nullptr;
+  size_t size = 0;
+};
+
+#ifdef __linux__
+struct TlsIndex { unsigned long module, offset; };
+extern "C" void *__tls_get_addr(TlsIndex *);
+
+int look(struct dl_phdr_info *info, size_t, void *wanted) {
+  Shared &shared = *(Shared *)wanted;
+  size_t size = 0;
+  bool here = false;
+  for (int at = 0; at < info->dlpi_phnum; at++) {
+    const auto &part = info->dlpi_phdr[at];
+    const char *start = (const char *)info->dlpi_addr + part.p_vaddr;
+    here |= part.p_type == PT_LOAD && shared.kernel >= start && shared.kernel < start + part.p_memsz;
+    if (part.p_type == PT_TLS) size = part.p_memsz;
+  }
+  if (here && size) {
+    TlsIndex index{info->dlpi_tls_modid, 0};
+    shared.start = (char *)__tls_get_addr(&index), shared.size = size;
+  }
+  return here;
+}
+
+void find(Shared &shared) { dl_iterate_phdr(look, &shared); }
+#else
+void find(Shared &) {}                  // elsewhere it stays as it is
+#endif
+
 // Fibres -----------------------------------------------------------------------------------------
 
 void leave() { change(block->now->context, block->scheduler); }
@@ -244,7 +286,7 @@ void run_block(unsigned number) {
     Fibre &fibre = b.fibres[at];
     fibre.number = (int)at;
     fibre.place = {{at, 0, 0}, {number, 0, 0}, {launch.threads, 1, 1}, {launch.blocks, 1, 1}};
-    prepare(fibre.context, b.stacks + at * STACK, start);
+    prepare(fibre.context, b.stacks + at * APART, start);
     b.push(fibre);
   }
   while (b.waiting && !launch.stopped()) {
@@ -322,7 +364,7 @@ char *take_stacks(size_t size) {
 }
 
 void work(Launch &launch) {
-  size_t size = launch.threads * STACK;
+  size_t size = launch.threads * APART;
   char *stacks = take_stacks(size);
   if (!stacks) {
     std::lock_guard<std::mutex> lock(telling);
@@ -332,7 +374,12 @@ void work(Launch &launch) {
   }
   Block own(launch, stacks);
   block = &own;
-  for (unsigned at; !launch.stopped() && (at = launch.started++) < launch.blocks;) run_block(launch.order[at]);
+  Shared shared{(const void *)launch.run};
+  find(shared);
+  for (unsigned at; !launch.stopped() && (at = launch.started++) < launch.blocks;) {
+    if (shared.size) memset(shared.start, GARBAGE, shared.size);
+    run_block(launch.order[at]);
+  }
   block = nullptr;
   std::lock_guard<std::mutex> lock(keeping);
   kept_stacks.emplace_back(size, stacks);
