@@ -96,7 +96,7 @@ def build(source: str, kind: str, command: Sequence[str]) -> bytes:
         linking = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
         try:
             done = subprocess.run([*command, *FLAGS[kind], f"-I{FOLDER}", str(written), "-o", str(made), *linking],
-                                  capture_output=True, text=True)
+                                  capture_output=True, text=True, start_new_session=True)    # Ctrl-C is for us
         except OSError as error:
             raise NessieError(f"the C++ compiler {command[0]} does not run: {error.strerror}", hint=INSTALL) from None
         if done.returncode != 0:
