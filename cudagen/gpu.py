@@ -25,7 +25,7 @@ from nessie.cudagen.device import MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, Ou
 from nessie.cudagen.generate import plans_of
 from nessie.cudagen.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
 from nessie.cudagen.memory import Block, Pooled
-from nessie.cudagen.plan import ArrayResult, Phase, Plan
+from nessie.cudagen.plan import ArrayResult, Phase, Plan, ScalarResult
 from nessie.lambda_cu import ir
 
 POINTER = "P"
@@ -190,10 +190,10 @@ class GpuLauncher(Launcher):
     def __init__(self, plan: Plan, formats: Mapping[str, str]) -> None:
         super().__init__(plan)
         self.steps = [self.step(phase, formats[phase.function]) for phase in plan.phases]
-        self.lengths = {result.buffer: size_function(result.length, self.slots) for result in plan.results
-                        if isinstance(result, ArrayResult) and result.length is not None}
-        exps = [plan.elements, *(r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None)]
-        self.counts = len(exps) > 1 or any(map(reads_cells, exps)) or len(plan.results) > len(self.returned)
+        lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
+        self.lengths = {name: size_function(length, self.slots) for name, length in lengths.items()}
+        self.counts = (any(isinstance(r, ScalarResult) for r in plan.results)       # something is in cells at the end
+                       or any(map(reads_cells, (plan.elements, *lengths.values()))))
 
     def step(self, phase: Phase, format_: str) -> Step:
         sizes = [buffer.size for buffer in phase.buffers] + ([phase.chunks] if phase.chunks is not None else [])

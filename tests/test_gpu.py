@@ -4,6 +4,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import executors
@@ -16,6 +17,7 @@ from test_skeletons import CUDA, cuda_kernel, numbers
 from nessie.base.deep import run_deep
 from nessie.base.source import Interrupted, NessieError
 from nessie.base.values import DTYPES, flatten_value, plain_value
+from nessie.cli import main
 from nessie.cudagen import host, loops
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
@@ -118,6 +120,33 @@ def test_lengths_that_are_known_afterwards(n: int, kept: int, shrinks: bool) -> 
     assert count == blocks * (7 + blocks)
     np.testing.assert_array_equal(device.download(ys), values[:kept])
     assert (ys.buffer.size < n * 8 // 2) == shrinks
+
+
+class Watched(Cudasim):
+    """Counts what makes the host wait."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 1)
+        self.waited: list[str] = []
+
+    def read(self, address: int, values: Any) -> None:
+        self.waited.append("read")
+        super().read(address, values)
+
+    def synchronise(self) -> None:
+        self.waited.append("synchronise")
+        super().synchronise()
+
+
+@pytest.mark.parametrize("name, waits", [("map", []), ("reduce", ["read"]), ("errors", ["synchronise"])])
+def test_the_host_waits_only_for_what_it_needs(built: Built, name: str, waits: list[str]) -> None:
+    driver = Watched()
+    device = Gpu(built, driver)
+    xs = device.upload("int", numbers(1000))
+    driver.waited.clear()
+    device.launch(f"K{CUDA.index(name)}", [1000, xs])
+    device.failure()
+    assert driver.waited == waits
 
 
 def test_memory_is_limited_and_used_again(built: Built) -> None:
@@ -236,3 +265,14 @@ def test_sessions_run_on_cudasim() -> None:
     told = [str(outcome) for outcome in session.run(Source("test", "xs = {x * x : x in [0:300]}; sum(xs);"
                                                     "{x / (x - 16) : x in xs};"))]
     assert "sum" not in told[1] and "8955050" in told[1] and "element 4" in told[2]
+
+
+def test_the_code_that_runs_can_be_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "total.nesl"
+    path.write_text("function total(xs) : [int] -> int = sum(xs);")
+    assert main(["compile", str(path), "-e", "total", "--emit", "cuda", "--target", "cudasim"]) == 0
+    assert "__global__" in capsys.readouterr().out
+    words = ["run", str(path), "--target", "cudasim", "--dump", str(tmp_path / "dump"), "-e", "total", "[3, 4]"]
+    assert (main(words), capsys.readouterr().out) == (0, "7\n")
+    (dumped,) = (tmp_path / "dump").rglob("*.cuda")
+    assert "__global__" in dumped.read_text()

@@ -77,7 +77,7 @@ inline void __nanosleep(unsigned) { cudasim_turn(); }
 inline int cudasim_lane() { return (int)(threadIdx.x & 31); }
 
 template <class T> inline T cudasim_fetch(const char *what, unsigned mask, T value, int source, int line) {
-  static_assert((sizeof(T) == 4 || sizeof(T) == 8) && T(1) / 2 >= 0, "CUDA shuffles numbers of 4 or 8 bytes");
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "CUDA shuffles numbers of 4 or 8 bytes");
   unsigned long long bits = 0;
   __builtin_memcpy(&bits, &value, sizeof value);
   bits = cudasim_shuffle(what, mask, bits, source, line);
