@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import struct
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -285,9 +288,8 @@ def test_a_text_that_is_not_cuda_is_refused() -> None:
 
 def test_contexts_without_assembly(tmp_path: Path) -> None:
     """The runtime that processors get for which there is no assembly; a process has one, so this is another process."""
-    import subprocess
-    import sys
-    environment = {**os.environ, "CXX": f"{compiler.compiler()[0]} -DCUDASIM_UCONTEXT", "XDG_CACHE_HOME": str(tmp_path)}
+    command = shlex.join([*compiler.compiler(), "-DCUDASIM_UCONTEXT"])
+    environment = {**os.environ, "CXX": command, "XDG_CACHE_HOME": str(tmp_path)}
     run = "import test_cudasim as t; t.test_barriers_and_shared_memory(1); t.test_shuffles_and_votes(2)"
     subprocess.run([sys.executable, "-c", run], env=environment, cwd=Path(__file__).parent, check=True)
 
