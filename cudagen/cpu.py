@@ -15,11 +15,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from time import perf_counter
 from typing import Any
 from weakref import finalize
 
@@ -28,24 +25,13 @@ import numpy as np
 from nessie.base.values import DTYPES
 from nessie.cudagen import building, loops
 from nessie.cudagen.cache import cached
-from nessie.cudagen.device import (
-    ERROR_WORDS,
-    FAILURE,
-    MOST_CALLS,
-    MOST_ROUNDS,
-    NO_FAILURE,
-    STACK,
-    Array,
-    ErrorWords,
-    Scalar,
-)
+from nessie.cudagen.device import ERROR_WORDS, MOST_CALLS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
+from nessie.cudagen.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken
 from nessie.cudagen.memory import Block, Memory, address_of, view
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
 from nessie.cudagen.pool import Pool, shared_pool
 from nessie.cudagen.sorting import SORTS
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.stats import Stats
-from nessie.lambda_cu.traffic import Traffic, bytes_moved, traffic
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 FEW = 3                         # chunks that are not worth a second thread
@@ -53,8 +39,6 @@ STACK_A_CALL = 4096             # bytes for each call that may nest: more than m
 LEAST_STACK = 64 << 20
 MARGIN = 8 << 20                # bytes of a stack that are left to what recursion itself calls
 REASSOCIATED = " reassoc "      # in LLVM's text
-
-Size = Callable[[list[int], Any], int]      # of a launch's words and its cells
 
 
 @dataclass(frozen=True)
@@ -86,7 +70,7 @@ def build_program(program: ir.Program, width: int | None = None) -> Built:
                  names, text if quick else "", code)
 
 
-class Cpu(ErrorWords):
+class Cpu(Launches):
     """A device that runs the program's kernels. `limit`: bytes of memory; `width`: items a chunk."""
 
     def __init__(self, program: ir.Program | Built, threads: int | None = None, limit: int | None = None,
@@ -97,34 +81,12 @@ class Cpu(ErrorWords):
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.deep_pool: Pool | None = None      # for recursion
-        self.stats = Stats()
-        self.traffic: dict[str, Traffic] = {}
         self.errors = (ctypes.c_int64 * len(ERROR_WORDS))()
-        self.launchers = {plan.kernel.name: Launcher(plan, plan.kernel.name in self.built.unbounded,
-                                                    plan.kernel.name in self.built.recursive)
-                          for plan in self.built.plans}
+        unbounded, recursive = self.built.unbounded, self.built.recursive
+        super().__init__(self.built.program, {
+            plan.kernel.name: CpuLauncher(plan, plan.kernel.name in unbounded, plan.kernel.name in recursive)
+            for plan in self.built.plans})
         self.begin(limit)
-
-    def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
-        if self.errors[FAILURE] != NO_FAILURE:
-            raise RuntimeError("a kernel before this one has failed, and may have left indices that are out of range")
-        launcher = self.launchers[kernel]
-        started = perf_counter() if self.stats.detailed else 0.0
-        results, elements = launcher.launch(self, arguments)
-        self.stats.count(elements)
-        if self.stats.detailed:
-            seconds = perf_counter() - started
-            moved = self.bytes_moved(launcher.plan.kernel, arguments, results)
-            self.stats.count_kernel(kernel, elements, moved, seconds)
-        return results
-
-    def bytes_moved(self, kernel: ir.Kernel, arguments: Sequence[Any], results: Sequence[Any]) -> int:
-        """By a launch that has these arguments and results."""
-        if kernel.name not in self.traffic:
-            functions = {f.name: f for f in self.built.program.scalar_functions}
-            self.traffic[kernel.name] = traffic(kernel, functions)
-        names = (*(p.name for p in kernel.params), *kernel.returns)
-        return bytes_moved(self.traffic[kernel.name], dict(zip(names, (*arguments, *results), strict=True)))
 
     def optimise(self) -> None:
         """From now on, run the optimised edition."""
@@ -187,16 +149,6 @@ def load(code: bytes, names: Sequence[str]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A buffer that a phase takes."""
-    name: str
-    slot: int
-    base: str
-    size: Size
-    fill: int | float | bool | None
-
-
-@dataclass(frozen=True)
 class Step:
     """A phase, ready to go: `slots` say which words are its arguments."""
     buffers: tuple[Taken, ...]
@@ -208,34 +160,24 @@ class Step:
     inline: int                 # so many chunks run in the caller's thread
 
 
-class Launcher:
-    """A plan with names resolved to places in a list of words, and sizes to functions of that list."""
+class CpuLauncher(Launcher):
+    """Words are what parameters hold, as bits; an array's is its address."""
 
     def __init__(self, plan: Plan, unbounded: bool, recursive: bool) -> None:
-        self.plan, self.recursive = plan, recursive
-        self.slots: dict[str, int] = {}
+        super().__init__(plan)
+        self.recursive = recursive
         self.packers = [None if isinstance(p.type, ir.Array) else PACKERS[p.type] for p in plan.kernel.params]
-        for name in (*(p.name for p in plan.kernel.params), "cells", "errors"):
-            self.slot(name)
         self.cells = ctypes.c_int64 * max(1, plan.cells)
         self.steps = [self.step(phase, 0 if unbounded else FEW) for phase in plan.phases]
-        self.elements = size_function(plan.elements, self.slots)
-        self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
-
-    def slot(self, name: str) -> int:
-        return self.slots.setdefault(name, len(self.slots))
 
     def step(self, phase: Phase, inline: int) -> Step:
-        buffers = tuple(Taken(b.name, self.slot(b.name), b.base, size_function(b.size, self.slots),
-                              ord(b.fill) if isinstance(b.fill, str) else b.fill) for b in phase.buffers)
+        buffers = self.buffers(phase)
         names = tuple([name for name in phase.arguments if isinstance(name, str)])
         slots = tuple([self.slot(name) for name in names])
         sort = (SORTS[phase.function], names) if phase.library else None
-        chunks = None if phase.chunks is None else size_function(phase.chunks, self.slots)
-        return Step(buffers, phase.function, slots, ctypes.c_int64 * len(slots), chunks, sort, inline)
+        return Step(buffers, phase.function, slots, ctypes.c_int64 * len(slots), self.chunks(phase), sort, inline)
 
     def launch(self, device: Cpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
-        """The results, and how many elements were walked."""
         words = [0] * len(self.slots)
         arrays: dict[str, Array] = {}
         for at, (argument, pack) in enumerate(zip(arguments, self.packers, strict=True)):
@@ -304,43 +246,3 @@ def calls(function: loops.Function, names: set[str]) -> bool:
             case loops.If(_, then, orelse):
                 waiting += (*then, *orelse)
     return False
-
-
-def size_function(exp: loops.Exp, slots: dict[str, int]) -> Size:
-    """The size as a Python function of a launch's words and cells."""
-    return compiled_size(size_text(exp, slots))
-
-
-@lru_cache(maxsize=1000)
-def compiled_size(text: str) -> Size:
-    function: Size = eval(f"lambda words, cells: {text}")       # our own text: numbers and operators
-    return function
-
-
-def size_text(exp: loops.Exp, slots: dict[str, int]) -> str:
-    match exp:
-        case loops.Const(value):
-            return str(int(value))
-        case loops.Name(name):
-            return f"words[{slots[name]}]"
-        case loops.Load("cells", index):
-            return f"cells[{size_text(index, slots)}]"
-        case loops.Op(name, (a, b)) if name in ("+", "-", "*", "/"):
-            return f"({size_text(a, slots)} {'//' if name == '/' else name} {size_text(b, slots)})"
-        case loops.Op(name, (a, b)) if name in ("min", "max"):
-            return f"{name}({size_text(a, slots)}, {size_text(b, slots)})"
-    raise TypeError(exp)
-
-
-def float_bits(value: float) -> int:
-    bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
-    return bits
-
-
-PACKERS: dict[str, Callable[[Any], int]] = {"int": int, "float": float_bits, "bool": int, "char": ord}
-UNPACKERS: dict[str, Callable[[int], Any]] = {
-    "int": int,
-    "float": lambda bits: struct.unpack("<d", struct.pack("<q", bits))[0],
-    "bool": lambda bits: bool(bits & 0xFF),
-    "char": lambda bits: chr(bits & 0xFFFFFFFF),
-}

@@ -1,6 +1,8 @@
-"""The CPU target's buffers. Fresh pages cost as much as the work done on them, so freed buffers are kept for reuse.
+"""Devices' buffers. Fresh memory costs as much as the work done on it, so freed buffers are kept for reuse.
 
-That goes for results as well: when the caller has dropped the arrays of a large one, its buffer comes back.
+    Pooled      what is common: size classes, the limit
+    Memory      the CPU's, where results are kept as well: when the caller has dropped the arrays of a large one, its
+                buffer comes back
 
 Buffers come in size classes, four for each power of two. All bytes held, in use or kept, count against the limit
 *before* they are taken: what is kept is given back first, and only then is it an error.
@@ -25,14 +27,15 @@ LARGE = 1 << 16                 # bytes of a result whose memory is worth having
 
 @dataclass(eq=False)
 class Block:
-    """Memory at an address, which `storage` owns. `size`: its class, 0 where it is not the pool's (any more)."""
+    """Memory at an address; on the CPU, `storage` owns it. `size`: its class, 0 where it is not the pool's (any
+    more)."""
     address: int
-    storage: np.ndarray[Any, Any]
+    storage: Any
     size: int
 
 
-class Memory:
-    """The pool. Safe to use from several threads."""
+class Pooled:
+    """The pool, over `_fresh`, which makes a block. Safe to use from several threads."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
@@ -67,20 +70,6 @@ class Memory:
                 self.used -= block.size
                 block.size = 0
 
-    def release(self, array: Array) -> np.ndarray[Any, Any]:
-        """The array's values, whose memory is the caller's for as long as anything refers to them, or to the array."""
-        block: Block = array.buffer
-        with self._lock:
-            if block.size >= LARGE:
-                # NumPy's views refer to the array over all of the storage, so that one goes last.
-                storage = np.frombuffer(block.storage.data, np.uint8)
-                back = Block(block.address, block.storage, block.size)
-                finalize(storage, self._returned.append, back).atexit = False
-                block.storage = storage         # so that a second release of the array refers to it, too
-            self.used -= block.size
-            block.size = 0
-        return view(array)
-
     def _keep(self, block: Block) -> None:
         self._blocks.setdefault(block.size, []).append(block)
         self.kept += block.size
@@ -95,6 +84,28 @@ class Memory:
             self.trim()
             if self.used + size > self.limit:
                 raise OutOfMemory(size, self.used, self.limit)
+
+    def _fresh(self, size: int) -> Block:
+        """A block from the system, or OutOfMemory."""
+        raise NotImplementedError
+
+
+class Memory(Pooled):
+    """The CPU's."""
+
+    def release(self, array: Array) -> np.ndarray[Any, Any]:
+        """The array's values, whose memory is the caller's for as long as anything refers to them, or to the array."""
+        block: Block = array.buffer
+        with self._lock:
+            if block.size >= LARGE:
+                # NumPy's views refer to the array over all of the storage, so that one goes last.
+                storage = np.frombuffer(block.storage.data, np.uint8)
+                back = Block(block.address, block.storage, block.size)
+                finalize(storage, self._returned.append, back).atexit = False
+                block.storage = storage         # so that a second release of the array refers to it, too
+            self.used -= block.size
+            block.size = 0
+        return view(array)
 
     def _fresh(self, size: int) -> Block:
         try:

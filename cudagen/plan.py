@@ -51,8 +51,8 @@ class ScalarResult:
 
 @dataclass(frozen=True)
 class ArrayResult:
-    """`length`: of which the result is the beginning, where that is known only when the last phase is done. None: all
-    of the buffer."""
+    """The buffer's first `length` elements, known after the last phase; None: all of it. With a length, the buffer's
+    size is a bound. Plans of the CPU know sizes before they take buffers."""
     buffer: str
     length: loops.Exp | None = None
 

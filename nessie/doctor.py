@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 
+from nessie.cudagen.cudasim import compiler
+
 LATER = "for --target cuda, which runs no program yet"
 
 
@@ -46,7 +48,7 @@ def examine() -> list[Finding]:
         Finding("nvcc", shutil.which("nvcc"), f"compiles kernels where NVRTC is missing: {LATER}"),
         Finding("CUDA driver", driver(), "runs NVIDIA GPUs: comes with NVIDIA's driver"),
         Finding("CUDA devices", devices(), f"run CUDA kernels: {LATER}"),
-        Finding("g++", shutil.which("g++"), "runs kernels without a GPU: for --target cudasim, which runs none yet"),
+        Finding("C++ compiler", compiler.found(), "runs CUDA kernels without a GPU: --target cudasim"),
         package("SciPy", "scipy", "not needed: sparse matrices (.npz) are read without it"),
     ]
 

@@ -1,8 +1,8 @@
 """Compiled programs kept on disk from run to run: what was compiled once is found again, and no pass runs.
 
-An entry holds a fused program with its plans and object code (cudagen.cpu.Built). Its name is a digest of all that
-it depends on: the mono program with its places in the source, the options, the processor, the versions, and the files
-of Nessie itself. The folder and its entries are cudagen.cache's business: checksums, and no one else's files.
+An entry holds a fused program with its plans and code (cudagen.cpu.Built, cudagen.gpu.Built). Its name is a digest of
+all that it depends on: the mono program with its places in the source, the options, the processor, the versions, and
+the files of Nessie itself. The folder and its entries are cudagen.cache's business: checksums, and no one else's files.
 """
 from __future__ import annotations
 
@@ -10,31 +10,44 @@ import hashlib
 import io
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from nessie import pipeline
 from nessie.cudagen.building import fingerprint
 from nessie.cudagen.cache import cached
+from nessie.lambda_cu import ir
 
 DATA = ("nessie.base.", "nessie.lambda_cu.", "nessie.cudagen.")         # where what a compiled program holds is defined
+B = TypeVar("B")
 PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "nessie.cudagen")
 
 if TYPE_CHECKING:
-    from nessie.cudagen.cpu import Built
+    from nessie.cudagen import cpu, gpu
     from nessie.frontend import mono
 
 
-def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
-    """The program, compiled for this processor; from disk, if it has been compiled before. A job that wants to see the
-    passes' work (dump), or to know whether names are the program's, has it done."""
-    built: list[Built] = []
+def built_for_cpu(job: pipeline.Job, program: mono.Program) -> cpu.Built:
+    """The program, compiled for this processor."""
+    from nessie.cudagen.cpu import build_program
+    return kept(job, program, build_program, fingerprint())
 
-    def build() -> Built:
-        from nessie.cudagen.cpu import build_program
+
+def built_for_gpu(job: pipeline.Job, program: mono.Program) -> gpu.Built:
+    """The program with its kernels in CUDA, which its driver compiles."""
+    from nessie.cudagen.gpu import build_program
+    return kept(job, program, build_program, "cuda")
+
+
+def kept(job: pipeline.Job, program: mono.Program, build_program: Callable[[ir.Program], B], machine: str) -> B:
+    """What build_program makes of the program; from disk, if it has been made for the same machine before. A job that
+    wants to see the passes' work (dump), or to know whether names are the program's, has it done."""
+    built: list[B] = []
+
+    def build() -> B:
         built.append(build_program(pipeline.executable(job, program)))
         return built[0]
 
@@ -47,16 +60,16 @@ def built_for_cpu(job: pipeline.Job, program: mono.Program) -> Built:
     options = (job.fuse, sorted(job.sizes.items()), job.unchecked, job.layouts, pipeline.profile(job), job.wishes)
     key = f"{hashlib.sha256(source).hexdigest()} {options}"
     try:
-        content = cached(key, compiler(), lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
+        content = cached(key, f"{machine} {compiler()}", lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
     except RecursionError:
         if not built:
             raise
-    return built[0] if built else loaded(content)
+    return built[0] if built else cast("B", loaded(content))
 
 
-def loaded(content: bytes) -> Built:
-    built: Built = Restricted(io.BytesIO(content)).load()
-    return built
+def loaded(content: bytes) -> object:
+    found: object = Restricted(io.BytesIO(content)).load()
+    return found
 
 
 class Restricted(pickle.Unpickler):
@@ -71,13 +84,13 @@ class Restricted(pickle.Unpickler):
 
 @cache
 def compiler() -> str:
-    """What compiles in this process: LLVM, the processor, Python, and a digest of Nessie's own files by size and time.
-    A changed compiler finds nothing that an older one kept."""
+    """What compiles in this process: Python, and a digest of Nessie's own files by size and time. A changed compiler
+    finds nothing that an older one kept."""
     digest = hashlib.sha256()
     for name, path in sources():
         status = path.stat()
         digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return f"{fingerprint()} {sys.version} {digest.hexdigest()}"
+    return f"{sys.version} {digest.hexdigest()}"
 
 
 def sources() -> Iterator[tuple[str, Path]]:

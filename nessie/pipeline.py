@@ -86,9 +86,9 @@ GRAPH = Form("graph", "pipeline:show_graphs", "schedule.graph_text:parse_all", "
 SCHEDULE = Form("schedule", "schedule.schedule_text:show", "schedule.schedule_text:parse")
 FUSED = Form("fused", "lambda_cu.printer:show", "lambda_cu.parser:parse", "lambda_cu.check:check")
 LOOPS = Form("loops", "cudagen.loops_printer:show", "cudagen.loops_parser:parse", "cudagen.loops_check:check",
-             targets=("cpu", "cuda"))
+             targets=("cpu", "cuda", "cudasim"))
 LLVM = Form("llvm", "cudagen.llvm:show", targets=("cpu",))
-CUDA = Form("cuda", "cudagen.cuda:show", targets=("cuda",))
+CUDA = Form("cuda", "cudagen.cuda:show", targets=WITHOUT_STACK)
 FORMS = (TEXT, SYNTAX, TYPED, MONO, FLAT, GRAPH, SCHEDULE, FUSED, LOOPS, LLVM, CUDA)
 
 
@@ -177,7 +177,7 @@ def fuse(job: Job, program: Any, schedule: Any) -> Any:
 
 
 def generate(job: Job, program: Any) -> Any:
-    return call("cudagen.generate:plans_of", program, job.target)[1]
+    return call("cudagen.generate:plans_of", program, "cuda" if job.target.startswith("cuda") else job.target)[1]
 
 
 def same(job: Job, program: Any) -> Any:
@@ -351,7 +351,7 @@ def executable(job: Job, mono: Any) -> Any:
     """The lambda_cu program that a target runs, from a mono program. A dump has the target's code too."""
     until = "simplify" if job.fuse == "none" and not job.wishes else "fuse"
     program = compile_program(job, MONO, mono, pass_named(until))
-    code = next((p for p in PASSES if p.output.targets == (job.target,)), None)
+    code = next((p for p in PASSES if p.branch and job.target in p.output.targets), None)
     if job.dump is not None and code is not None:
         compile_program(job, FUSED, program, code)
     return program

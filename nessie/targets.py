@@ -2,6 +2,7 @@
 
     cpu         LLVM code on a pool of threads: the default
     reference   the executor of lambda_cu on NumPy: needs no compiler, for small inputs
+    cudasim     CUDA code, executed on the CPU thread by thread: shows what a GPU would do, slowly
 
 No target falls back on another. For a GPU, programs are compiled but not run yet.
 """
@@ -20,11 +21,13 @@ from nessie.pipeline import Job, executable
 from nessie.world import World
 
 if TYPE_CHECKING:
-    from nessie.cudagen.cpu import Built
+    from nessie.cudagen import cpu, gpu
+    from nessie.cudagen.cpu import Cpu
+    from nessie.cudagen.gpu import Gpu
     from nessie.frontend import mono
 
-RUNNING = ("cpu", "reference")
-TARGETS = (*RUNNING, "cuda", "cudasim")     # for these two, programs are only compiled
+RUNNING = ("cpu", "reference", "cudasim")
+TARGETS = (*RUNNING, "cuda")    # for which programs are only compiled
 SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
 
 
@@ -66,7 +69,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.name not in RUNNING:
-            raise Unsupported(f"programs do not run on the target {self.name} yet, only on {' and '.join(RUNNING)}",
+            raise Unsupported(f"programs do not run on the target {self.name} yet, only on {', '.join(RUNNING)}",
                               hint="compile FILE -e ENTRY --emit cuda prints CUDA code, of flat maps and reductions")
 
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
@@ -78,30 +81,46 @@ class Target:
         if self.name == "cpu":
             from nessie.kept import built_for_cpu
             return self.execute(built_for_cpu(job, program), arguments)
+        if self.name == "cudasim":
+            from nessie.kept import built_for_gpu
+            return self.execute(built_for_gpu(job, program), arguments)
         return self.execute(executable(job, program), arguments)
 
-    def execute(self, program: ir.Program | Built, arguments: Sequence[Any]) -> Any:
+    def execute(self, program: ir.Program | cpu.Built | gpu.Built, arguments: Sequence[Any]) -> Any:
         """The same of a compiled program."""
         memory = self.memory()
         self.world.limit(self.limits.seconds, memory)
-        if self.name == "cpu":
-            return self.on_cpu(program, arguments, memory)
-        assert isinstance(program, ir.Program)
-        return self.on_reference(program, arguments, memory)
+        if self.name == "reference":
+            assert isinstance(program, ir.Program)
+            return self.on_reference(program, arguments, memory)
+        return self.on_device(program, arguments, memory)
 
-    def on_cpu(self, built: ir.Program | Built, arguments: Sequence[Any], memory: int) -> Any:
-        from nessie.cudagen import cpu, host
+    def on_device(self, built: ir.Program | cpu.Built | gpu.Built, arguments: Sequence[Any], memory: int) -> Any:
+        from nessie.cudagen import host
         program = built if isinstance(built, ir.Program) else built.program
-        device = cpu.Cpu(built, self.threads)
-        if self.stats.kernels is not None:
-            device.stats.detailed = True
-            device.optimise()                   # else the first long launch would, and its seconds tell nothing
+        device = self.device(built)
         on_host = host.Stats()
         try:
             limits = host.Limits(self.limits.depth, memory, self.limits.seconds)
             return host.execute(program, arguments, device, limits, on_host, perform=self.world.perform)
         finally:
             self.stats.add(program, device.stats, on_host.steps)
+
+    def device(self, built: Any) -> Cpu | Gpu:
+        """A device for the program. Where seconds are counted, all of its code is made before."""
+        detailed = self.stats.kernels is not None
+        if self.name == "cudasim":
+            from nessie.cudagen.cudasim.driver import Cudasim
+            from nessie.cudagen.gpu import Gpu
+            simulated = Gpu(built, Cudasim(self.threads))
+            simulated.stats.detailed = detailed
+            return simulated
+        from nessie.cudagen.cpu import Cpu
+        device = Cpu(built, self.threads)
+        device.stats.detailed = detailed
+        if detailed:
+            device.optimise()
+        return device
 
     def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.lambda_cu import reference

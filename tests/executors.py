@@ -3,9 +3,10 @@
     compiled = Compiled(source)                 every pass, every validator; `layouts`: of the arguments, if not dense
     outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
 
-An executor is named by where it runs and how the program was fused. The loops interpreter and the CPU get chunks of
-three items, so that short sequences cross their borders. Random programs that ask for too much are Failed with
-`limit`, which agrees with nothing. Of several failures all executors tell the same one, in the same words.
+An executor is named by where it runs and how the program was fused; "cudasim ilp", for what the GPU can do, is none of
+EXECUTORS. The loops interpreter and the CPU get chunks of three items, so that short sequences cross their borders.
+Random programs that ask for too much are Failed with `limit`, which agrees with nothing. Of several failures all
+executors tell the same one, in the same words.
 """
 from __future__ import annotations
 
@@ -23,6 +24,8 @@ from nessie.base.types import Type
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen import host
 from nessie.cudagen.cpu import Cpu
+from nessie.cudagen.cudasim.driver import Cudasim
+from nessie.cudagen.gpu import Gpu
 from nessie.cudagen.interpreted import Interpreted
 from nessie.frontend import interpreter, library, mono, typed
 from nessie.frontend.interpreted_effects import Effects
@@ -105,6 +108,7 @@ class Compiled:
             program = self.executable(fuse)
             self.devices[executor] = (
                 Interpreted(program, WIDTH) if where == "loops"
+                else Gpu(program, Cudasim()) if where == "cudasim"
                 else Cpu(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
         return self.devices[executor]
 

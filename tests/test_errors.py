@@ -26,11 +26,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from nessie.cli import main
+from nessie.cudagen.cudasim.compiler import found
 
 ERRORS = Path(__file__).parent / "golden" / "errors"
 ROOT = Path(__file__).parent.parent
@@ -128,8 +130,10 @@ LOOPS = {"scalar": "function g(n) : int -> int = if n /= 1 then g(n + 2) else n;
          "host": "function g(v) : [int] -> [int] = if #v == 0 then v else g({x + sum(v) : x in v});\ng([1]);\n1;\n"}
 
 
-@pytest.mark.parametrize("target", ["cpu", "reference"])
-@pytest.mark.parametrize("loop", LOOPS)
+ON_CUDASIM = pytest.param("scalar", "cudasim", marks=pytest.mark.skipif(not found(), reason="no C++ compiler"))
+
+
+@pytest.mark.parametrize("loop, target", [*product(LOOPS, ("cpu", "reference")), ON_CUDASIM])
 def test_ctrl_c_ends_a_run(loop: str, target: str, tmp_path: Path) -> None:
     (tmp_path / "loop.nesl").write_text(LOOPS[loop])
     with nessie(["run", "loop.nesl", "--target", target], tmp_path) as process:

@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "calling": ("base", "frontend", "restore", "session"),
     "stopwatch": ("cudagen", "targets"),
     "calibrate": ("base", "cudagen", "lambda_cu", "schedule", "stopwatch", "targets"),
-    "doctor": (),
+    "doctor": ("cudagen",),
     "explaining": (*STAGES, "calling", "kept", "pipeline", "session", "stopwatch"),
     "inspect": (*STAGES, "pipeline"),
     "kept": (*STAGES, "pipeline"),

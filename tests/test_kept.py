@@ -11,12 +11,14 @@ import pytest
 
 from nessie import kept, pipeline
 from nessie.cudagen.cache import cache_folder
+from nessie.cudagen.cudasim.compiler import found
 from nessie.cudagen.plan import Buffer
 from nessie.frontend.mono_text import parse
 from nessie.targets import Target
 
 ROOT = Path(__file__).parent.parent
 SUM = parse("function main (n : int) : int = `reduce_+`({i * i : i : int in iseq(0, 1, n)})\nentry main\n")
+CUDASIM = pytest.param("cudasim", marks=pytest.mark.skipif(not found(), reason="there is no C++ compiler"))
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +29,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(job: pipeline.Job) -> object:
-    return Target("cpu").run(job, SUM, [5])
+    return Target(job.target).run(job, SUM, [5])
 
 
 def count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -42,9 +44,10 @@ def count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return compiled
 
 
-def test_a_program_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("target", ["cpu", CUDASIM])
+def test_a_program_is_compiled_once(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = count_compilations(monkeypatch)
-    job = pipeline.Job()
+    job = pipeline.Job(target=target)
     assert [run(job), run(job)] == [30, 30]
     assert compiled == ["ilp"]
 

@@ -114,5 +114,5 @@ def test_a_print_length_is_a_number() -> None:
 
 
 def test_a_target_that_is_not_there_says_so() -> None:
-    with pytest.raises(Unsupported, match="on the target cudasim yet, only on cpu and reference"):
-        Target("cudasim")
+    with pytest.raises(Unsupported, match="on the target cuda yet, only on cpu, reference, cudasim"):
+        Target("cuda")

@@ -1,0 +1,276 @@
+"""The GPU targets: a program's plans, and the text of its kernels in CUDA, launched by a driver on blocks of threads.
+
+    build_program(program)  its plans and text: data, which nessie.kept keeps on disk
+    Gpu(built, driver)      a device (cudagen.device) whose kernels are the program's
+    Driver                  what compiles the text, holds memory and launches: a real GPU's, or cudagen.cudasim's
+
+Arrays stay on the device from kernel to kernel. Launches are not waited for: the host does so only where it needs what
+kernels have left, which is a launch's cells (its scalar results, the sizes that later phases depend on) and the error
+words. Those lie where both see them while kernels run, so that a kernel can be interrupted.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+from weakref import finalize
+
+import numpy as np
+
+from nessie.base.values import DTYPES
+from nessie.cudagen import cuda, loops
+from nessie.cudagen.device import MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
+from nessie.cudagen.generate import plans_of
+from nessie.cudagen.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
+from nessie.cudagen.memory import Block, Pooled
+from nessie.cudagen.plan import ArrayResult, Phase, Plan, ScalarResult
+from nessie.lambda_cu import ir
+
+POINTER = "P"
+FORMATS = {"int": "q", "float": "d", "bool": "?", "char": "i"}      # of parameters, as `struct` packs them
+WORTH_SHRINKING = 1 << 20       # bytes of a buffer
+
+Values = np.ndarray[Any, Any]
+
+
+class Driver(Protocol):
+    """Memory of a device by addresses, and kernels. What is asked for is done in order; only `read` and `synchronise`
+    wait until it is done."""
+    def error_words(self) -> tuple[int, Values]:
+        """The device's ERROR_WORDS: their address for kernels, and the words themselves, which the host reads and
+        writes while kernels run."""
+
+    def allocate(self, size: int) -> int:
+        """So many bytes, of any content; MemoryError where there are none."""
+
+    def free(self, address: int) -> None: ...
+
+    def write(self, address: int, values: Values) -> None: ...
+
+    def read(self, address: int, values: Values) -> None:
+        """Fills the values, which are contiguous."""
+
+    def copy(self, address: int, source: int, size: int) -> None:
+        """So many bytes, from place to place on the device."""
+
+    def fill(self, address: int, value: np.generic, count: int) -> None: ...
+
+    def load(self, text: str, names: Sequence[str]) -> Mapping[str, Any]:
+        """The kernels of these names of a text in CUDA, to be launched."""
+
+    def launch(self, function: Any, blocks: int, arguments: bytes) -> None:
+        """A kernel on so many blocks of plan.THREADS threads; its arguments as a C struct of its parameters."""
+
+    def synchronise(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Built:
+    """A program, ready for a GPU. `plans` are without their functions, whose text is `text`; `formats` has the
+    parameters of each, `failing` those that may record a failure."""
+    program: ir.Program
+    plans: tuple[Plan, ...]
+    text: str
+    formats: dict[str, str]
+    failing: frozenset[str]
+
+
+def build_program(program: ir.Program) -> Built:
+    plans, module = plans_of(program, "cuda")
+    formats = {f.name: "".join(POINTER if p.array else FORMATS[p.type] for p in f.parameters)
+               for f in module.functions if f.kind == "cuda"}
+    failing = frozenset(f.name for f in module.functions
+                        if any(p.name == "errors" and p.writable for p in f.parameters))
+    return Built(program, tuple(replace(plan, functions=()) for plan in plans), cuda.show(module), formats, failing)
+
+
+class Gpu(Launches):
+    """A device that runs the program's kernels. `limit`: bytes of memory."""
+
+    def __init__(self, program: ir.Program | Built, driver: Driver, limit: int | None = None) -> None:
+        self.built = program if isinstance(program, Built) else build_program(program)
+        super().__init__(self.built.program, {plan.kernel.name: GpuLauncher(plan, self.built.formats,
+                                                                                   self.built.failing)
+                                              for plan in self.built.plans})
+        self.driver = driver
+        self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
+        self.errors_address, self.errors = driver.error_words()
+        self.running = False            # perhaps; kernels that may record a failure
+        self.memory = DeviceMemory(driver, limit)
+        finalize(self, self.memory.trim)
+        self.begin(limit)
+
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
+        self.synchronise()
+        self.memory.limit = memory
+        self.errors[:] = NO_FAILURE, 0, rounds, depth, 0, 0
+
+    def failure(self) -> int:
+        if self.running:
+            self.synchronise()
+        return super().failure()
+
+    def synchronise(self) -> None:
+        self.driver.synchronise()
+        self.running = False
+
+    def upload(self, base: str, values: Values) -> Array:
+        array = self.memory.take(base, len(values))
+        if len(values):
+            self.driver.write(array.buffer.address, np.ascontiguousarray(values, DTYPES[base]))
+        return array
+
+    def download(self, array: Array) -> Values:
+        values = np.empty(array.length, DTYPES[array.base])
+        if array.length:
+            self.driver.read(array.buffer.address, values)
+        return values
+
+    def read(self, array: Array, index: int) -> Scalar:
+        values = np.empty(1, DTYPES[array.base])
+        self.driver.read(array.buffer.address + index * values.itemsize, values)
+        value: Scalar = values[0].item()
+        return chr(int(value)) if array.base == "char" else value
+
+    def free(self, array: Array) -> None:
+        self.memory.give(array)
+
+    def used(self) -> int:
+        return self.memory.used
+
+    def shrunk(self, array: Array, length: int) -> Array:
+        """The first elements of a buffer that may be much too large."""
+        size = length * DTYPES[array.base].itemsize
+        if array.buffer.size > WORTH_SHRINKING and size < array.buffer.size // 2:
+            with suppress(OutOfMemory):         # then it stays large
+                smaller = self.memory.take(array.base, length)
+                self.driver.copy(smaller.buffer.address, array.buffer.address, size)
+                self.memory.give(array)
+                return smaller
+        return Array(array.base, length, array.buffer)
+
+
+class DeviceMemory(Pooled):
+    """A driver's memory."""
+
+    def __init__(self, driver: Driver, limit: int | None) -> None:
+        super().__init__(limit)
+        self.driver = driver
+
+    def trim(self) -> None:
+        for blocks in self._blocks.values():
+            for block in blocks:
+                self.driver.free(block.address)
+        super().trim()
+
+    def _fresh(self, size: int) -> Block:
+        for _ in range(2):
+            with suppress(MemoryError):
+                return Block(self.driver.allocate(size), None, size)
+            self.trim()                         # there may be more then
+        raise OutOfMemory(size, self.used, self.limit or self.used)
+
+
+# Launching --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """A phase, ready to go: its arguments are words, by their slots, or sizes. `counts`: a size of it lies in cells."""
+    buffers: tuple[Taken, ...]
+    function: str
+    arguments: tuple[int | Size, ...]
+    packed: struct.Struct
+    blocks: Size | None
+    counts: bool
+    fails: bool                 # it may record a failure
+
+
+class GpuLauncher(Launcher):
+    """Words are what parameters hold, numbers of Python's; an array's is its address."""
+
+    def __init__(self, plan: Plan, formats: Mapping[str, str], failing: frozenset[str]) -> None:
+        super().__init__(plan)
+        self.steps = [self.step(phase, formats[phase.function], phase.function in failing) for phase in plan.phases]
+        lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
+        self.lengths = {name: size_function(length, self.slots) for name, length in lengths.items()}
+        self.counts = (any(isinstance(r, ScalarResult) for r in plan.results)       # something is in cells at the end
+                       or any(map(reads_cells, (plan.elements, *lengths.values()))))
+
+    def step(self, phase: Phase, format_: str, fails: bool) -> Step:
+        sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
+                 *(argument for argument in phase.arguments if not isinstance(argument, str))]
+        arguments = tuple([self.slot(a) if isinstance(a, str) else size_function(a, self.slots)
+                           for a in phase.arguments])
+        return Step(self.buffers(phase), phase.function, arguments, struct.Struct(f"@{format_}"), self.chunks(phase),
+                    any(map(reads_cells, sizes)), fails)
+
+    def launch(self, device: Gpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+        words: list[Any] = [0] * len(self.slots)
+        for at, argument in enumerate(arguments):
+            words[at] = word(argument)
+        cells = device.memory.take("int", self.plan.cells) if self.plan.cells else None
+        arrays = {} if cells is None else {"cells": cells}
+        at = len(arguments)
+        words[at + 1] = device.errors_address
+        if cells is not None:
+            words[at] = cells.buffer.address
+            device.driver.fill(cells.buffer.address, np.int64(0), cells.length)
+        finished = False
+        try:
+            for step in self.steps:
+                self.run(step, device, words, arrays)
+            counts = fetched(device, arrays) if self.counts else []
+            for name, length in self.lengths.items():
+                arrays[name] = device.shrunk(arrays[name], length(words, counts))
+            finished = True
+        finally:
+            for name, array in arrays.items():
+                if not finished or name not in self.returned:
+                    device.memory.give(array)
+        if device.stats.detailed:               # its time counts
+            device.synchronise()
+        return [self.result(r, counts, arrays) for r in self.plan.results], self.elements(words, counts)
+
+    def run(self, step: Step, device: Gpu, words: list[Any], arrays: dict[str, Array]) -> None:
+        """A phase: takes its buffers, which go to `words` and `arrays`, and launches its function."""
+        counts = fetched(device, arrays) if step.counts else []
+        for buffer in step.buffers:
+            array = device.memory.take(buffer.base, buffer.size(words, counts))
+            arrays[buffer.name] = array
+            words[buffer.slot] = array.buffer.address
+            if buffer.fill is not None and array.length:
+                value = DTYPES[buffer.base].type(buffer.fill)
+                device.driver.fill(array.buffer.address, value, array.length)
+        blocks = 1 if step.blocks is None else step.blocks(words, counts)
+        if blocks:
+            device.running |= step.fails
+            values = [words[a] if isinstance(a, int) else a(words, counts) for a in step.arguments]
+            device.driver.launch(device.functions[step.function], blocks, step.packed.pack(*values))
+
+    def result(self, result: Any, counts: list[int], arrays: dict[str, Array]) -> Any:
+        if isinstance(result, ArrayResult):
+            return arrays[result.buffer]
+        return UNPACKERS[result.base](counts[result.slot])
+
+
+def word(argument: Any) -> Any:
+    if isinstance(argument, Array):
+        return argument.buffer.address
+    return ord(argument) if isinstance(argument, str) else argument
+
+
+def fetched(device: Gpu, arrays: Mapping[str, Array]) -> list[int]:
+    """A launch's cells, as they are now."""
+    return list(device.download(arrays["cells"]).tolist()) if "cells" in arrays else []
+
+
+def reads_cells(exp: loops.Exp) -> bool:
+    match exp:
+        case loops.Load("cells"):
+            return True
+        case loops.Op(_, arguments):
+            return any(reads_cells(argument) for argument in arguments)
+    return False

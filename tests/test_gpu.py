@@ -1,0 +1,278 @@
+"""The GPU's device over cudasim: flat kernels do what they mean, in any order of threads; memory; errors."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import executors
+import numpy as np
+import pytest
+from executors import Compiled, Failed
+from kernel_runs import Meaning, program_of
+from test_skeletons import CUDA, cuda_kernel, numbers
+
+from nessie.base.deep import run_deep
+from nessie.base.source import Interrupted, NessieError
+from nessie.base.values import DTYPES, flatten_value, plain_value
+from nessie.cli import main
+from nessie.cudagen import host, loops
+from nessie.cudagen.cudasim import compiler
+from nessie.cudagen.cudasim.driver import Cudasim
+from nessie.cudagen.device import NO_FAILURE, Array, OutOfMemory
+from nessie.cudagen.gpu import Built, Gpu, build_program
+from nessie.cudagen.plan import ArrayResult, Buffer, Phase, Plan, ScalarResult
+from nessie.lambda_cu.parser import parse_kernel
+from nessie.targets import Target
+
+pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+BASES = {dtype: base for base, dtype in DTYPES.items()}
+SEEDS = pytest.mark.parametrize("seed", [0, 1, 2])
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+# Kernels ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def built() -> Iterator[Built]:
+    kernels = tuple(replace(cuda_kernel(name), name=f"K{at}") for at, name in enumerate(CUDA))
+    yield build_program(replace(program_of(kernels[0]), kernels=kernels))
+
+
+def launch(device: Gpu, kernel: str, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+    """Plain results and the error word; what the launch took is free again."""
+    device.begin(None)
+    given = [device.upload(BASES[a.dtype], a) if isinstance(a, np.ndarray) else a for a in arguments]
+    results = []
+    found = device.launch(kernel, given)
+    for result in found:
+        if isinstance(result, Array):
+            values = device.download(result)
+            results.append([chr(c) for c in values] if result.base == "char" else values.tolist())
+        else:
+            results.append(result)
+    for array in {id(a): a for a in (*given, *found) if isinstance(a, Array)}.values():
+        device.free(array)
+    assert device.used() == 0
+    return results, device.failure()
+
+
+@SEEDS
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 3000])
+@pytest.mark.parametrize("name", CUDA)
+def test_flat_kernels(built: Built, name: str, n: int, seed: int) -> None:
+    meaning = Meaning(cuda_kernel(name), [n, numbers(n)])
+    results, failed = launch(Gpu(built, Cudasim(2, seed)), f"K{CUDA.index(name)}", [n, numbers(n)])
+    assert failed == meaning.failed
+    assert failed != NO_FAILURE or results == meaning.results
+
+
+COUNTED = """
+kernel K (n : int, xs : [int; n]) {
+  let (k, ys) = FILTER { i => xs[i] using xs } { i => xs[i] > 0 using xs } (n)
+  return (k, ys)
+}"""
+
+
+MOST = 20
+
+
+def counting_program() -> Built:
+    """A plan that a skeleton for FILTER might make: the result's buffer is as long as it can be, then its length is in
+    a cell; another phase has as many blocks as that cell says."""
+    text = """
+extern "C" __global__ void count(long long n, const long long *xs, long long *ys, long long *cells) {
+  if (threadIdx.x == 0) {
+    long long found = 0;
+    for (long long i = 0; i < n; i++)
+      if (xs[i] > 0) ys[found++] = xs[i];
+    cells[0] = found;
+  }
+}
+extern "C" __global__ void blocks(long long *cells, long long *seen) {
+  if (threadIdx.x == 0) atomicAdd((unsigned long long *)&cells[1], (unsigned long long)(seen[0] + gridDim.x));
+}"""
+    kernel = parse_kernel(COUNTED)
+    k = loops.Load("cells", loops.Const(0, "int"))
+    blocks = loops.Op("min", (k, loops.Const(MOST, "int")))
+    phases = (Phase("count", ("n", "xs", "ys", "cells"), None, (Buffer("ys", "int", loops.Name("n")),)),
+              Phase("blocks", ("cells", "seen"), blocks, (Buffer("seen", "int", loops.Op("+", (k, k)), 7),)))
+    plan = Plan(kernel, (), phases, (ScalarResult(1, "int"), ArrayResult("ys", k)), 2, k)
+    return Built(program_of(kernel), (plan,), text, {"count": "qPPP", "blocks": "PP"})
+
+
+@pytest.mark.parametrize("n, kept, shrinks", [(0, 0, False), (10, 0, False), (10, 3, False), (300_000, 9, True),
+                                              (300_000, 200_000, False)])
+def test_lengths_that_are_known_afterwards(n: int, kept: int, shrinks: bool) -> None:
+    device = Gpu(counting_program(), Cudasim(1, 1))
+    values = np.arange(n)
+    values[kept:] *= -1
+    values[:kept] += 1
+    count, ys = device.launch("K", [n, device.upload("int", values)])
+    blocks = min(kept, MOST)
+    assert count == blocks * (7 + blocks)
+    np.testing.assert_array_equal(device.download(ys), values[:kept])
+    assert (ys.buffer.size < n * 8 // 2) == shrinks
+
+
+class Watched(Cudasim):
+    """Counts what makes the host wait."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 1)
+        self.waited: list[str] = []
+
+    def read(self, address: int, values: Any) -> None:
+        self.waited.append("read")
+        super().read(address, values)
+
+    def synchronise(self) -> None:
+        self.waited.append("synchronise")
+        super().synchronise()
+
+
+@pytest.mark.parametrize("name, waits", [("map", []), ("reduce", ["read"]), ("errors", ["synchronise"])])
+def test_the_host_waits_only_for_what_it_needs(built: Built, name: str, waits: list[str]) -> None:
+    driver = Watched()
+    device = Gpu(built, driver)
+    xs = device.upload("int", numbers(1000))
+    driver.waited.clear()
+    device.launch(f"K{CUDA.index(name)}", [1000, xs])
+    device.failure()
+    assert driver.waited == waits
+
+
+def test_memory_is_limited_and_used_again(built: Built) -> None:
+    driver = Cudasim(1, 1)
+    device = Gpu(built, driver)
+    device.begin(100_000)
+    first = device.upload("int", np.arange(5000))
+    with pytest.raises(OutOfMemory) as full:
+        device.upload("int", np.arange(8000))
+    assert (full.value.used, full.value.limit) == (device.used(), 100_000)
+    device.free(first)
+    again = device.upload("int", np.arange(5000))
+    assert again.buffer.address == first.buffer.address
+    device.free(again)
+    assert device.used() == 0 and len(driver.memory) == 1
+    device.free(device.upload("int", np.arange(9000)))      # what was kept for reuse makes place
+    assert len(driver.memory) == 1
+
+
+def test_a_device_that_is_full_says_so(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Cudasim, size: int) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(Cudasim, "allocate", full)
+    with pytest.raises(OutOfMemory):
+        Gpu(built, Cudasim(1, 1)).upload("int", np.arange(9))
+
+
+# Programs -----------------------------------------------------------------------------------------
+
+
+PROGRAMS: Mapping[str, tuple[str, list[list[Any]]]] = {
+    "map and sum": ("function main(xs) : [int] -> (int, [int]) = let ys = {x * x : x in xs} in (sum(ys), ys);",
+                    [[list(range(n))] for n in (0, 1, 256, 700)]),
+    "two passes": ("function main(xs) : [float] -> [float] = let s = sum(xs) in {x / s : x in xs};",
+                   [[[1.5] * n] for n in (0, 1, 257)]),
+    "host branches": ("function main(xs) : [int] -> int = "
+                      "if sum(xs) > 10 then max_val(xs) else sum({x + 1 : x in xs});", [[[1, 2]], [[100, 7] * 300]]),
+    "host loop": ("function halve(xs, n) : ([int], int) -> [int] = "
+                  "if n == 0 then xs else halve({x / 2 : x in xs}, sum({n - 1 : x in [0:1]})); "
+                  "function main(xs) : [int] -> [int] = halve(xs, 5);", [[[1000, 31]], [[7] * 300]]),
+    "chars and bools": ("function main(s) : [char] -> [bool] = {c == `a or c > `x : c in s};", [["xyz abc" * 40]]),
+    "loops per element": ("function steps(n, k) : (int, int) -> int = if n <= 1 then k else "
+                          "steps((if rem(n, 2) == 0 then n / 2 else 3 * n + 1), k + 1); "
+                          "function main(xs) : [int] -> [int] = {steps(x, 0) : x in xs};", [[list(range(1, 300))]]),
+    "write": ("function main(xs) : [int] -> [int] = dist(0, #xs) <- {(#xs - 1 - i, x) : i in [0:#xs]; x in xs};",
+              [[list(range(n))] for n in (0, 1, 300)]),
+    "division by zero": ("function main(xs) : [int] -> [int] = {100 / (x - 3) : x in xs};",
+                         [[[1, 2, 4]], [[5] * 270 + [3] * 5], [[3]]]),
+    "index": ("function main(xs) : [int] -> [int] = xs -> {x + 1 : x in xs};", [[[0, -1, 1]], [[0, 9, 1] * 100]]),
+}
+
+
+def on_gpu(program: Compiled, device: Gpu, arguments: Sequence[Any], limits: host.Limits | None = None) -> Any:
+    types, type_ = program.signature
+    flat = [flatten_value(value, t) for value, t in zip(arguments, types, strict=True)]
+    return plain_value(run_deep(lambda: host.execute(device.program, flat, device, limits)), type_)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_agree_with_the_reference(name: str) -> None:
+    source, cases = PROGRAMS[name]
+    program = Compiled(source)
+    for arguments in cases:
+        expected = executors.outcome(program, "reference ilp", arguments)
+        for seed in (0, 1, 2):
+            program.devices["cudasim ilp"] = Gpu(program.executable("ilp"), Cudasim(2, seed))
+            found = executors.outcome(program, "cudasim ilp", arguments)
+            assert executors.agree(found, expected), (arguments, found, expected)
+
+
+def test_failures_are_among_them() -> None:
+    program = Compiled(PROGRAMS["division by zero"][0])
+    found = executors.outcome(program, "cudasim ilp", [[5] * 270 + [3] * 5])
+    assert isinstance(found, Failed) and found.told is not None and "element 270" in found.told[0][1]
+
+
+def test_out_of_memory_is_told_where_it_happens() -> None:
+    program = Compiled("function main(n) : int -> int = sum({x * x : x in dist(7, n)});")
+    device = Gpu(program.executable("none"), Cudasim(1, 1))
+    assert on_gpu(program, device, [1000]) == 49_000
+    with pytest.raises(NessieError, match=r"out of memory: .* of 1,000,000 are in use"):
+        on_gpu(program, device, [10**6], host.Limits(memory=10**6))
+    assert device.used() == 0
+
+
+ENDLESS = ("function spin(x) : int -> int = if x == 0 then 0 else spin(x + 2); "
+           "function main(xs) : [int] -> [int] = {spin(x) : x in xs};")
+
+
+def test_kernels_without_end_are_interrupted() -> None:
+    program = Compiled(ENDLESS)
+    device = Gpu(program.executable("ilp"), Cudasim(2, 1))
+    assert on_gpu(program, device, [[0, -4]]) == [0, 0]
+    with pytest.raises(NessieError, match=r"it took longer than 0\.2 s"):
+        on_gpu(program, device, [[1] * 600], host.Limits(seconds=0.2))
+    with pytest.raises(NessieError, match="recursion is deeper than 100,000 calls"):
+        on_gpu(program, device, [[1] * 600], host.Limits(depth=100))
+    timer = threading.Timer(0.2, device.interrupt)
+    timer.start()
+    with pytest.raises(Interrupted):
+        on_gpu(program, device, [[1] * 600])
+    timer.join()
+    assert on_gpu(program, device, [[-2]]) == [0]
+    assert device.used() == 0
+
+
+# The target ---------------------------------------------------------------------------------------
+
+
+def test_sessions_run_on_cudasim() -> None:
+    from nessie.base.source import Source
+    from nessie.pipeline import Job
+    from nessie.session import Session
+    session = Session(Target("cudasim", 2), Job(target="cudasim"))
+    told = [str(outcome) for outcome in session.run(Source("test", "xs = {x * x : x in [0:300]}; sum(xs);"
+                                                    "{x / (x - 16) : x in xs};"))]
+    assert "sum" not in told[1] and "8955050" in told[1] and "element 4" in told[2]
+
+
+def test_the_code_that_runs_can_be_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "total.nesl"
+    path.write_text("function total(xs) : [int] -> int = sum(xs);")
+    assert main(["compile", str(path), "-e", "total", "--emit", "cuda", "--target", "cudasim"]) == 0
+    assert "__global__" in capsys.readouterr().out
+    words = ["run", str(path), "--target", "cudasim", "--dump", str(tmp_path / "dump"), "-e", "total", "[3, 4]"]
+    assert (main(words), capsys.readouterr().out) == (0, "7\n")
+    (dumped,) = (tmp_path / "dump").rglob("*.cuda")
+    assert "__global__" in dumped.read_text()
