@@ -240,6 +240,21 @@ ORDERED = f"""
     return (v, ok)"""
 
 
+NUMBERS = {
+    "int": np.array([3, -1, 2**63 - 1, -2**63, 0, 3, -1]), "bool": np.array([True, False, True, False]),
+    "float": np.array([0.5, -0.0, np.nan, 0.0, -np.inf, np.inf, -1e-310, -np.nan, 2.0, -3.5]),
+    "char": np.array([98, 97, 0x1f600, 98], np.int32)}
+
+
+@pytest.mark.parametrize("descending", ["", " descending"])
+@pytest.mark.parametrize("base", NUMBERS)
+def test_orders_by_blocks_of_threads(base: str, descending: str) -> None:
+    kernel = parse_kernel(f"""kernel K (n : int, xs : [{base}; n]) {{
+        let os = ORDER {{ i => xs[i] using xs }} (n){descending}
+        return os }}""")
+    agree_on_gpu(kernel, [len(NUMBERS[base]), NUMBERS[base]], 1)
+
+
 LONG = [[300], [0] * 280, [1, 0, 250, 3, 0, 0, 270, 2], [2] * 150]
 
 

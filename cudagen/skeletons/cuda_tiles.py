@@ -183,7 +183,7 @@ def begin(sweep: Sweep, segment: loops.Exp) -> None:
 
 def end(kernel: Kernel, sweep: Sweep, segment: loops.Exp) -> None:
     if sweep.writing:
-        for name in sorted(kernel.walk.prologue):
+        for name in sorted(kernel.walk.prologue & kernel.walk.stored):
             sweep.store(name, segment, sweep.code.known[name, segment])
         survivors_offsets(kernel, sweep, segment)
         results(kernel, sweep, segment, {state.name: sweep.now(state) for state in segment_totals(kernel)})
