@@ -70,8 +70,8 @@ class Target:
     def __post_init__(self) -> None:
         if self.name not in RUNNING:
             raise Unsupported(f"programs do not run on the target {self.name} yet, only on {', '.join(RUNNING)}",
-                              hint="--target cudasim runs CUDA code on the CPU, --emit cuda prints it; of flat maps and "
-                                   "reductions")
+                              hint="--target cudasim runs the CUDA code of flat maps and reductions on the CPU, "
+                                   "--emit cuda prints it")
 
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
         """The run-time value of the program's entry on these run-time values; compiled first, for arguments that lie in
