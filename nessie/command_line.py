@@ -94,8 +94,8 @@ CALLING = ("run", "profile", "explain")        # commands that take ARGs
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = tuple(form.name for form in FORMS if form.name != "nesl")
 OPTIONS = (
-    Option(("--target",), "TARGET", f"where it runs: {' or '.join(RUNNING)} (default: cpu); what it is compiled for: "
-           "cuda and cudasim, too", choices=TARGETS),
+    Option(("--target",), "TARGET", f"where it runs: {', '.join(RUNNING)} (default: cpu); what it is compiled for: "
+           "cuda, too", choices=TARGETS),
     Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
            choices=("ilp", "greedy", "none")),
     Option(("--fuse-edge",), "A,B", "let the kernels of these two share a launch; may be given several times",

@@ -4,7 +4,7 @@
     reference   the executor of lambda_cu on NumPy: needs no compiler, for small inputs
     cudasim     CUDA code, executed on the CPU thread by thread: shows what a GPU would do, slowly
 
-No target falls back on another. For a GPU, programs are compiled but not run yet.
+No target falls back on another. On a GPU, programs do not run yet.
 """
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ class Target:
     def __post_init__(self) -> None:
         if self.name not in RUNNING:
             raise Unsupported(f"programs do not run on the target {self.name} yet, only on {', '.join(RUNNING)}",
-                              hint="compile FILE -e ENTRY --emit cuda prints CUDA code, of flat maps and reductions")
+                              hint="--target cudasim runs the CUDA code of flat maps and reductions on the CPU, "
+                                   "--emit cuda prints it")
 
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
         """The run-time value of the program's entry on these run-time values; compiled first, for arguments that lie in

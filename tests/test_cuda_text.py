@@ -24,6 +24,7 @@ from nessie.base.source import Source
 from nessie.base.values import DTYPES
 from nessie.cudagen import cuda, loops
 from nessie.cudagen.cuda_operators import HELPERS, OPERATORS
+from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.generate import plans_of
 from nessie.cudagen.loops import Module
 from nessie.cudagen.loops_check import check
@@ -223,30 +224,15 @@ def test_a_cuda_compiler_takes_skeletons(name: str, tmp_path: Path) -> None:
 
 # Results, from a C++ compiler with one thread -----------------------------------------------------
 
-DIALECT = """
-#include <cmath>
-#include <cstring>
-using namespace std;
-#define __global__
-#define __device__
-#define __forceinline__ inline
-static inline double __longlong_as_double(long long a) { double d; memcpy(&d, &a, 8); return d; }
-static inline long long __double_as_longlong(double d) { long long a; memcpy(&a, &d, 8); return a; }
-static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
-  return (unsigned long long)((unsigned __int128)a * b >> 64);
-}
-"""
-
-
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The kernels of operators_module, run by the host; signed overflow would be seen to trap."""
-    if not shutil.which("g++"):
-        pytest.skip("g++ is not here")
+    if not compiler.found():
+        pytest.skip("there is no C++ compiler")
     folder = tmp_path_factory.mktemp("native")
     source, library = folder / "kernels.cpp", folder / "kernels.so"
-    source.write_text(DIALECT + cuda.show(operators_module()))
-    subprocess.run(["g++", "-std=c++17", "-O1", "-ftrapv", "-shared", "-fPIC", "-ffp-contract=off", str(source),
+    source.write_text('#include "cudasim.h"\n' + cuda.show(operators_module()))
+    subprocess.run([*compiler.compiler(), *compiler.FLAGS["kernels"], "-ftrapv", f"-I{compiler.FOLDER}", str(source),
                     "-o", str(library)], check=True)
     return ctypes.CDLL(str(library))
 

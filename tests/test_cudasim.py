@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_cuda_text import cuda_compiler
 
 from nessie.base.source import InternalError, NessieError
 from nessie.cudagen import cache
@@ -82,6 +83,7 @@ extern "C" __global__ void after_another(const long long *tickets, long long *dr
   const long long before = (long long)ticket[0];
   if (threadIdx.x == 0) {
     while (before > 0 && ((const volatile long long *)out)[before - 1] == 0) {
+      __nanosleep(20);
     }
     out[before] = before == 0 ? 1 : out[before - 1] + 1;
     __threadfence();
@@ -160,6 +162,10 @@ def test_barriers_and_shared_memory(seed: int) -> None:
     out = np.zeros_like(given)
     launch("reverse", given, out, blocks=5, seed=seed, os_threads=2)
     np.testing.assert_array_equal(out, given.reshape(5, 256)[:, ::-1].ravel())
+
+
+def test_a_cuda_compiler_takes_the_text_as_well(tmp_path: Path) -> None:
+    assert cuda_compiler()(TEXT, tmp_path) == ""
 
 
 def test_a_missing_barrier_shows_and_a_seed_shows_it_again() -> None:

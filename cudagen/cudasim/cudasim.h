@@ -16,7 +16,8 @@ struct cudasim_place { uint3 thread, block; dim3 threads, blocks; };
 extern "C" {
 const cudasim_place *cudasim_here() __attribute__((const));         // of the running fibre, which does not move
 void cudasim_turn();                                                // a loop has gone round
-void cudasim_perhaps();                                             // another thread may come first here
+void cudasim_pause();                                               // another thread comes first here
+void cudasim_perhaps();                                             // another thread may come first here, or not
 void cudasim_barrier(int line);
 unsigned long long cudasim_shuffle(const char *what, unsigned mask, unsigned long long bits, int source, int line);
 unsigned cudasim_ballot(unsigned mask, bool vote, int line);
@@ -72,7 +73,7 @@ inline int __clzll(long long a) { return a ? __builtin_clzll(a) : 64; }
 
 inline void __syncthreads(int line = __builtin_LINE()) { cudasim_barrier(line); }
 inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) { cudasim_syncwarp(mask, line); }
-inline void __nanosleep(unsigned) { cudasim_turn(); }
+inline void __nanosleep(unsigned) { cudasim_pause(); }
 
 inline int cudasim_lane() { return (int)(threadIdx.x & 31); }
 

@@ -36,7 +36,7 @@ namespace {
 const size_t STACK = 64 << 10;          // of a fibre; address space, until it is used
 const size_t APART = STACK + 5 * 64;    // so that the tops of stacks do not share the same few cache lines
 const unsigned TURNS = 256;             // rounds of loops between two looks at the scheduler
-const unsigned SPINS = 16;              // such looks until the OS may run another thread
+const unsigned SPINS = 16;              // such looks, and pauses, until the OS may run another of its threads
 const unsigned OVERTAKEN = 4;           // one in so many atomics and fences lets another thread go first
 const int WARP = 32;
 const int GARBAGE = 0x3f;
@@ -391,11 +391,13 @@ void work(Launch &launch) {
 
 extern "C" const cudasim_place *cudasim_here() { return &block->now->place; }
 
-extern "C" void cudasim_turn() {
-  Block &b = *block;
-  if (++b.turns % TURNS) return;
-  if (++b.spins % SPINS == 0) sched_yield();
+extern "C" void cudasim_pause() {
+  if (++block->spins % SPINS == 0) sched_yield();
   give_way();
+}
+
+extern "C" void cudasim_turn() {
+  if (++block->turns % TURNS == 0) cudasim_pause();
 }
 
 extern "C" void cudasim_perhaps() {
