@@ -105,7 +105,7 @@ extern "C" __global__ void blocks(long long *cells, long long *seen) {
     phases = (Phase("count", ("n", "xs", "ys", "cells"), None, (Buffer("ys", "int", loops.Name("n")),)),
               Phase("blocks", ("cells", "seen"), blocks, (Buffer("seen", "int", loops.Op("+", (k, k)), 7),)))
     plan = Plan(kernel, (), phases, (ScalarResult(1, "int"), ArrayResult("ys", k)), 2, k)
-    return Built(program_of(kernel), (plan,), text, {"count": "qPPP", "blocks": "PP"})
+    return Built(program_of(kernel), (plan,), text, {"count": "qPPP", "blocks": "PP"}, frozenset())
 
 
 @pytest.mark.parametrize("n, kept, shrinks", [(0, 0, False), (10, 0, False), (10, 3, False), (300_000, 9, True),

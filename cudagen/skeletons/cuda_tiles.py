@@ -50,7 +50,6 @@ from nessie.cudagen.walk import UNIT, Walk, using
 from nessie.lambda_cu import ir
 
 AGGREGATE, PREFIX = integer(1), integer(2)          # what of a tile is published; 0: nothing yet
-TICKETS = "tickets"
 COUNTING = "counting_"                              # begins the names of what the launch that only counts publishes
 
 
@@ -109,17 +108,17 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loop
 def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
     """Adds a phase that does no more than find out what carries come to, in buffers of its own; its blocks."""
     code = kernel.code()
-    tiles, tile, run = begin_tiles(kernel, code, runs)
+    tiles, tile, run = begin_tiles(kernel, code, runs, COUNTING)
     prefixes(kernel, code, runs, run, tile, COUNTING)
     unless_stopped(code)
     kernel.phase("count", code, tiles, published_buffers(kernel, COUNTING, tiles), "cuda")
     return tiles
 
 
-def begin_tiles(kernel: Kernel, code: Code, runs: Runs) -> tuple[loops.Exp, loops.Exp, loops.Exp]:
+def begin_tiles(kernel: Kernel, code: Code, runs: Runs, prefix: str = "") -> tuple[loops.Exp, loops.Exp, loops.Exp]:
     """The number of tiles for the host; the block's tile and the thread's run."""
     early_scalars(kernel, code)
-    tile = ticket(code) if kernel.carries else BLOCK
+    tile = ticket(code, prefix) if kernel.carries else BLOCK
     run = code.let_int("run", op("+", op("*", tile, integer(THREADS)), THREAD))
     return runs.tiles(items_exp(kernel, runs.root)), tile, run
 
@@ -129,7 +128,8 @@ def published_buffers(kernel: Kernel, prefix: str, tiles: loops.Exp) -> tuple[Bu
     carries = kernel.carries
     if not carries:
         return ()
-    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, 0), Buffer(TICKETS, "int", integer(1), 0))
+    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, 0),
+                                   Buffer(f"{prefix}tickets", "int", integer(1), 0))
     for use in ("aggregates", "prefixes"):
         for state in carries:
             buffers += state_buffers(state, prefix + use, tiles)
@@ -151,11 +151,11 @@ def elements_read_counts(walk: Walk) -> bool:
     return any(using(step.bind.soac) & counts(walk) for step in walk.steps if step.place != UNIT)
 
 
-def ticket(code: Code) -> loops.Exp:
+def ticket(code: Code, prefix: str) -> loops.Exp:
     """The number of the tile: blocks that have drawn smaller ones are running or done."""
     drawn, shared = code.fresh("drawn"), shared_array(code, "ticket", "int", 1)
     code.add(loops.If(op("==", THREAD, integer(0)), (
-        loops.Atomic("add", code.array(TICKETS, "int", writable=True), integer(0), integer(1), drawn),
+        loops.Atomic("add", code.array(f"{prefix}tickets", "int", writable=True), integer(0), integer(1), drawn),
         loops.Store(shared, integer(0), loops.Name(drawn)))))
     code.add(loops.Barrier())
     return code.let_int("tile", loops.Load(shared, integer(0)))
