@@ -106,7 +106,20 @@ class Frame:
         return exp
 
     def one_call(self, exp: mono.If, then: Ending, orelse: Ending) -> Exp | None:
-        """A conditional of two endings in calls of one function; None if it would cost more than it does."""
+        """A conditional of two endings in calls of one function; None if it would cost more than it does. Of
+
+            if c then f(a, x) else let y = e in if d then z else f(b, x)
+
+        it makes
+
+            let taken = c in
+            let both = if taken then (t, 0) else let y' = e in (if d then f else t, y') in
+            let again = first(both) in let y = second(both) in
+            if again then f(if taken then a else b, x) else z
+
+        What the branches bind on the way is bound for all that follows, zeros where the other branch was taken: names
+        are bound once in a program, so nobody else sees them.
+        """
         choices = Choices(self)
         names = [p.name for p in self.functions[then.call.function].parameters]
         arguments = [choices.argument(*both) for both in zip(then.call.arguments, orelse.call.arguments, names)]
@@ -145,7 +158,8 @@ class Frame:
         return [(whole.name, value), *zip(names, untupled(whole, len(names)))]
 
     def is_cheap(self, exp: Exp) -> bool:
-        """Is a copy of the value, at most, as much work as has been done here to make it?"""
+        """Is a copy of the value, at most, as much work as has been done here to make it? Then choosing it does not
+        more than double what the function does."""
         type_ = type_of(exp)
         return is_scalars(type_) or (isinstance(type_, Seq) and is_scalars(type_.element) and self.is_made(exp))
 

@@ -1,6 +1,12 @@
 """Kernels with nothing to do: where all that a kernel walks is empty, its results are known without a launch.
 
-They are empty arrays, identities of reductions, counts of 0, and the one offset or total that no segments have.
+  in    a kernel
+  out   which of its parameters are 0 then, and what it gives: empty arrays, identities of reductions, counts of 0, the
+        one offset or total that no segments have; nothing of kernels with something to do once, or to read
+  sound because no thunk of a SOAC over nothing runs. What survives a FILTER over nothing is nothing, so SOACs on its
+        survivors walk nothing, too.
+  why   branches that no element takes are not launched. A space that is written as empty is no such branch: its kernel
+        is launched like others.
 """
 from __future__ import annotations
 
@@ -12,6 +18,7 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.typing import Scope, bound_types
 
 Given = ir.Const | tuple[str, tuple[Any, ...]]
+ZERO = ir.Const(0, "int")
 
 
 @dataclass(frozen=True)
@@ -23,8 +30,7 @@ class Idle:
 
 
 def idle(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Idle | None:
-    """When the kernel has nothing to do, and what it gives then; None if it always has something to do, and where a
-    size is written as 0: that is no branch that nobody takes."""
+    """When the kernel has nothing to do, and what it gives then; None where there is no such case."""
     types = Scope({param.name: param.type for param in kernel.params}, functions)
     sizes: set[ir.Size] = set()
     made: dict[str, Given] = {}
@@ -32,7 +38,7 @@ def idle(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Idle 
         walked = sizes_of(bind.soac)
         if walked is None or 0 in walked:
             return None
-        sizes.update(size for size in walked if size not in made)
+        sizes.update(size for size in walked if made.get(str(size)) != ZERO)
         for number, (name, type_) in enumerate(zip(bind.names, bound_types(bind, types), strict=True)):
             found = given(bind.soac, number, type_)
             if found is None:
@@ -58,7 +64,7 @@ def given(soac: ir.Soac, number: int, type_: ir.Type) -> Given | None:
     """Result `number` of a SOAC over nothing; None where that takes more than looking at it."""
     if isinstance(type_, str):
         if not isinstance(soac, ir.Reduce):
-            return ir.Const(0, "int")                       # how many have survived
+            return ZERO                                     # how many have survived
         identity = soac.identity[number]
         return identity if isinstance(identity, ir.Const) else None
     if not type_.plus:

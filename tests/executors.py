@@ -97,9 +97,10 @@ class Compiled:
         if fuse == "none":
             return self.flat
         if fuse not in self.fused:
-            passes = (pipeline.pass_named("schedule"), pipeline.pass_named("fuse"))
-            *_, last = pipeline.steps(pipeline.Job(fuse=fuse), pipeline.FLAT, self.flat, passes)
-            self.fused[fuse] = last.program
+            first, last = [pipeline.PASSES.index(pipeline.pass_named(name)) for name in ("simplify", "fuse")]
+            passes = tuple(ran for ran in pipeline.PASSES[first + 1:last + 1] if not ran.branch)
+            *_, step = pipeline.steps(pipeline.Job(fuse=fuse), pipeline.FLAT, self.flat, passes)
+            self.fused[fuse] = step.program
         return self.fused[fuse]
 
     def device(self, executor: str) -> Any:
