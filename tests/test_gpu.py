@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from executors import Compiled, Failed
 from kernel_runs import Meaning, program_of
-from test_skeletons import CUDA, cuda_kernel, numbers
+from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
 
 from nessie.base.deep import run_deep
 from nessie.base.source import Interrupted, NessieError
@@ -65,13 +65,74 @@ def launch(device: Gpu, kernel: str, arguments: Sequence[Any]) -> tuple[list[Any
 
 
 @SEEDS
-@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 3000])
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 2047, 2048, 2049, 5000])
 @pytest.mark.parametrize("name", CUDA)
 def test_flat_kernels(built: Built, name: str, n: int, seed: int) -> None:
     meaning = Meaning(cuda_kernel(name), [n, numbers(n)])
     results, failed = launch(Gpu(built, Cudasim(2, seed)), f"K{CUDA.index(name)}", [n, numbers(n)])
     assert failed == meaning.failed
     assert failed != NO_FAILURE or results == meaning.results
+
+
+SPACES = {
+    "irregular": ("offs0 : [int; m+1]", "irregular(offs0, m, n)"),
+    "uniform": ("l : int", "uniform(m, l, n)"),
+    "affine": ("slope : int, more : int", "affine(m, slope, more, n)"),
+}
+LONG = [[3000], [0] * 2100, [1, 0, 2500, 3, 0, 0, 2700, 2], [2] * 1500, [257] * 9, [0, 4096, 0]]
+
+
+@pytest.fixture(scope="module")
+def segmented() -> Iterator[Built]:
+    kernels = tuple(replace(segmented_kernel(*SPACES[space], SEGMENTED[name]), name=f"{space}{at}")
+                    for space in SPACES for at, name in enumerate(SEGMENTED))
+    yield build_program(replace(program_of(kernels[0]), kernels=kernels))
+
+
+def walks_segments(built: Built, name: str, space: str, lengths: Sequence[int], seed: int, *more: Any) -> None:
+    kernel = segmented_kernel(*SPACES[space], SEGMENTED[name])
+    arguments = [sum(lengths), len(lengths), numbers(sum(lengths)), numbers(len(lengths), 5), *more]
+    meaning = Meaning(kernel, arguments)
+    results, failed = launch(Gpu(built, Cudasim(2, seed)), f"{space}{[*SEGMENTED].index(name)}", arguments)
+    assert failed == meaning.failed
+    assert failed != NO_FAILURE or results == meaning.results
+
+
+@pytest.mark.parametrize("lengths", [*LENGTHS, *LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_irregular_segments(segmented: Built, name: str, lengths: list[int]) -> None:
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    walks_segments(segmented, name, "irregular", lengths, len(lengths) % 3, offsets)
+
+
+@pytest.mark.parametrize("segments, length", [(0, 3), (3, 0), (2, 7), (40, 90), (1, 2048), (2100, 1)])
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_uniform_segments(segmented: Built, name: str, segments: int, length: int) -> None:
+    walks_segments(segmented, name, "uniform", [length] * segments, segments % 3, length)
+
+
+@pytest.mark.parametrize("segments, slope, more", [(0, 1, 0), (70, 1, 0), (4, -1, 3), (2, -40, 70)])
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_triangles(segmented: Built, name: str, segments: int, slope: int, more: int) -> None:
+    lengths = [slope * s + more for s in range(segments)]
+    walks_segments(segmented, name, "affine", lengths, segments % 3, slope, more)
+
+
+NUMBERS = {
+    "int": np.array([3, -1, 2**63 - 1, -2**63, 0, 3, -1]), "bool": np.array([True, False, True, False]),
+    "float": np.array([0.5, -0.0, np.nan, 0.0, -np.inf, np.inf, -1e-310, -np.nan, 2.0, -3.5]),
+    "char": np.array([98, 97, 0x1f600, 98], np.int32)}
+
+
+@pytest.mark.parametrize("descending", ["", " descending"])
+@pytest.mark.parametrize("base", NUMBERS)
+def test_orders(base: str, descending: str) -> None:
+    kernel = parse_kernel(f"""kernel K (n : int, xs : [{base}; n]) {{
+        let os = ORDER {{ i => xs[i] using xs }} (n){descending}
+        return os }}""")
+    given = [len(NUMBERS[base]), NUMBERS[base]]
+    results, _ = launch(Gpu(program_of(kernel), Cudasim(2, 1)), "K", given)
+    assert results == Meaning(kernel, given).results
 
 
 COUNTED = """

