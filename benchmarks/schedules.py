@@ -3,7 +3,7 @@
     python benchmarks/schedules.py [SHAPE...] [--nodes N...] [--target cpu | h200]
 
 A line has the seconds that a region takes, by the clock and of the processor, of several of one shape the most; what
-the schedule costs beside the greedy one; and what is known of it: `optimal`, or how far from the best it may be at most.
+the schedule costs beside the greedy one; and what is known of it: `optimal`, or how far from the best it is at most.
 """
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ Known = set[tuple[float, frozenset[tuple[int, float]]]]
 
 @dataclass(frozen=True)
 class Bound:
-    """`least`: no schedule costs less. `clusters`: what the nodes that seem to be together make, if that is legal.
-    `tight`: the rows that the last solution just keeps, by the names of variables."""
+    """`least`: no schedule costs less. `clusters`: what the nodes that seem to be together make, as far as that is
+    legal; none where the time did not suffice. `tight`: the rows that the last solution just keeps."""
     least: float
     clusters: list[Clusters]
     tight: list[NamedRow]
@@ -52,7 +52,7 @@ def lower_bound(problem: Problem, blocks: Clusters, seconds: float) -> Bound | N
     program = Linear([weight / scale for weight in relaxation.weights], relaxation.most)
     for low, terms in relaxation.rows:
         program.add(low, terms)
-    least, idle, solution = 0.0, 0, list[float]()
+    least, idle, sound, solution = 0.0, 0, False, list[float]()
     known: Known = set()
     cuts: list[Cut] = []
     while (left := deadline - time.monotonic()) > 0:
@@ -63,30 +63,32 @@ def lower_bound(problem: Problem, blocks: Clusters, seconds: float) -> Bound | N
         value = (relaxation.constant + value * scale) * (1 - TRUST)
         idle = 0 if value > least * (1 + GAIN) else idle + 1
         least = max(least, value)
-        fresh = broken(Separation(relaxation, solution), known, deadline)
+        fresh, of_all_kinds = broken(Separation(relaxation, solution), known, deadline)
+        sound |= of_all_kinds
         if not fresh or idle == IDLE:
             break
         cuts += fresh
         for low, terms in fresh:
             program.add(low, terms)
-    found = [rounded(problem, blocks, relaxation, solution, limit) for limit in TOGETHER] if solution else []
+    found = [rounded(problem, blocks, relaxation, solution, limit) for limit in TOGETHER] if sound else []
     tight = [relaxation.named((low, terms)) for low, terms in cuts
              if sum(weight * solution[k] for k, weight in terms.items()) < low + TRUST]
     return Bound(least, found, tight, relaxation)
 
 
-def broken(separation: Separation, known: Known, deadline: float) -> list[Cut]:
-    """New rows that are broken. Other kinds are looked for once there are few of one, as they take longer."""
+def broken(separation: Separation, known: Known, deadline: float) -> tuple[list[Cut], bool]:
+    """New rows that are broken; of all kinds? Other kinds are looked for once there are few of one, as they take
+    longer."""
     fresh: list[Cut] = []
     for kind in (separation.paths, separation.room, separation.cycles, separation.reads):
         for cut in kind():
             if is_new(cut, separation.solution, known):
                 fresh.append(cut)
             if time.monotonic() > deadline:
-                return fresh
+                return fresh, False
         if len(fresh) > MANY:
-            break
-    return fresh
+            return fresh, False
+    return fresh, True
 
 
 def is_new(cut: Cut, solution: list[float], known: Known) -> bool:

@@ -5,12 +5,15 @@
         and cheap nodes computed again where that saves most
     all schedules that may cost less, where they are few       optimal, and no solver is needed
     what an earlier run has proved                             optimal
-    the integer program, unless it is too large                optimal, or within what its bound says
+    a linear program over pairs of nodes (schedule.bound)      a bound for what is still open, other candidates
+    the integer program, with what that one's rows say,        optimal, or a better bound
+        unless it is too large
     without second sweeps, where a device has them             another candidate
     windows of neighbouring kernels, one by one                for what is still open; first, where there is much
 
-Cycles between kernels are cut when a solution has one, and the program is solved again; what a greedy schedule makes of
-the rest of the solution may be good by itself, and the limits may come first.
+Whatever is not optimal is told with the best of the bounds. Cycles between kernels are cut when a solution has one, and
+the program is solved again; what a greedy schedule makes of the rest of the solution may be good by itself, and the
+limits may come first.
 """
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ from nessie.schedule.solver import NODES, SECONDS, Infeasible, solve_model
 
 VARIABLES = 3000                # binary variables of a program that is solved whole
 SMALL = 400                     # up to which it comes first
-RELAXED = 0.35                  # of the time, for a bound
+RELAXED = 0.35, 0.6             # of the time, for a bound; where the program is too large to be solved whole
 ROUNDS = 60                     # of cycle cuts
 
 Found = tuple["Plan | None", "float | None"]        # and a bound that no plan beats
@@ -47,8 +50,8 @@ OPTIMAL, GREEDY, UNFUSED = "optimal", "greedy", "not fused"
 
 @dataclass(frozen=True)
 class Solution:
-    """`status`: 'optimal', 'within p %' or 'greedy'. Clusters stand in an order of execution; what each computes again
-    stands in the same order."""
+    """`status`: 'optimal', or 'within p %' of a bound that is proven; 'greedy' if nothing else was asked for. Clusters
+    stand in an order of execution; what each computes again stands in the same order."""
     clusters: Clusters
     cost: float
     status: str
@@ -76,14 +79,16 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     proved = search(problem, blocks, best) or recall(store, problem, problem.total(best))
     if proved is not None:
         return solution_of(problem, proved, OPTIMAL)
-    relaxed = lower_bound(problem, blocks, limits.seconds * RELAXED) if limits.seconds > 0 else None
+    count = variables(problem, blocks)
+    part = RELAXED[count > limits.variables] if limits.seconds > 0 else 0.0
+    room = problem.fits(range(len(problem.arrays)))         # else contraction may be in the way of the best
+    relaxed = lower_bound(problem, blocks if room else problem.apart(), limits.seconds * part) if part else None
     if relaxed:
         least = max(least, relaxed.least)
         best = min((best, *(with_copies(problem, clusters) for clusters in relaxed.clusters)), key=problem.total)
     if status_of(problem.total(best), least) == OPTIMAL:
         keep(store, problem, best)
         return solution_of(problem, best, OPTIMAL)
-    count = variables(problem, blocks)
     strong = partial(whole, relaxed=relaxed)
     attempts: list[Attempt] = [strong, single_sweeps, windows] if count <= SMALL else [windows, strong, single_sweeps]
     if count > limits.variables:
