@@ -26,6 +26,7 @@ may be computed again come after them, each like a block of its own: a copy.
          sum_i (1 - together[e_i,x_i]) + sum_i joined[x_i,e_i+1] >= 1
          together[u,v] >= y[u,r] + y[v,r] - 1    for all r
          joined[u,v]   <= 1 - |y[u,r] - y[v,r]|  for all r
+    (10) what schedule.separation has found of sums of d, n, w, q, c; implied, but by whole numbers only
 
 Only y is integral: with y fixed, all others take their least (joined: greatest) value by themselves. Paths and (9) ask
 where blocks run and not where copies do: a copy has a reader in its kernel, which comes after the block then. So a
@@ -33,13 +34,14 @@ schedule calls the first of the kernels that compute a node the node's own.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 
 from nessie.schedule.again import wanted
 from nessie.schedule.model import Model, Terms
 from nessie.schedule.pdg import HOST, Survivors, Unit
 from nessie.schedule.problem import Clusters, Plan, Problem
+from nessie.schedule.relaxation import Name, NamedRow
 
 
 class Formulation:
@@ -65,6 +67,7 @@ class Formulation:
         self.cuts: set[str] = set()                                     # the variables that (9) needed so far
         self.kernels: list[list[int]] = [[] for _ in self.parts]         # per part, the r it may run in
         self.members: list[list[int]] = [[] for _ in self.blocks]        # per r, the parts that may run there
+        self.named: dict[Name, list[str]] = {("k", "", 0): [y(r, r) for r in range(len(self.blocks))]}
         self._candidates()
         self._candidates_again()
         self._legality()
@@ -204,7 +207,9 @@ class Formulation:
 
     def _carries(self) -> dict[int, str]:
         """Per filter the variable that says that its survivors are numbered; none where they are always."""
-        return {f: self._variable(f"c_{f}") for f, arrays in self.problem.traffic.carries.items() if arrays}
+        carries = {f: self._variable(f"c_{f}") for f, arrays in self.problem.traffic.carries.items() if arrays}
+        self.named.update({("c", f, 0): [name] for f, name in carries.items()})
+        return carries
 
     def _array(self, name: str, carries: dict[int, str]) -> None:
         """(6) and (8) for one array. Variables are numbered by the array's place among those that are read."""
@@ -238,6 +243,13 @@ class Formulation:
             if written is not None:
                 for group in self._alternatives(k):
                     model.add(6, low=0, **{written: 1}, **{cuts[k, r]: -1.0 for r in group})
+        self.named["n", name, 0] = list(read.values())
+        self.named["w", name, 0] = [] if written is None else [written]
+        if len(makers) == 1:
+            for number in self.index.readers[name]:
+                if (k := self.block_of[number]) in readers:
+                    maker, reader = sorted((self.index.maker[name], number))
+                    self.named.setdefault(("z", maker, reader), [cuts[k, r] for r in self.kernels[k]])
         if self.problem.profile.rescan:
             self._second_sweeps(name, a, cuts, carries)
 
@@ -256,6 +268,8 @@ class Formulation:
                         again[r] = self._variable(f"q_{a}_{r}", weight)
                     others = {y(self.block_of[c], r)} - {y(k, r)} | ({carries[c]} if c in carries else set())
                     self.model.add(8, low=-len(others), **{again[r]: 1, cuts[k, r]: -1}, **dict.fromkeys(others, -1.0))
+
+        self.named["q", name, 0] = list(again.values())
 
     def _carried(self, b: int, name: str) -> list[int]:
         """The nodes into whose carries may go what the part streams of an array."""
@@ -284,6 +298,16 @@ class Formulation:
                         else:
                             terms[y(v, r)] = -1
                     self.model.add(7, low=0, **{waits: 1}, **terms)
+
+    def strengthen(self, rows: Iterable[NamedRow]) -> None:
+        """(10), as far as there are variables for it."""
+        for low, named in rows:
+            terms: Terms = {}
+            if all(name in self.named for name in named):
+                for name, weight in named.items():
+                    for variable in self.named[name]:
+                        terms[variable] = terms.get(variable, 0.0) + weight
+                self.model.add(10, low=low, **terms)
 
     # Solutions ----------------------------------------------------------------------------------
 

@@ -5,25 +5,30 @@
         and cheap nodes computed again where that saves most
     all schedules that may cost less, where they are few       optimal, and no solver is needed
     what an earlier run has proved                             optimal
-    the integer program, unless it is too large                optimal, or within what its bound says
+    a linear program over pairs of nodes (schedule.bound)      a bound for what is still open, other candidates
+    the integer program, with what that one's rows say,        optimal, or a better bound
+        unless it is too large
     without second sweeps, where a device has them             another candidate
     windows of neighbouring kernels, one by one                for what is still open; first, where there is much
 
-Cycles between kernels are cut when a solution has one, and the program is solved again; what a greedy schedule makes of
-the rest of the solution may be good by itself, and the limits may come first.
+Whatever is not optimal is told with the best of the bounds. Cycles between kernels are cut when a solution has one, and
+the program is solved again; what a greedy schedule makes of the rest of the solution may be good by itself, and the
+limits may come first.
 """
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
 
 from nessie.base.source import InternalError
 from nessie.schedule import graph_text
 from nessie.schedule.again import with_copies
+from nessie.schedule.bound import Bound, lower_bound
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
+from nessie.schedule.cycles import find_cycles, without_cycles
 from nessie.schedule.greedy import greedy
 from nessie.schedule.ilp import Formulation
 from nessie.schedule.problem import Clusters, Plan, Problem
@@ -33,18 +38,20 @@ from nessie.schedule.solver import NODES, SECONDS, Infeasible, solve_model
 
 VARIABLES = 3000                # binary variables of a program that is solved whole
 SMALL = 400                     # up to which it comes first
+RELAXED = 0.35, 0.6             # of the time, for a bound; where the program is too large to be solved whole
 ROUNDS = 60                     # of cycle cuts
 
 Found = tuple["Plan | None", "float | None"]        # and a bound that no plan beats
-Cycles = list[list[tuple[int, int, int]]]
+
+Attempt = Callable[[Problem, Clusters, Plan, str, "Limits"], Found]
 
 OPTIMAL, GREEDY, UNFUSED = "optimal", "greedy", "not fused"
 
 
 @dataclass(frozen=True)
 class Solution:
-    """`status`: 'optimal', 'within p %' or 'greedy'. Clusters stand in an order of execution; what each computes again
-    stands in the same order."""
+    """`status`: 'optimal', or 'within p %' of a bound that is proven; 'greedy' if nothing else was asked for. Clusters
+    stand in an order of execution; what each computes again stands in the same order."""
     clusters: Clusters
     cost: float
     status: str
@@ -72,27 +79,38 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     proved = search(problem, blocks, best) or recall(store, problem, problem.total(best))
     if proved is not None:
         return solution_of(problem, proved, OPTIMAL)
-    bound: float | None = None
     count = variables(problem, blocks)
-    attempts = [whole, single_sweeps, windows] if count <= SMALL else [windows, whole, single_sweeps]
+    part = RELAXED[count > limits.variables] if limits.seconds > 0 else 0.0
+    room = problem.fits(range(len(problem.arrays)))         # else contraction may be in the way of the best
+    relaxed = lower_bound(problem, blocks if room else problem.apart(), limits.seconds * part) if part else None
+    if relaxed:
+        least = max(least, relaxed.least)
+        best = min((best, *(with_copies(problem, clusters) for clusters in relaxed.clusters)), key=problem.total)
+    if status_of(problem.total(best), least) == OPTIMAL:
+        keep(store, problem, best)
+        return solution_of(problem, best, OPTIMAL)
+    strong = partial(whole, relaxed=relaxed)
+    attempts: list[Attempt] = [strong, single_sweeps, windows] if count <= SMALL else [windows, strong, single_sweeps]
     if count > limits.variables:
         attempts = [windows]
     for attempt in attempts:
-        share = (deadline - time.monotonic()) * (0.9 if attempt is attempts[-1] else 0.6)
+        left = deadline - time.monotonic()
+        share = left * (0.6 if attempt is not attempts[-1] and count > SMALL else 0.9)
         found, known = attempt(problem, blocks, best, solver, replace(limits, seconds=share))
-        bound = bound if known is None else known
+        least = max(least, known or 0.0)
         best = min((best, found or best), key=problem.total)
-        if status_of(problem.total(best), bound) == OPTIMAL:
+        if status_of(problem.total(best), least) == OPTIMAL:
             keep(store, problem, best)
             break
-    return solution_of(problem, best, status_of(problem.total(best), bound))
+    return solution_of(problem, best, status_of(problem.total(best), least))
 
 
-def whole(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits) -> Found:
+def whole(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits,
+          relaxed: Bound | None = None) -> Found:
     """The integer program of all blocks."""
     if variables(problem, blocks) > limits.variables:
         return None, None
-    return exact(problem, blocks, best, solver, limits)
+    return exact(problem, blocks, best, solver, limits, relaxed=relaxed)
 
 
 def single_sweeps(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits) -> Found:
@@ -119,11 +137,9 @@ def windows(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits:
     return with_copies(problem, improve(problem, blocks, best.clusters, window)), None
 
 
-def status_of(total: float, bound: float | None) -> str:
+def status_of(total: float, bound: float) -> str:
     """What may be said of a schedule of this cost when none is cheaper than the bound."""
-    if bound is None or bound <= 0:
-        return GREEDY
-    gap = (total - bound) / bound
+    gap = (total - bound) / bound if bound > 0 else float(total > 0)
     return OPTIMAL if gap < 1e-7 else f"within {max(gap * 100, 0.1):.1f} %"
 
 
@@ -151,11 +167,14 @@ def variables(problem: Problem, blocks: Clusters) -> int:
 
 
 def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: Limits,
-          frozen: frozenset[int] = frozenset(), again: Collection[int] | None = None) -> Found:
+          frozen: frozenset[int] = frozenset(), again: Collection[int] | None = None,
+          relaxed: Bound | None = None) -> Found:
     """The best plan of these blocks and a bound that none beats. Where the limits come first, the best that was found
     on the way, or None. The search begins from `start`. `again`: what may be computed again; all that may, by default.
     """
     formulation = Formulation(problem, blocks, frozen, problem.again if again is None else again)
+    if relaxed:
+        formulation.strengthen(relaxed.tight)
     known = formulation.encode(start)
     bound: float | None = None
     best: Plan | None = None
@@ -174,57 +193,14 @@ def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: 
         cycles = find_cycles(problem, plan.clusters)
         if not cycles:
             return plan, bound
+        if status_of(problem.total(best or start), bound) == OPTIMAL:
+            return best or start, bound
         for cycle in cycles:
             formulation.cut(cycle)
+        if relaxed:
+            formulation.strengthen(relaxed.cycles(plan.clusters))
         if not frozen:
             mended = with_copies(problem, greedy(problem, without_cycles(blocks, plan.clusters, cycles)))
             if problem.total(mended) < problem.total(best or start):
                 best, known = mended, formulation.encode(mended)
     return best, bound
-
-
-def without_cycles(blocks: Clusters, clusters: Clusters, cycles: Cycles) -> Clusters:
-    """The clusters; those on a cycle taken apart, into blocks."""
-    left = {leave for cycle in cycles for _, leave, _ in cycle}
-    waiting = {k for members in clusters if not left.isdisjoint(members) for k in members}
-    return [*(members for members in clusters if waiting.isdisjoint(members)),
-            *(block for block in blocks if not waiting.isdisjoint(block))]
-
-
-def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> Cycles:
-    """Short cycles of kernels that wait for each other: per kernel the node by which the cycle comes in, the one by
-    which it leaves, and the one it goes to."""
-    if execution_order(problem.index, clusters) is not None:
-        return []
-    import networkx
-
-    index = problem.index
-    cluster_of = {k: c for c, members in enumerate(clusters) for k in members}
-    edges: dict[tuple[int, int], tuple[int, int]] = {}
-    for u, successors in enumerate(index.successors):
-        for v in sorted(successors):
-            if cluster_of[u] != cluster_of[v]:
-                edges.setdefault((cluster_of[u], cluster_of[v]), (u, v))
-    quotient = networkx.DiGraph(sorted(edges))
-    cycles: dict[frozenset[int], list[int]] = {}
-    for component in sorted(map(sorted, networkx.strongly_connected_components(quotient))):
-        if len(component) > 1:
-            part = quotient.subgraph(component)
-            for start in component:
-                cycle = shortest_cycle(part, start)
-                cycles.setdefault(frozenset(cycle), cycle)
-    result = []
-    for cycle in cycles.values():
-        steps = [edges[cycle[i], cycle[(i + 1) % len(cycle)]] for i in range(len(cycle))]
-        result.append([(steps[i - 1][1], leave, following) for i, (leave, following) in enumerate(steps)])
-    return result
-
-
-def shortest_cycle(graph: Any, start: int) -> list[int]:
-    """The nodes of a shortest cycle through a node of a strongly connected graph."""
-    import networkx
-
-    paths = networkx.single_source_shortest_path(graph, start)
-    back = min((node for node in paths if graph.has_edge(node, start)),
-               key=lambda node: (len(paths[node]), node))
-    return list(paths[back])

@@ -60,7 +60,7 @@ def test_what_no_program_was_asked_for_is_not_kept(folder: Path) -> None:
 def test_what_is_not_proved_is_not_kept(problem: Problem) -> None:
     kept: dict[str, bytes] = {}
     store = Store(kept.get, kept.__setitem__)
-    assert solve.solve(problem, limits=solve.Limits(nodes=0, seconds=0.0), store=store).status == "greedy"
+    assert solve.solve(problem, limits=solve.Limits(nodes=0, seconds=0.0), store=store).status.startswith("within")
     assert not kept
 
 

@@ -1,0 +1,39 @@
+"""Linear programs that grow row by row, solved by HiGHS itself: each time from where the last solution was."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def available() -> bool:
+    try:
+        import highspy  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class Linear:
+    """minimise the sum of `weights`, over variables from 0 to `most`."""
+
+    def __init__(self, weights: Sequence[float], most: Sequence[float]) -> None:
+        import highspy
+
+        self.engine: Any = highspy.Highs()       # type: ignore[no-untyped-call]
+        self.engine.silent()
+        self.infinity = highspy.kHighsInf
+        self.optimal = highspy.HighsModelStatus.kOptimal
+        for weight, limit in zip(weights, most, strict=True):
+            self.engine.addCol(weight, 0.0, limit, 0, [], [])
+
+    def add(self, low: float, terms: Mapping[int, float]) -> None:
+        """low <= terms"""
+        self.engine.addRow(low, self.infinity, len(terms), list(terms.keys()), list(terms.values()))
+
+    def solve(self, seconds: float) -> tuple[float, list[float]] | None:
+        """The least value and where it is; None if it takes longer."""
+        self.engine.setOptionValue("time_limit", self.engine.getRunTime() + seconds)
+        self.engine.run()
+        if self.engine.getModelStatus() != self.optimal:
+            return None
+        return float(self.engine.getInfo().objective_function_value), list(self.engine.getSolution().col_value)

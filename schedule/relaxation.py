@@ -1,0 +1,164 @@
+"""A linear program that no schedule beats: which pairs of nodes are apart, and what that costs at least.
+
+The integer program (schedule.ilp) says where each block runs, and its relaxation is weak: a block may run everywhere a
+little. This one says of pairs only whether they are in two kernels, and knows by paths of such pairs what else is:
+
+    z[u,v] in [0,1]    u and v are apart: of nodes one of which streams what the other makes, walks its survivors, or
+                       hosts such a pair; 0 within a block (schedule.contract), 1 if they may not be together
+    minimise   launch * k  +  sum_a T(a) * (w[a] + n[a] + rescan * q[a])  +  sum_f sync * s[f]  +  what is always paid
+
+    (1)  w[a] >= z[p,v]       a is written if a reader v is apart from p, which makes it
+    (2)  n[a] >= z[p,v]       some kernel reads it then; 1 for p, if nobody makes it here
+    (3)  c[f] >= w[a]         f's survivors are numbered if one of its arrays a is written
+    (4)  s[f] >= z[f,v]       v walks f's survivors
+    (5)  z[u,v] >= z[h,u]     h hosts u and v, and the same for v
+    (6)  k >= the nodes of a clique of pairs that are not ok, and >= arrays of all nodes / arrays of a kernel
+
+and what schedule.separation finds broken by a solution. What may be computed again is only known to cost nothing.
+Variables are numbered; `constant` is paid by every schedule.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nessie.schedule.pdg import HOST
+from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.search import allowed, apart
+
+Terms = dict[int, float]
+Name = tuple[str, int | str, int]           # of a variable: its letter, and the node, or nodes, or array
+Cut = tuple[float, Terms]                       # low <= terms
+NamedRow = tuple[float, dict[Name, float]]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A constant and a weighted sum of variables."""
+    constant: float
+    terms: Terms
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How many kernels read an array, and how many of them twice (None: second sweeps are free)."""
+    times: int
+    twice: int | None
+    maker: int | None
+    readers: list[int]
+
+
+class Relaxation:
+    """`names` of the variables, their `weights` and greatest values `most`; `rows`: low <= terms. `pairs`: what is
+    known of whether two nodes, the first first, are apart: 0, 1, or a variable as ~number."""
+
+    def __init__(self, problem: Problem, blocks: Clusters) -> None:
+        self.problem = problem
+        self.weights: list[float] = []
+        self.most: list[float] = []
+        self.names: list[Name] = []
+        self.rows: list[Cut] = []
+        self.block_of = {k: b for b, block in enumerate(blocks) for k in block}
+        self.pairs: dict[tuple[int, int], int] = {}
+        self.readings: dict[str, Reading] = {}
+        self.written: dict[str, int] = {}
+        self.numbered = {f: self.variable("c", f, 0.0) for f, arrays in problem.traffic.carries.items() if arrays}
+        traffic, profile = problem.traffic, problem.profile
+        self.constant = profile.streaming(sum(traffic.bytes[name] for name in sorted(traffic.forced))) \
+            + profile.sync * len(traffic.waited)
+        for block in blocks:
+            for u, v in zip(block, block[1:], strict=False):
+                self.apart(u, v)
+        self._launches()
+        self._arrays()
+        self._waits()
+        self._hosts()
+        self.joined: list[list[tuple[int, int]]] = [[] for _ in problem.index.nodes]
+        for (u, v), pair in self.pairs.items():             # what may be together, and what says that it is not
+            if pair != 1:
+                self.joined[u].append((v, pair))
+                self.joined[v].append((u, pair))
+
+    def variable(self, letter: str, about: int | str, weight: float, most: float = 1.0, other: int = 0) -> int:
+        self.names.append((letter, about, other))
+        self.weights.append(weight)
+        self.most.append(most)
+        return len(self.weights) - 1
+
+    def add(self, low: float, terms: Terms) -> None:
+        self.rows.append((low, terms))
+
+    def apart(self, u: int, v: int) -> int:
+        """Are the nodes in two kernels?"""
+        u, v = min(u, v), max(u, v)
+        if (u, v) not in self.pairs:
+            self.pairs[u, v] = 0 if self.block_of[u] == self.block_of[v] \
+                else ~self.variable("z", u, 0.0, other=v) if allowed(self.problem, u, v) else 1
+        return self.pairs[u, v]
+
+    def value(self, pair: int) -> Value:
+        return Value(0.0, {~pair: 1.0}) if pair < 0 else Value(float(pair), {})
+
+    def at_least(self, variable: int, pair: int) -> None:
+        value = self.value(pair)
+        if pair:
+            self.add(value.constant, {variable: 1.0, **{k: -weight for k, weight in value.terms.items()}})
+
+    def named(self, row: Cut) -> NamedRow:
+        low, terms = row
+        return low, {self.names[k]: weight for k, weight in terms.items()}
+
+    def size(self, k: int) -> int:
+        """The arrays of a node that has room beside others, or else is alone."""
+        return min(self.problem.arrays[k], self.problem.profile.arrays)
+
+    # Rows ---------------------------------------------------------------------------------------
+
+    def _launches(self) -> None:
+        """(6)"""
+        nodes = [k for k, node in enumerate(self.problem.index.nodes) if node.op != HOST]
+        launches = self.variable("k", "", self.problem.profile.launch, float(len(nodes)))
+        full = -(-sum(map(self.size, nodes)) // self.problem.profile.arrays)
+        self.add(float(max(full, len(apart(self.problem, nodes)))), {launches: 1.0})
+
+    def _arrays(self) -> None:
+        """(1), (2), (3)"""
+        index, traffic, profile = self.problem.index, self.problem.traffic, self.problem.profile
+        for name, users in index.readers.items():
+            maker = index.maker.get(name)
+            readers = [k for k in users if name in traffic.streamed[k]]
+            if not traffic.bytes[name] or not readers or maker in self.problem.again:
+                continue
+            pairs = [1 if maker is None else self.apart(maker, k) for k in readers]
+            readers = [k for k, pair in zip(readers, pairs, strict=True) if pair]
+            time, most = profile.streaming(traffic.bytes[name]), float(len(readers))
+            if maker is not None and name not in traffic.forced:
+                self.written[name] = self.variable("w", name, time)
+            twice = self.variable("q", name, time * profile.rescan, most) if profile.rescan else None
+            self.readings[name] = Reading(self.variable("n", name, time, most), twice, maker, readers)
+            for pair in pairs:
+                self.at_least(self.readings[name].times, pair)
+                if name in self.written:
+                    self.at_least(self.written[name], pair)
+        for f, carry in self.numbered.items():
+            for name in traffic.carries[f]:
+                if name in self.written:
+                    self.at_least(carry, ~self.written[name])
+
+    def _waits(self) -> None:
+        """(4)"""
+        for f, waiting in self.problem.traffic.waiting.items():
+            pairs = [self.apart(f, k) for k in sorted(waiting)]
+            if self.problem.profile.sync and f not in self.problem.traffic.waited:
+                waits = self.variable("s", f, self.problem.profile.sync)
+                for pair in pairs:
+                    self.at_least(waits, pair)
+
+    def _hosts(self) -> None:
+        """(5)"""
+        for (u, v), pair in list(self.pairs.items()):
+            for h in () if pair == 1 else self.problem.fusible.hosts(u, v) or ():
+                for k in {u, v} - {h}:
+                    other = self.apart(h, k)
+                    if other not in (0, pair):
+                        low, less = self.value(other), self.value(pair)
+                        self.add(low.constant, {**less.terms, **{x: -weight for x, weight in low.terms.items()}})

@@ -1,0 +1,102 @@
+"""Bounds: no schedule is below, as brute force says of small graphs and proven optima of larger ones."""
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_schedule_search import PROFILES, brute, brute_wishful, random_graph, wishful
+
+from nessie.schedule.blocks import Refused
+from nessie.schedule.bound import lower_bound
+from nessie.schedule.certificate import complaints
+from nessie.schedule.contract import contract
+from nessie.schedule.greedy import greedy
+from nessie.schedule.pdg import Graph
+from nessie.schedule.problem import Plan, Problem
+from nessie.schedule.profiles import CPU, H200, Profile
+from nessie.schedule.solve import OPTIMAL, Limits, exact, solve
+
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+from schedules import SHAPES, Writer
+
+TIGHT = tuple(replace(profile, arrays=6) for profile in PROFILES)
+
+
+def shaped(shape: str, nodes: int, seed: int = 0) -> Graph:
+    writer = Writer(random.Random(seed))
+    SHAPES[shape](writer, nodes)
+    return writer.graph()
+
+
+def shares(seeds: range, most: int, cheap: float) -> list[float]:
+    """How large a part of the least cost the bounds are, of single nodes and of contracted blocks. The integer program
+    finds the least cost with their rows, too."""
+    found = []
+    for seed in seeds:
+        problem = Problem(random_graph(seed, most, cheap), (*PROFILES, *TIGHT)[seed % 8])
+        least = brute(problem) if problem.profile in PROFILES else programmed(problem)
+        for blocks in (problem.apart(), contract(problem)) if problem.profile in PROFILES else (problem.apart(),):
+            relaxed = lower_bound(problem, blocks, 60.0)
+            assert relaxed is not None
+            assert relaxed.least <= least * (1 + 1e-9), (seed, problem.profile, problem.index.graph)
+            found.append(relaxed.least / least if least else 1.0)
+            stronger, _ = exact(problem, blocks, Plan(greedy(problem)), "highs", Limits(seconds=60.0), relaxed=relaxed)
+            assert stronger and problem.total(stronger) <= least * (1 + 1e-6), seed
+            for clusters in relaxed.clusters:
+                names = [[problem.index.nodes[k].name for k in members] for members in clusters]
+                assert complaints(problem.index.graph, names) == []
+    return found
+
+
+def programmed(problem: Problem) -> float:
+    """The least cost by the integer program alone: brute force knows no limit of arrays."""
+    found, _ = exact(problem, problem.apart(), Plan(greedy(problem)), "highs", Limits(seconds=60.0))
+    assert found is not None
+    return problem.total(found)
+
+
+@pytest.mark.parametrize(("first", "cheap", "near"), [(0, 0.0, 0.983), (7000, 0.7, 0.9358)])
+def test_no_schedule_is_below(first: int, cheap: float, near: float) -> None:
+    found = shares(range(first, first + 120), 6, cheap)
+    assert sum(found) / len(found) > near
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "most", "cheap"), [(20_000, 6, 0.0), (30_000, 6, 0.7), (40_000, 7, 0.0)])
+def test_no_schedule_of_thousands_is_below(first: int, most: int, cheap: float) -> None:
+    shares(range(first, first + (2000 if most < 7 else 400)), most, cheap)
+
+
+def test_no_schedule_that_keeps_wishes_is_below() -> None:
+    for seed in range(100):
+        graph, profile = wishful(random_graph(seed, 6), random.Random(seed)), PROFILES[seed % len(PROFILES)]
+        try:
+            problem = Problem(graph, profile)
+        except Refused:
+            continue
+        relaxed = lower_bound(problem, contract(problem), 60.0)
+        assert relaxed and relaxed.least <= brute_wishful(graph, profile) * (1 + 1e-9), seed
+
+
+@pytest.mark.parametrize("profile", [CPU, H200], ids=lambda profile: profile.name)
+@pytest.mark.parametrize(("shape", "nodes", "seed"), [("tree", 30, 0), ("tree", 30, 3), ("grid", 25, 0),
+                                                      ("mixed", 25, 0), ("mixed", 30, 2), ("mixed", 30, 14)])
+def test_bounds_are_close_to_optima(shape: str, nodes: int, seed: int, profile: Profile) -> None:
+    problem = Problem(shaped(shape, nodes, seed), profile)
+    found = solve(problem, limits=Limits(nodes=10**6, seconds=60.0))
+    relaxed = lower_bound(problem, contract(problem), 60.0)
+    assert found.status == OPTIMAL and relaxed
+    assert 0.6 * found.cost < relaxed.least <= found.cost * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("shape", ["tree", "grid", "mixed"])
+def test_what_is_not_proven_has_a_gap(shape: str) -> None:
+    problem = Problem(shaped(shape, 80), CPU)
+    rough = solve(problem, limits=Limits(seconds=0.0))
+    better = solve(problem, limits=Limits(nodes=0, seconds=3.0))
+    gaps = [0.0 if found.status == OPTIMAL else float(found.status.split()[1]) for found in (better, rough)]
+    assert gaps[0] < 50 < gaps[1]
+    assert better.cost <= rough.cost
