@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import zip_longest
 
 from nessie.base.source import InternalError
 from nessie.schedule import graph_text
@@ -76,16 +77,26 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
         return solution_of(problem, best, OPTIMAL)
     blocks = contract(problem) if contracted else problem.apart()
     best = min((best, with_copies(problem, greedy(problem, blocks))), key=problem.total)
-    proved = search(problem, blocks, best) or recall(store, problem, problem.total(best))
+    roomy, parts = problem, blocks
+    if contracted and not problem.fits(range(len(problem.arrays))):
+        # Contraction may be in the way of the best where a kernel has too many arrays. Of kernels that may have any
+        # number it is not, and none of these is cheaper than the best of them.
+        roomy = Problem(problem.index.graph, replace(problem.profile, arrays=sum(problem.arrays)))
+        parts = contract(roomy)
+    proved = search(roomy, parts, best) or recall(store, problem, problem.total(best))
+    if proved is not None and not has_room(problem, proved):        # then node by node
+        least = max(least, roomy.total(proved))
+        roomy, parts = problem, problem.apart()
+        proved = search(roomy, parts, best)
     if proved is not None:
         return solution_of(problem, proved, OPTIMAL)
-    count = variables(problem, blocks)
+    count = variables(roomy, parts)
     part = RELAXED[count > limits.variables] if limits.seconds > 0 else 0.0
-    room = problem.fits(range(len(problem.arrays)))         # else contraction may be in the way of the best
-    relaxed = lower_bound(problem, blocks if room else problem.apart(), limits.seconds * part) if part else None
+    relaxed = lower_bound(roomy, parts, limits.seconds * part) if part else None
     if relaxed:
         least = max(least, relaxed.least)
-        best = min((best, *(with_copies(problem, clusters) for clusters in relaxed.clusters)), key=problem.total)
+        tried = [with_copies(problem, clusters) for clusters in relaxed.clusters if all(map(problem.fits, clusters))]
+        best = min((best, *tried), key=problem.total)
     if status_of(problem.total(best), least) == OPTIMAL:
         keep(store, problem, best)
         return solution_of(problem, best, OPTIMAL)
@@ -96,13 +107,22 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     for attempt in attempts:
         left = deadline - time.monotonic()
         share = left * (0.6 if attempt is not attempts[-1] and count > SMALL else 0.9)
-        found, known = attempt(problem, blocks, best, solver, replace(limits, seconds=share))
+        loose = attempt is strong
+        found, known = attempt(roomy if loose else problem, parts if loose else blocks, best, solver,
+                               replace(limits, seconds=share))
         least = max(least, known or 0.0)
-        best = min((best, found or best), key=problem.total)
+        if found is not None and has_room(problem, found):
+            best = min((best, found), key=problem.total)
         if status_of(problem.total(best), least) == OPTIMAL:
             keep(store, problem, best)
             break
     return solution_of(problem, best, status_of(problem.total(best), least))
+
+
+def has_room(problem: Problem, plan: Plan) -> bool:
+    """Has no kernel too many arrays?"""
+    return all(problem.fits([*members, *copies])
+               for members, copies in zip_longest(plan.clusters, plan.again, fillvalue=()))
 
 
 def whole(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits,
@@ -150,7 +170,7 @@ def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
 def solution_of(problem: Problem, plan: Plan, status: str) -> Solution:
     order = execution_order(problem.index, plan.clusters, plan.again)
     if order is None:
-        raise ValueError("clusters that wait for each other")
+        raise InternalError("clusters of a schedule wait for each other")
     again = [plan.again[number] for number in order] if any(plan.again) else []
     return Solution([plan.clusters[number] for number in order], problem.total(plan), status, again)
 
