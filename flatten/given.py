@@ -1,15 +1,17 @@
 """Which parameters are given away: no caller has any use for what it passes there.
 
-A parameter is given away if every call passes it a sequence that nobody reads afterwards: no name that may share its
-elements is used after the call, and if one of these is a parameter itself, it is given away, too. The entry's
-parameters are not: who calls it from outside may go on with them. Nor is one whose payload all calls of a recursion
-share, or results are given as bounds into (flatten.summaries).
+A parameter is given away if every call passes it a sequence that nobody uses afterwards: no name that may share its
+elements is used after the call, and if one of these is a parameter itself, it is given away, too. A name is used when
+the value that it is part of is: the v of (v, g(v)) by the pair, which is made after the call of g; the v of
+{x + g(v) : x in v} until the apply-to-each ends; the v of h(v), if the result may share it, after the call. The entry's
+parameters are not given away: who calls it from outside may go on with them. Nor is one whose payload all calls of a
+recursion share, or results are given as bounds into (flatten.summaries).
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nessie.base.types import Seq, Type
+from nessie.base.types import Seq, Type, is_scalars
 from nessie.flatten.provenance import FRESH, Signature, Sources, of_element, parameter, provenance
 from nessie.flatten.summaries import Summary, calls_in, named
 from nessie.frontend import mono
@@ -50,8 +52,7 @@ class Passing:
             exp, left = waiting.pop()
             place += 1
             if left:
-                assert isinstance(exp, mono.Call)
-                self.calls.append((exp, place))
+                self.leave(exp, place)
                 continue
             match exp:
                 case mono.Var(name):
@@ -59,13 +60,29 @@ class Passing:
                 case mono.Let(name, value):
                     self.bind(name, type_of(value), self.provenance(value))
                 case mono.Each(_, generators):
+                    waiting.append((exp, True))
                     for g in generators:
-                        type_ = type_of(g.source)
-                        assert isinstance(type_, Seq)
-                        self.bind(g.name, type_.element, of_element(self.provenance(g.source)))
-                case mono.Call():
+                        self.bind(g.name, element_of(g), of_element(self.provenance(g.source)))
+                case mono.Call() | mono.Prim() | mono.Pair() | mono.Literal():
                     waiting.append((exp, True))
             waiting += [(part, False) for part in reversed(parts(exp))]
+
+    def leave(self, exp: mono.Exp, place: int) -> None:
+        """All parts have been computed, and are used now, what a call gives from now on. Of an apply-to-each, the
+        sequences of scalars are: a name for a row shares it, and stands where the row is used."""
+        used = parts(exp)
+        if isinstance(exp, mono.Each):
+            used = tuple([g.source for g in exp.generators if is_scalars(element_of(g))])
+        for part in used:
+            self.use(part, place)
+        if isinstance(exp, mono.Call):
+            self.calls.append((exp, place))
+            self.use(exp, place + 1)
+
+    def use(self, exp: mono.Exp, place: int) -> None:
+        """The value is used here: what it may share, too."""
+        if not is_scalars(type_of(exp)):
+            self.last.update(dict.fromkeys(names_of(self.provenance(exp)), place))
 
     def provenance(self, exp: mono.Exp) -> Signature:
         return provenance(exp, self.env, calls_in("", self.known))
@@ -86,6 +103,12 @@ class Passing:
         if any(self.last.get(name, 0) > end for name, shared in self.shares.items() if shared & sources):
             return None
         return {(self.function.name, k) for k, p in enumerate(self.function.parameters) if p.name in sources}
+
+
+def element_of(generator: mono.Generator) -> Type:
+    type_ = type_of(generator.source)
+    assert isinstance(type_, Seq)
+    return type_.element
 
 
 def names_of(signature: Signature) -> set[str]:
