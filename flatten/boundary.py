@@ -20,10 +20,10 @@ from nessie.flatten.crossing import (
     Frame,
     Within,
     as_it_lies,
-    kept,
     of_element,
     of_first,
     of_second,
+    of_values,
 )
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, free_domain, minus, op
 from nessie.flatten.emitter import Emitter
@@ -238,7 +238,7 @@ class Packer:
         start, length = self.bounds(value, HOST)
         first, rest = value.leaves[0], value.leaves[1:]
         size = atom_of(first.space.size)
-        inside = kept([leaf.value for leaf in value.leaves], self.frame.named)
+        inside = of_values([leaf.value for leaf in value.leaves], self.frame.named)
 
         def before() -> list[ir.Atom]:
             return self.sequence(bounds_view(HOST, start, length, (first,)), item, HOST, inside)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from nessie.flatten.boundary import Packer, params_of, received, unpack
 from nessie.flatten.contexts import Context
-from nessie.flatten.crossing import kept
+from nessie.flatten.crossing import of_values
 from nessie.flatten.domains import HOST, At, Domain, subset
 from nessie.flatten.emitter import int_results
 from nessie.flatten.materialise import solid, store
@@ -34,7 +34,7 @@ def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -
     parts = emitter.part(), emitter.part()
     branches = zip(parts, (exp.then, exp.orelse))
     values = [emitter.into(part, t.value, branch, env, HOST, hint) for part, branch in branches]
-    crossing = kept(values, t.frame.named)
+    crossing = of_values(values, t.frame.named)
     pack = Packer(emitter, hint, t.frame).pack
     atoms = [emitter.into(part, pack, value, type_, HOST, crossing) for part, value in zip(parts, values)]
     then, orelse = [ir.Block(tuple(part.statements), tuple(names)) for part, names in zip(parts, atoms)]

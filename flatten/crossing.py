@@ -49,18 +49,18 @@ def as_it_lies(value: Value) -> Crossing:
     return None
 
 
-def kept(values: list[Value], named: frozenset[object]) -> Crossing:
+def of_values(values: list[Value], named: frozenset[object]) -> Crossing:
     """What is one of these values: as bounds where it lies in nothing but payloads with these keys."""
     pairs = [value for value in values if isinstance(value, Both)]
     if pairs and named:
-        return kept([pair.first for pair in pairs], named), kept([pair.second for pair in pairs], named)
+        return of_values([pair.first for pair in pairs], named), of_values([pair.second for pair in pairs], named)
     sequences = [value for value in values if isinstance(value, Sequence)]
     if not sequences or not named:
         return None
     leaves = join_leaves(*[value.leaves for value in sequences])
     if all([leaf_key(leaf) in named for leaf in leaves]):
         return Within(leaves)
-    return Carried(kept([leaf.value for leaf in leaves], named))
+    return Carried(of_values([leaf.value for leaf in leaves], named))
 
 
 # As planned (flatten.summaries) ----------------------------------------------------------------------------

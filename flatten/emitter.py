@@ -141,7 +141,9 @@ class Emitter:
         return name
 
     def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
-        """Statements after this one run only if the condition of the host holds."""
+        """Statements after this one run only if the condition of the host holds. What is noted as equal is so for them
+        even where a wrong size would have them read or write what is not theirs: no pass takes a launch to before a
+        check of the host (flatten.ranges)."""
         check = ir.If(condition, ir.Const(0, INT), ir.Fail(self.site(message, origin), INT))
         self.emit(ir.HostLet(ir.Param("_", INT), check, origin))
         match condition:

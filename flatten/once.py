@@ -2,7 +2,7 @@
 
   in    flat lambda_cu, scalars computed by the host
   out   flat lambda_cu, in which a scalar that depends on a kernel's scalar, and that the host does not need itself (to
-        branch, for a size, for a call), is computed by a ONCE kernel
+        branch, for a size, for a call), is computed by a ONCE kernel; the host's mere checks, `_`, stay its own
   how   backwards: what the host needs; forwards: what depends on kernels; a let of the second kind only becomes ONCE
   why   the host need not wait, and REDUCE-ONCE may join the kernels (lambda-cu paper, section 4.1)
 """

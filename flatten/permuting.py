@@ -14,7 +14,7 @@ So permute(v, rank(w)) gathers by the order of w, and one permutation after anot
 schedule.pull makes one.
 
 Sound after failures elsewhere, too: an ORDER is a permutation whatever its keys are. Sizes are equal that are one, or
-that the host has found equal before.
+that the host has found equal before (flatten.ranges says why that can be relied on).
 """
 from __future__ import annotations
 

@@ -85,7 +85,6 @@ def by_polynomials(ranges: Ranges, operator: str, a: ir.Exp, b: ir.Exp) -> bool:
     return nonnegative(ranges, subtract(up, one)) or nonnegative(ranges, subtract(down, one))
 
 
-
 def is_int(ranges: Ranges, a: ir.Exp, b: ir.Exp) -> bool:
     """Both are, if one is."""
     return ranges.interval(a) is not None or ranges.interval(b) is not None
@@ -138,6 +137,7 @@ def assumptions(ranges: Ranges, condition: ir.Exp, holds: bool = True) -> tuple[
                 up = negated(up)
             return (subtract(up, number((operator in ("<", ">")) == holds)),)
     return ()
+
 
 def negated(exp: Polynomial) -> Polynomial:
     return subtract(number(0), exp)

@@ -14,6 +14,7 @@ from functools import reduce
 from nessie.base.types import Pair, Seq, Type
 from nessie.frontend import mono
 from nessie.frontend.mono_typing import type_of
+from nessie.frontend.mono_walk import parts
 
 Path = tuple[int | str, ...]
 FRESH: Path = ("fresh",)
@@ -140,28 +141,33 @@ def provenance(exp: mono.Exp, env: Env, calls: Calls) -> Signature:
                 inner[exp.name] = provenance(exp.value, inner, calls)
                 exp = exp.body
             return provenance(exp, inner, calls)
-        case mono.If(condition, then, orelse):
-            go(condition)
-            return join(go(then), go(orelse))
-        case mono.Pair(first, second):
-            return go(first), go(second)
-        case mono.First(pair):
-            return of_first(go(pair))
-        case mono.Second(pair):
-            return of_second(go(pair))
-        case mono.String():
-            return sequence_signature(None)
-        case mono.Literal(elements, type_):
-            return sequence_signature(reduce(join, [go(e) for e in elements], of_element(nowhere(type_))))
         case mono.Each(body, generators, condition):
             inside = {**env, **{g.name: of_element(go(g.source)) for g in generators}}
             if condition is not None:
                 provenance(condition, inside, calls)
             return sequence_signature(provenance(body, inside, calls))
-        case mono.Call(function, arguments):
-            return calls(function, [go(a) for a in arguments])
-        case mono.Prim(name, arguments, type_):
-            return of_primitive(name, [go(a) for a in arguments], type_)
+    return of_parts(exp, [go(part) for part in parts(exp)], calls)
+
+
+def of_parts(exp: mono.Exp, found: list[Signature], calls: Calls) -> Signature:
+    """What binds no names, by the signatures of its parts."""
+    match exp:
+        case mono.If():
+            return join(found[1], found[2])
+        case mono.Pair():
+            return found[0], found[1]
+        case mono.First():
+            return of_first(found[0])
+        case mono.Second():
+            return of_second(found[0])
+        case mono.String():
+            return sequence_signature(None)
+        case mono.Literal(_, type_):
+            return sequence_signature(reduce(join, found, of_element(nowhere(type_))))
+        case mono.Call(function):
+            return calls(function, found)
+        case mono.Prim(name, _, type_):
+            return of_primitive(name, found, type_)
     return nowhere(type_of(exp))
 
 

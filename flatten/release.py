@@ -34,8 +34,8 @@ def release(program: mono.Program) -> mono.Program:
 
 def released(function: mono.Function, known: dict[str, Summary], given: Container[Place]) -> mono.Function:
     summary = known.get(function.name, Summary(None))
-    frame = Frame(calls_in(function.name, known), coming_back(function.body, summary.again))
-    return replace(function, body=frame.tail(function.body, parameters(function, summary.pools, given)))
+    marker = Marker(calls_in(function.name, known), coming_back(function.body, summary.again))
+    return replace(function, body=marker.tail(function.body, parameters(function, summary.pools, given)))
 
 
 def parameters(function: mono.Function, pools: Pools, given: Container[Place]) -> dict[str, Signature]:
@@ -56,8 +56,8 @@ def coming_back(body: mono.Exp, functions: frozenset[str]) -> frozenset[int]:
 
 
 @dataclass(frozen=True)
-class Frame:
-    """A function's body; the expressions `back` may come back to the function."""
+class Marker:
+    """Of a function's body; the expressions `back` may come back to the function."""
     calls: Calls
     back: frozenset[int]
 
@@ -70,7 +70,7 @@ class Frame:
                 return mono.If(self.inner(condition, env), self.tail(then, env), self.tail(orelse, env), origin)
             case mono.Call():
                 return exp
-        return self.kept(self.inner(exp, env), exp, env)
+        return self.marked(self.inner(exp, env), exp, env)
 
     def lets(self, exp: mono.Exp, env: Env, last: Callable[[mono.Exp, Env], mono.Exp]) -> mono.Exp:
         """A chain of lets: of each, whether it is used after a call that comes back here."""
@@ -85,7 +85,7 @@ class Frame:
         for let in reversed(chain):
             value = self.inner(let.value, inner)
             if let.name in held:
-                value = self.kept(value, let.value, inner)
+                value = self.marked(value, let.value, inner)
             if id(let.value) in self.back:
                 held |= used
             held |= self.held_during(let.value)
@@ -105,14 +105,14 @@ class Frame:
             case mono.Let():
                 return self.lets(exp, env, self.inner)
             case mono.Call(function, arguments, type_, origin):
-                changed = [self.kept(self.inner(a, env), a, env) for a in arguments]
+                changed = [self.marked(self.inner(a, env), a, env) for a in arguments]
                 return mono.Call(function, tuple(changed), type_, origin)
             case mono.Each(body, generators, condition, origin):
                 sources = tuple([mono.Generator(g.name, self.inner(g.source, env)) for g in generators])
                 return mono.Each(body, sources, condition, origin)
         return map_parts(lambda part: self.inner(part, env), exp)
 
-    def kept(self, exp: mono.Exp, before: mono.Exp, env: Env) -> mono.Exp:
+    def marked(self, exp: mono.Exp, before: mono.Exp, env: Env) -> mono.Exp:
         """The expression, marked if there is reason to; `before`: as it was."""
         type_ = type_of(before)
         if is_scalars(type_) or not own(provenance(before, env, self.calls)):

@@ -87,8 +87,8 @@ def of_parameters(function: mono.Function, pools: Pools | None = None) -> dict[s
     return {p.name: parameter(p.type, (k,), pools or {}) for k, p in enumerate(function.parameters)}
 
 
-def calls_in(function: str, known: Mapping[str, Summary], kept: frozenset[Path] = frozenset()) -> Calls:
-    """What calls in the function's body return. `kept`: where its calls of itself may pass on several payloads."""
+def calls_in(function: str, known: Mapping[str, Summary], poolable: frozenset[Path] = frozenset()) -> Calls:
+    """What calls in the function's body return. `poolable`: where its calls of itself may pass on several payloads."""
     def result(callee: str, arguments: list[Signature]) -> Signature:
         summary, itself = known[callee], callee == function
 
@@ -96,7 +96,7 @@ def calls_in(function: str, known: Mapping[str, Summary], kept: frozenset[Path] 
             if itself and passed_on(path, summary.pools):
                 return frozenset([path])
             found = sources_at(arguments, path)
-            return found if len(found) < 2 or (itself and path in kept) else found | {FRESH}
+            return found if len(found) < 2 or (itself and path in poolable) else found | {FRESH}
         return instantiate(summary.result, sources)
     return result
 
@@ -126,26 +126,26 @@ def recursive(function: mono.Function, known: dict[str, Summary]) -> Summary:
     paths = frozenset([path for k, p in enumerate(function.parameters) for path, _ in sequence_paths(p.type, (k,))])
     found = Summary(nowhere(function.result), {}, frozenset([function.name]))
     anew: frozenset[Path] = frozenset()
-    kept = paths
+    poolable = paths
     while True:
-        found, flows = fixpoint(function, found, known, kept)
+        found, flows = fixpoint(function, found, known, poolable)
         reach = {path: reachable(path, flows) for path in paths}
         several = frozenset([path for path in paths if any([len(sources_at(flow, path)) > 1 for flow in flows])])
         anew |= {path for path in paths if not reach[path].isdisjoint({FRESH, *anew})}
         pools = pools_for(several - anew, reach, anew)
-        if pools == found.pools and kept.isdisjoint(several & anew):
+        if pools == found.pools and poolable.isdisjoint(several & anew):
             return found
-        found, kept = replace(found, pools=pools), kept - (several & anew)
+        found, poolable = replace(found, pools=pools), poolable - (several & anew)
 
 
 def fixpoint(function: mono.Function, start: Summary, known: dict[str, Summary],
-             kept: frozenset[Path]) -> tuple[Summary, list[list[Signature]]]:
+             poolable: frozenset[Path]) -> tuple[Summary, list[list[Signature]]]:
     """The function with these pools, and the arguments of each call of itself."""
     env = of_parameters(function, start.pools)
     found = replace(start, result=nowhere(function.result))
     while True:
         known[function.name] = found
-        result, flows = once_around(function, env, calls_in(function.name, known, kept))
+        result, flows = once_around(function, env, calls_in(function.name, known, poolable))
         if result == found.result:
             return found, flows
         found = replace(start, result=result)

@@ -71,7 +71,6 @@ class Profile:
         return sum(known) if len(known) == len(self.kernels) else None
 
 
-
 @dataclass
 class Recording(World):
     """Keeps what effects have given, for the interpreter."""
@@ -143,7 +142,6 @@ class Limited(interpreter.World):
         self.expect(0)
         if self.end is not None and time.monotonic() > self.end:
             raise NessieError(f"the interpreter took longer than {self.seconds:g} s")
-
 
     def expect(self, elements: int) -> None:
         if self.work * SLOT + elements * NUMBER > self.memory:

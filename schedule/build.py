@@ -77,9 +77,14 @@ def order_edges(nodes: Sequence[Node]) -> tuple[tuple[str, str], ...]:
             last = node
         elif check is not None:
             edges[check.name, node.name] = None
-        if node.op == HOST and all(name.startswith(UNUSED) for name in node.results):
+        if is_check(node):
             check = node
     return tuple(edges)
+
+
+def is_check(node: Node) -> bool:
+    """A mere check of the host: it has no use but that what stands after it runs only if it holds."""
+    return node.op == HOST and all(name.startswith(UNUSED) for name in node.results)
 
 
 class Spaces:

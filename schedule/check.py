@@ -4,6 +4,7 @@ from __future__ import annotations
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.schedule import certificate
+from nessie.schedule.build import is_check
 from nessie.schedule.pdg import FILTERS, MODES, OPS, Graph, Survivors
 from nessie.schedule.profiles import CPU
 from nessie.schedule.schedule import MODES as SCHEDULE_MODES
@@ -44,10 +45,25 @@ def check_graph(graph: Graph) -> None:
     for before, after in graph.order:
         require(before in position and after in position and position[before] < position[after],
                 f"the order of {before} and {after} does not point forwards")
+    check_relied_on(graph)
     require(set(graph.outputs) <= set(makers), "an output is made nowhere")
     for first, second in (*graph.cuts, *graph.fused):
         require(first in position and second in position and first != second,
                 f"the wish of {first} and {second} is not of two nodes")
+
+
+def check_relied_on(graph: Graph) -> None:
+    """What stands after a mere check of the host is ordered after it."""
+    before: dict[str, set[str]] = {node.name: set() for node in graph.nodes}
+    for earlier, later in graph.order:
+        before[later].add(earlier)
+    check, behind = "", set[str]()          # the last check so far, and what is known to come no earlier
+    for node in graph.nodes:
+        if check:
+            require(not before[node.name].isdisjoint(behind), f"{node.name} is not ordered after the check {check}")
+            behind.add(node.name)
+        if is_check(node):
+            check, behind = node.name, {node.name}
 
 
 def check_schedule(program: ir.Program, schedule: Schedule) -> None:

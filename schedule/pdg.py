@@ -39,7 +39,8 @@ Invariants (schedule.check):
   - no two nodes have one name, no name is made twice;
   - operations and modes are those below; everything used or made has a type, arrays' sizes have estimates;
   - a name is used after the node that makes it; survivors name a filter that stands before;
-  - order edges lead from a node to a later one; outputs are made here;
+  - order edges lead from a node to a later one; from each mere check of the host (schedule.build) they lead, on one
+    way or another, to all that stands after it, which may rely on it; outputs are made here;
   - wishes are of two nodes.
 """
 from __future__ import annotations

@@ -131,3 +131,16 @@ def test_unknown_positions_are_checked_and_the_last_write_wins() -> None:
     assert outcome(program, "cpu3 ilp", [[1, 2, 3], [2, 2, 0]]) == [3, 2, 2]
     assert isinstance(outcome(program, "cpu3 ilp", [[1, 2, 3], [0, 1, 3]]), Failed)
     assert isinstance(outcome(program, "cpu3 ilp", [[1, 2, 3], [0, 1]]), Failed)
+
+
+@pytest.mark.parametrize("mode", ["none", "greedy", "ilp"])
+def test_what_relies_on_a_check_is_launched_after_it(mode: str) -> None:
+    """Only a check of the host tells that the sizes are equal."""
+    program = compiled("""function main(v, w) : ([int], [int]) -> [int] =
+                            let a = {x in v | x > 0}; b = {x in w | x > 0} in permute({x + 1 : x in a}, rank(b));""")
+    job = pipeline.Job(entry=program.entry, layouts=program.layouts, fuse=mode)
+    found = pipeline.compile_program(job, pipeline.FLAT, program.flat, pipeline.pass_named("fuse"))
+    (statements,) = [f.body.statements for f in found.functions]
+    checks = [k for k, statement in enumerate(statements) if isinstance(statement, ir.HostLet)]
+    assert checks
+    assert [isinstance(statement, ir.Run) for statement in statements[max(checks) + 1:]] == [True]

@@ -82,6 +82,16 @@ GIVEN = {               # is the sequence that go takes given away?
     "a row that is used": ("let m = {[0:x] : x in v} in sum({go(k, r) + #r : r in m})", False),
     "by one call of two": ("go(k, {x + 1 : x in v}) + go(k, v)", False),
     "twice": ("let u = {x + 1 : x in v} in go(k, u) + go(k, u)", False),
+    "beside it in a pair": ("let u = {x + 1 : x in v} in (u, go(k, u))", False),
+    "before it in a pair": ("let u = {x + 1 : x in v} in (go(k, u), u)", False),
+    "beside its length": ("let u = {x + 1 : x in v} in (#u, go(k, u))", True),
+    "beside it in a literal": ("let u = {x + 1 : x in v} in [u, dist(go(k, u), 2)]", False),
+    "to take a part of it": ("let u = {x + 1 : x in v} in take(u, go(k, u))", False),
+    "beside a part of it": ("let u = {x + 1 : x in v} in (let w = take(u, 2) in w, go(k, u))", False),
+    "for an argument after it": ("after(k, {x + 1 : x in v}, 0)", False),
+    "for an argument before it": ("before(k, 0, {x + 1 : x in v})", False),
+    "with each of its elements": ("let u = {x + 1 : x in v} in {x + go(k, u) : x in u}", False),
+    "between its elements": ("let u = {x + 1 : x in v} in {x + y : x in u; y in dist(go(k, u), #u)}", False),
 }
 
 
@@ -90,6 +100,20 @@ def test_what_is_given_away(name: str) -> None:
     body, given = GIVEN[name]
     source = f"""function go(k, v) : (int, [int]) -> int =
                    if k == 0 then sum(v) else let r = go(k - 1, {{x * 2 : x in v}}) in r + 1;
-                 function main(k, v) : (int, [int]) -> int = {body};"""
+                 function after(k, v, n) = if k == 0 then n else after(k - 1, v, n + go(k, v));
+                 function before(k, n, v) = if k == 0 then n else before(k - 1, n + go(k, v), v);
+                 function main(k, v) = {body};"""
     program = Compiled(source).mono
     assert (("go", 1) in given_away(program, summaries(program.functions))) is given
+
+
+@pytest.mark.parametrize("body, given", [
+    ("less(k, {x + 1 : x in v})", True),
+    ("let u = {x + 1 : x in v} in less(k, u)", False),
+    ("let u = {x + 1 : x in v} in sum(less(k, u))", False),
+])
+def test_what_may_be_in_a_result_is_used_with_it(body: str, given: bool) -> None:
+    program = Compiled(f"""function less(k, v) : (int, [int]) -> [int] =
+                             if #v < k then v else less(k, {{x / 2 : x in v | x > k}});
+                           function main(k, v) = {body};""").mono
+    assert (("less", 1) in given_away(program, summaries(program.functions))) is given

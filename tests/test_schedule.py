@@ -20,7 +20,7 @@ from nessie.schedule.check import check_graph, check_schedule
 from nessie.schedule.fuse import fuse
 from nessie.schedule.fusible import Fusible
 from nessie.schedule.greedy import greedy
-from nessie.schedule.pdg import Graph, Index
+from nessie.schedule.pdg import HOST, Graph, Index, Node, Unit
 from nessie.schedule.problem import Plan, Problem
 from nessie.schedule.profiles import CPU, Profile
 from nessie.schedule.regions import LONGEST
@@ -499,6 +499,19 @@ def test_each_invariant_of_graphs_is_named() -> None:
     nodes = list(graph.nodes)
     nodes[lost] = replace(nodes[lost], space=replace(nodes[lost].space, filter="sum1"))
     broken(replace(graph, nodes=tuple(nodes)), "survivors of no filter")
+
+
+def test_what_stands_after_a_check_of_the_host_is_ordered_after_it() -> None:
+    graph = norm2_graph()
+    check = Node("_unused1", HOST, Unit(), (), ("_unused1",), fails=True)
+    checked = replace(graph, nodes=(graph.nodes[0], check, *graph.nodes[1:]),
+                      types=(*graph.types, ir.Param(check.name, "int")))
+    after = [node.name for node in graph.nodes[1:]]
+    order = tuple(zip([check.name, *after], after))
+    check_graph(replace(checked, order=order))
+    for edge in order:
+        others = tuple([other for other in order if other != edge])
+        broken(replace(checked, order=others), "not ordered after the check")
 
 
 @pytest.mark.parametrize(("clusters", "message"), [
