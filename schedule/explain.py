@@ -25,7 +25,7 @@ from nessie.schedule.cost import Cost
 from nessie.schedule.pdg import HOST, Graph, Node
 from nessie.schedule.problem import Problem
 from nessie.schedule.profiles import Profile
-from nessie.schedule.schedule import pairs, solve_by, solve_once
+from nessie.schedule.schedule import as_known, pairs, solve_by, solve_once
 from nessie.schedule.schedule_form import APART, NEVER
 from nessie.schedule.solve import UNFUSED, Limits, Solution, solution, solve
 from nessie.schedule.witness import refused_text, size_text, witness
@@ -227,7 +227,7 @@ class Pairs:
             if graph.fused and self.free(pair):
                 reason, shown = WISH, f"with what you want, {shown}"
             return replace(pair, verdict=NEVER, rule="", reason=reason, witness=shown)
-        best = solve(problem, limits=PRICING)
+        best = as_known(problem, solve(problem, limits=PRICING))
         return replace(pair, price=self.difference(problem, best))
 
     def free(self, pair: PairExplained) -> bool:

@@ -100,6 +100,21 @@ def test_each_small_program_is_tested_and_says_what_it_shows() -> None:
     assert all(path.read_text("utf-8").startswith("% ") for path in FUSION.glob("*.nesl"))
 
 
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_pieces_of_a_long_run_claim_no_optimum(words: tuple[str, ...], tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither from the program nor from its graphs; nor are their prices exact."""
+    steps = "".join(f"a{k + 1} = {{x * {k + 2} + y : x in a{k}; y in permute(a{k}, rank(v))}};\n" for k in range(120))
+    path, graph = tmp_path / "long.nesl", tmp_path / "long.graph"
+    path.write_text(f"function long(v) : [int] -> [int] = let a0 = v;\n{steps}in a120;")
+    assert main(["compile", str(path), "-e", "long", "--emit", "graph"]) == 0
+    graph.write_text(capsys.readouterr().out)
+    for source in ([str(path), "-e", "long"], [str(graph)]):
+        assert main(["explain", *source, *words]) == 0
+        text = capsys.readouterr().out
+        assert "optimal" not in text and text.count("region") > 2
+
+
 # What holds of all ----------------------------------------------------------------------------------
 
 
