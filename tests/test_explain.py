@@ -217,6 +217,25 @@ def test_a_large_region_stays_readable(capsys: pytest.CaptureFixture[str]) -> No
     assert "more pairs" not in texts[1] and "--all" not in texts[1]
 
 
+@pytest.mark.parametrize("body, elements", [
+    ("{sum({v[j] : j in [0:i+1]}) : i in [0:#v]}", 500500),
+    ("{sum({v[j] : j in [i:#v]}) : i in [0:#v]}", 500500),
+    ("{sum({v[j] : j in [0:3*i+2]}) : i in [0:#v]}", 1500500),
+    ("{sum({v[j] : j in [i+1:#v-1]}) : i in [0:#v-2]}", 498501),
+    ("{sum({v[j] : j in [0:#v:2]}) : i in [0:#v]}", 500000),
+    ("let n = 2 * (#v / 3) + 1 in {v[0] + float(i) : i in [0:n]}", 667),
+    ("let n = lshift(rem(#v, 7), 3) - rshift(#v, 4) in {v[0] + float(i) : i in [0:max(n, -n)]}", 14),
+    ("let n = if #v > 10 then #v / 10 else #v in {v[0] + float(i) : i in [0:n]}", 100),
+    ("let n = if #v < 10 then 7 * #v else trunc(sqrt(float(#v))) in {v[0] + float(i) : i in [0:n]}", 31)])
+@pytest.mark.parametrize("words", [("-t", "[float]", "--size", "v=1000"), ("{float(i) : i in [0:1000]}",)])
+def test_what_the_host_computes_from_known_sizes_is_known(body: str, elements: int, words: tuple[str, ...],
+                                                          tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sized.nesl"
+    path.write_text(f"function sized(v) = {body};")
+    sizes = explained(capsys, str(path), "-e", "sized", *words, "--target", "reference")["regions"][0]["sizes"]
+    assert elements in sizes.values()
+
+
 def test_what_runs_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, -2.0, 3.0]"]
     found = explained(capsys, *words)
