@@ -335,7 +335,7 @@ def graphs_of(options: argparse.Namespace) -> Any:
 
 def explain(options: argparse.Namespace) -> int:
     """What was fused and what was not; measured, if there are ARGs. What programs print is no result."""
-    from nessie.explaining import explain_call, explain_program
+    from nessie.explaining import explain_call, explain_graphs, explain_program
     from nessie.loading import read_source
     job = job_of(options)
     if options.arguments:
@@ -345,12 +345,16 @@ def explain(options: argparse.Namespace) -> int:
         types = session.parameter_types(options.entry.lower(), len(options.arguments))
         arguments = [argument(session, text, at, type_) for (at, text), type_ in zip(texts, types, strict=True)]
         found = explain_call(session, job, options.entry.lower(), arguments, options.all)
+    elif pipeline.form_of_file(needed(options, "FILE")) is pipeline.GRAPH:
+        found = explain_graphs(graphs_of(options), job, options.all)
     else:
-        found = explain_program(graphs_of(options), job, options.all)
+        start = pipeline.form_of_file(options.operand)
+        found = explain_program(job, start, pipeline.read(start, read_source(options.operand)), options.all)
+    function = options.entry or found.function
     if options.json:
-        write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", options.entry, found)))
+        write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", function, found)))
     else:
-        write_result(options, pipeline.call("schedule.explain_text:as_text", options.entry, found, options.all))
+        write_result(options, pipeline.call("schedule.explain_text:as_text", function, found, options.all))
     return 0
 
 

@@ -246,6 +246,63 @@ def test_what_runs_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert "measured" in capsys.readouterr().out.splitlines()[1]
 
 
+def test_kernels_are_called_as_in_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """And as in a profile, where their elements are the same."""
+    (region,) = explained(capsys, "nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, 2.0, 3.0]")["regions"]
+    assert main(["profile", "nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, 2.0, 3.0]", "--json"]) == 0
+    profiled = json.loads(capsys.readouterr().out)["kernels"]
+    assert region["code"] == ["K1", "K2"] == [kernel["name"] for kernel in profiled]
+    assert main(["explain", "nesl_examples/fusion/two_scans.nesl", "-e", "two_scans"]) == 0
+    text = capsys.readouterr().out
+    assert main(["compile", "nesl_examples/fusion/two_scans.nesl", "-e", "two_scans", "--emit", "fused"]) == 0
+    *_, host = capsys.readouterr().out.split("function two_scans")
+    for name, first, made in (("K1", "a", "a"), ("K2", "n_2", "n_2"), ("K3", "b", "result_1")):
+        (run,) = [line for line in host.splitlines() if f"run {name} " in line]
+        assert f"{made} : " in run and f"({name} in the code)\n    {first} " in text
+
+
+@pytest.mark.parametrize("mode, count, first", [("none", 5, ["sum1"]), ("greedy", 2, ["sum1", "gts", "sum2"])])
+def test_the_kernels_are_those_of_the_mode(mode: str, count: int, first: list[str],
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["nesl_examples/norm2.nesl", "-e", "norm2", "--fuse", mode]
+    found = explained(capsys, *words)
+    (region,) = found["regions"]
+    assert found["mode"] == mode and len(region["code"]) == count
+    assert region["schedules"][mode]["members"][0] == first
+    assert main(["explain", *words]) == 0
+    text = capsys.readouterr().out
+    assert f"kernel {count} (" in text and f"kernel {count + 1} (" not in text and "\n  not fused by ilp\n" in text
+
+
+@pytest.mark.parametrize("form", ["flat", "graph"])
+def test_forms_are_called_after_their_function(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / f"norm2.{form}"
+    assert main(["compile", "nesl_examples/norm2.nesl", "-e", "norm2", "--emit", form]) == 0
+    path.write_text(capsys.readouterr().out, "utf-8")
+    assert main(["explain", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("norm2 on cpu, ") and ("  kernel 1 (K1 in the code)\n" in text) == (form == "flat")
+    assert explained(capsys, str(path))["function"] == "norm2"
+
+
+@pytest.mark.parametrize("body, once", [("halves(v)", False), ("if #v > 2 then {x + 1 : x in v} else v", False),
+                                        ("{x + 1 : x in v}", True)])
+def test_times_of_what_runs_more_than_once_are_told_apart(body: str, once: bool, tmp_path: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "runs.nesl"
+    path.write_text("function halves(v) : [int] -> [int] = if #v < 2 then v else halves({v[2 * i] : i in [0:#v/2]});"
+                    f"function runs(v) = {body};")
+    words = [str(path), "-e", "runs", "[1, 2, 3, 4]"]
+    assert explained(capsys, *words)["once"] == once
+    assert main(["explain", *words]) == 0
+    assert ("measured is the whole call, predicted one run of each region" in capsys.readouterr().out) == (not once)
+
+
+def test_sizes_are_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "nesl_examples/norm2.nesl", "-e", "norm2", "--size", "xs=1e300"]) == 2
+    assert "xs=1e300 is not a size: no sequence has more than 281474976710656 elements" in capsys.readouterr().err
+
+
 def test_arguments_are_what_the_function_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "points.nesl"
     path.write_text("datatype point(float, float); scale = 2.0;\n"
