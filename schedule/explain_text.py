@@ -42,6 +42,7 @@ from nessie.schedule.witness import listed
 SHOWN = 20                      # pairs of a region under each heading, unless all are wanted
 TERMS = 4                       # of a formula, and sizes
 EXCERPT = 50                    # characters of a node's text
+HOSTS, OF_HOST = "host", "with what the host computes"         # a reason, and in words
 CAUSES = 3                      # arrays that a price is explained by
 
 
@@ -92,10 +93,7 @@ def region_text(title: str, explained: Explanation, region: RegionExplained, eve
     by = "" if explained.mode == "ilp" else " by ilp"
     for head, found in ((f"fused{by}", fused), (f"not fused{by}", apart)):
         if found:
-            shown = found if everything else found[:SHOWN]
-            lines += ["", f"  {head}", *(f"    {pair_text(pair)}" for pair in shown)]
-            if len(found) > len(shown):
-                lines.append(f"    and {len(found) - len(shown)} more pairs, with less at stake: --all shows them")
+            lines += ["", f"  {head}", *(f"    {line}" for line in pairs_text(found, everything))]
     return "\n".join(lines) + "\n"
 
 
@@ -177,6 +175,18 @@ def scaled(number: float, units: Sequence[tuple[float, str]]) -> str:
 
 
 # Pairs ------------------------------------------------------------------------------------------
+
+
+def pairs_text(found: Sequence[PairExplained], everything: bool) -> list[str]:
+    """Unless everything is wanted, those with most at stake, without what the host computes: that is never fused."""
+    told = found if everything else [pair for pair in found if pair.reason != HOSTS]
+    shown = told if everything else told[:SHOWN]
+    lines = [pair_text(pair) for pair in shown]
+    for left, which in ((len(told) - len(shown), "with less at stake"), (len(found) - len(told), OF_HOST)):
+        if left:
+            more = f"{'and ' if lines else ''}{left}{' more' if lines else ''} pair{'' if left == 1 else 's'}"
+            lines.append(f"{more}, {which}: --all shows {'it' if left == 1 else 'them'}")
+    return lines
 
 
 def pair_text(pair: PairExplained) -> str:

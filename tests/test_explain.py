@@ -217,6 +217,20 @@ def test_a_large_region_stays_readable(capsys: pytest.CaptureFixture[str]) -> No
     assert "more pairs" not in texts[1] and "--all" not in texts[1]
 
 
+def test_what_the_host_computes_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "host.nesl"
+    path.write_text("function host(xs) = let a = {x in xs | x > 0.0}; n = #a * 2; b = {float(i) : i in [0:n]};"
+                    " c = {float(i * i) : i in [0:n]} in (b, c);")
+    words = ["explain", str(path), "-e", "host", "-t", "[float]"]
+    texts = []
+    for more in ([], ["--all"]):
+        assert main([*words, *more]) == 0
+        texts.append(capsys.readouterr().out)
+    hidden = texts[1].count("computed by the host [host]")
+    assert hidden > 1 and "[host]" not in texts[0] and "with what the host computes" not in texts[1]
+    assert texts[0].endswith(f"{hidden} pairs, with what the host computes: --all shows them\n")
+
+
 @pytest.mark.parametrize("body, elements", [
     ("{sum({v[j] : j in [0:i+1]}) : i in [0:#v]}", 500500),
     ("{sum({v[j] : j in [i:#v]}) : i in [0:#v]}", 500500),
