@@ -6,7 +6,7 @@ from itertools import compress
 from operator import attrgetter, is_
 from typing import Any, TypeVar
 
-from nessie.base.source import Source
+from nessie.base.source import Source, Span
 from nessie.lambda_cu import ir
 
 T = TypeVar("T")
@@ -309,10 +309,15 @@ def statements(block: ir.Block) -> Iterator[ir.Statement]:
 
 def sources(program: ir.Program) -> tuple[Source, ...]:
     """The texts that the program's statements come from, without the library's."""
+    found = {id(span.source): span.source for span in spans(program)}
+    return tuple(dict.fromkeys(found.values()))
+
+
+def spans(program: ir.Program) -> Iterator[Span]:
+    """The places that the program's statements come from, without the library's."""
     origins = [statement.origin for function in program.functions for statement in statements(function.body)]
     origins += [bind.origin for kernel in program.kernels for bind in kernel.binds]
-    found = {id(span.source): span.source for origin in origins for span in origin if not span.source.library}
-    return tuple(dict.fromkeys(found.values()))
+    return (span for origin in origins for span in origin if not span.source.library)
 
 
 def map_statements(block: ir.Block, change: Callable[[ir.Statement], ir.Statement]) -> ir.Block:

@@ -269,16 +269,23 @@ def target_of(options: argparse.Namespace, world: World) -> Target:
 def check(options: argparse.Namespace) -> int:
     """Report every error of syntax and types; evaluate nothing."""
     from nessie.frontend import infer, library, syntax
+    from nessie.frontend.pragmas import mistakes
     from nessie.loading import forms, read_source
     environment, status = library.library(), 0
+    sources: dict[Source, None] = {}
     for form in forms(read_source(needed(options, "FILE"))):
         try:
             if isinstance(form, NessieError):
                 raise form
+            if span := getattr(form, "span", None):
+                sources[span.source] = None
             environment = infer.infer(syntax.Program((form,)), environment)[1]
         except NessieError as error:
             complain(error)
             status = FAILED
+    for mistake in mistakes(sources):
+        complain(mistake)
+        status = FAILED
     return status
 
 
@@ -307,10 +314,24 @@ def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
 
 
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
+    start, source = written(options)
+    made = pipeline.compile_program(job_of(options), start, pipeline.read(start, source), until)
+    warn_of_pragmas(start, source)
+    return made
+
+
+def written(options: argparse.Namespace) -> tuple[pipeline.Form, Source]:
+    """What is in FILE, and in which form."""
     from nessie.loading import read_source
     path = needed(options, "FILE")
-    start = pipeline.form_of_file(path)
-    return pipeline.compile_program(job_of(options), start, pipeline.read(start, read_source(path)), until)
+    return pipeline.form_of_file(path), read_source(path)
+
+
+def warn_of_pragmas(form: pipeline.Form, source: Source) -> None:
+    """Tell which pragmas have wrong names, of forms that had no part in what was compiled; else they are errors."""
+    from nessie.frontend.pragmas import mistakes
+    if form is pipeline.TEXT:
+        warn(mistake.told() for mistake in mistakes([source]))
 
 
 def graph(options: argparse.Namespace) -> int:
@@ -323,11 +344,10 @@ def graph(options: argparse.Namespace) -> int:
 
 def graphs_of(options: argparse.Namespace) -> Any:
     """The dependence graphs of the function, or those that are in the file."""
-    from nessie.loading import read_source
-    path = needed(options, "FILE")
-    if pipeline.form_of_file(path) is not pipeline.GRAPH:
+    form, source = written(options)
+    if form is not pipeline.GRAPH:
         return compiled(options, pipeline.pass_named("graph"))
-    found = pipeline.read(pipeline.GRAPH, read_source(path))
+    found = pipeline.read(pipeline.GRAPH, source)
     for region in found:
         pipeline.call("schedule.wishes:check_legal", region, pipeline.profile(job_of(options)), Wishes())
     return found
@@ -335,22 +355,26 @@ def graphs_of(options: argparse.Namespace) -> Any:
 
 def explain(options: argparse.Namespace) -> int:
     """What was fused and what was not; measured, if there are ARGs. What programs print is no result."""
-    from nessie.explaining import explain_call, explain_program
-    from nessie.loading import read_source
+    from nessie.explaining import explain_call, explain_graphs, explain_program
     job = job_of(options)
+    start, source = written(options)
     if options.arguments:
         session = new_session(options, sys.stderr.write)
-        define(session, read_source(needed(options, "FILE")))
+        define(session, source)
         texts = enumerate(options.arguments, 1)
         types = session.parameter_types(options.entry.lower(), len(options.arguments))
         arguments = [argument(session, text, at, type_) for (at, text), type_ in zip(texts, types, strict=True)]
         found = explain_call(session, job, options.entry.lower(), arguments, options.all)
+    elif start is pipeline.GRAPH:
+        found = explain_graphs(graphs_of(options), job, options.all)
     else:
-        found = explain_program(graphs_of(options), job, options.all)
+        found = explain_program(job, start, pipeline.read(start, source), options.all)
+    warn_of_pragmas(start, source)
+    function = options.entry or found.function
     if options.json:
-        write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", options.entry, found)))
+        write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", function, found)))
     else:
-        write_result(options, pipeline.call("schedule.explain_text:as_text", options.entry, found, options.all))
+        write_result(options, pipeline.call("schedule.explain_text:as_text", function, found, options.all))
     return 0
 
 
@@ -371,12 +395,12 @@ def inspect(options: argparse.Namespace) -> int:
     """Write a page that shows all stages of the program."""
     from nessie.inspect.collect import collect
     from nessie.inspect.page import page
-    from nessie.loading import read_source
-    path = needed(options, "FILE")
+    needed(options, "FILE")
     if not options.output:
         raise UsageError("inspect writes a page: name its file with -o")
-    start, source = pipeline.form_of_file(path), read_source(path)
+    start, source = written(options)
     data = collect(job_of(options), start, source, pipeline.read(start, source))
+    warn_of_pragmas(start, source)
     write_result(options, page(data))
     return 0
 

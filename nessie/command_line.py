@@ -18,6 +18,8 @@ from nessie.base.source import UsageError
 from nessie.pipeline import FORMS, PASSES
 from nessie.targets import RUNNING, TARGETS
 
+LARGEST = 2 ** 48               # elements of a sequence
+
 
 @dataclass(frozen=True)
 class Option:
@@ -64,6 +66,8 @@ def seconds(text: str) -> float:
 def size(text: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
     number = number_of(value)
+    if number > LARGEST:
+        wrong(text, f"a size: no sequence has more than {LARGEST} elements")
     return (name, number) if name and number >= 0 else wrong(text, "NAME=N, such as n=1000 or xs=1e7")
 
 

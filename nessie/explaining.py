@@ -18,8 +18,8 @@ from nessie.frontend import syntax
 from nessie.kept import built_for_cpu
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
-from nessie.schedule.explain import PRICING_WORK, SCHEDULES, Explanation
-from nessie.schedule.explain import explain as explain_graphs
+from nessie.schedule.explain import PRICING_WORK, SCHEDULES, Explanation, explain
+from nessie.schedule.explain_code import with_code
 from nessie.schedule.hints import sizes_of
 from nessie.schedule.pdg import Graph
 from nessie.session import Session
@@ -29,8 +29,17 @@ RUNS = 5                        # of which the quickest counts
 MEASURED = ("cpu",)             # targets that know how long their kernels took
 
 
-def explain_program(graphs: Sequence[Graph], job: pipeline.Job, everything: bool = False) -> Explanation:
-    return explain_graphs(graphs, pipeline.profile(job), inf if everything else PRICING_WORK)
+def explain_program(job: pipeline.Job, start: pipeline.Form, program: Any, everything: bool = False) -> Explanation:
+    """The schedules of a program of a form that comes before fusing."""
+    passes = pipeline.passes_between(start, pipeline.pass_named("fuse"))
+    made = {step.ran.output: step.program for step in pipeline.steps(job, start, program, passes)}
+    graph = (pipeline.pass_named("graph"),)
+    (found,) = pipeline.steps(job, pipeline.FLAT, made[pipeline.FLAT], graph)
+    return with_code(explain_graphs(found.program, job, everything), found.program, made[pipeline.FUSED], job.fuse)
+
+
+def explain_graphs(graphs: Sequence[Graph], job: pipeline.Job, everything: bool = False) -> Explanation:
+    return replace(explain(graphs, pipeline.profile(job), inf if everything else PRICING_WORK), mode=job.fuse)
 
 
 def explain_call(session: Session, job: pipeline.Job, function: str, arguments: Sequence[syntax.Exp],
@@ -43,8 +52,7 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     job = replace(job, layouts=tuple(layouts))
     flat = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("simplify"))
     job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
-    graphs = pipeline.compile_program(job, pipeline.FLAT, flat, pipeline.pass_named("graph"))
-    found = explain_program(graphs, job, everything)
+    found = explain_program(job, pipeline.FLAT, flat, everything)
     if session.target.name not in MEASURED:
         return found
     jobs = {mode: replace(job, fuse=mode, wishes=() if mode == "none" else job.wishes) for mode in SCHEDULES}

@@ -155,13 +155,15 @@ def schedule(job: Job, program: Any) -> Any:
 
 
 def wishes(job: Job, program: Any) -> Wishes:
-    """Those of the job and of the pragmas in the program's sources. With `--fuse none`, pragmas rest."""
+    """Those of the job and of the pragmas in the program's sources. With `--fuse none`, pragmas rest. One with a wrong
+    name is an error if anything of its form is in the program."""
     sources = call("lambda_cu.scope:sources", program)
     read = [call("frontend.pragmas:of_source", source) for source in sources
             if job.wishes or call("frontend.pragmas:has_pragmas", source)]
+    bound = tuple(name for _, names in read for name in names)
     pragmas = [wish for found, _ in read for wish in found] if job.fuse != "none" else []
-    return Wishes((*job.wishes, *pragmas), tuple(name for _, bound in read for name in bound), job.strict,
-                  job.met)
+    right = call("frontend.pragmas:well_named", pragmas, bound, partial(call, "lambda_cu.scope:spans", program))
+    return Wishes((*job.wishes, *right), bound, job.strict, job.met)
 
 
 def profile(job: Job) -> Any:

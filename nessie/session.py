@@ -20,6 +20,7 @@ from nessie.commands import obey
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
 from nessie.frontend.environment import Entry, Environment, pattern_type
 from nessie.frontend.erase import content, erase
+from nessie.frontend.pragmas import mistakes
 from nessie.frontend.types_text import show_scheme
 from nessie.outcome import Outcome
 from nessie.restore import matched, restore
@@ -42,6 +43,7 @@ class Session:
     verbose: bool = False
     told: Callable[[str], object] | None = None
     forms: int = 0
+    sources: dict[Source, None] = field(default_factory=dict)       # that they stand in
     ended: bool = False
 
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
@@ -76,6 +78,8 @@ class Session:
         if form == QUIT and self.environment.lookup("quit") is None:
             self.ended = True
             return Outcome()
+        if span := getattr(form, "span", None):
+            self.sources[span.source] = None
         program, environment = self.inferred(form)
         before, self.environment = self.environment, environment
         try:
@@ -196,8 +200,10 @@ class Session:
         return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
     def unmet(self) -> list[str]:
-        """What was wanted of kernels and is in none of the forms so far."""
-        return pipeline.call("schedule.wishes:unmet", self.job.wishes, self.job.met) if self.job.wishes else []
+        """What was wanted of kernels and is in none of the forms so far; and pragmas of forms that nobody has run,
+        which would be errors."""
+        unmet = pipeline.call("schedule.wishes:unmet", self.job.wishes, self.job.met) if self.job.wishes else []
+        return [*unmet, *(error.told() for error in mistakes(self.sources))]
 
     def content(self, data: Data) -> Type:
         return content(data, self.environment)

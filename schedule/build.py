@@ -44,7 +44,7 @@ def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, typ
     outputs = tuple(name for node in nodes for name in node.results if name in region.outside)
     return Graph(region.function, region.number, tuple((size, estimates.of(size)) for size in sizes
                                                        if isinstance(size, str)),
-                 typed, tuple(nodes), order_edges(nodes), outputs)
+                 typed, tuple(nodes), order_edges(nodes), outputs, piece=region.piece)
 
 
 def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:

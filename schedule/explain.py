@@ -25,7 +25,7 @@ from nessie.schedule.cost import Cost
 from nessie.schedule.pdg import HOST, Graph, Node
 from nessie.schedule.problem import Problem
 from nessie.schedule.profiles import Profile
-from nessie.schedule.schedule import pairs, solve_by, solve_once
+from nessie.schedule.schedule import as_known, pairs, solve_by, solve_once
 from nessie.schedule.schedule_form import APART, NEVER
 from nessie.schedule.solve import UNFUSED, Limits, Solution, solution, solve
 from nessie.schedule.witness import refused_text, size_text, witness
@@ -107,20 +107,26 @@ class PairExplained:
 
 @dataclass(frozen=True)
 class RegionExplained:
-    """`sizes`: what the size of each array was taken to be, by the names of `Moved.size`."""
+    """`sizes`: what the size of each array was taken to be, by the names of `Moved.size`. `code`: what the kernels of
+    the explanation's mode are called in the code, where that is known."""
     function: str
     number: int
     nodes: tuple[Member, ...]
     sizes: tuple[tuple[str, float], ...]
     schedules: Mapping[str, Scheduled]
     pairs: tuple[PairExplained, ...]
+    code: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """`measured`: seconds in kernels per schedule, where it has been run."""
+    """Of a function, and `mode`, the schedule whose kernels it runs. `once`: a call runs each region just once.
+    `measured`: seconds in kernels per schedule, where it has been run."""
     machine: str
     regions: tuple[RegionExplained, ...]
+    function: str = ""
+    mode: str = "ilp"
+    once: bool = True
     measured: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -138,7 +144,7 @@ def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WOR
     return Explanation(profile.name, tuple(
         replace(region, pairs=tuple(of.priced(pair) if at in chosen[number] else pair
                                     for at, pair in enumerate(region.pairs)))
-        for number, (_, region, of) in enumerate(explained)))
+        for number, (_, region, of) in enumerate(explained)), next((graph.name for graph in graphs), ""))
 
 
 def explain_region(graph: Graph, profile: Profile) -> tuple[RegionExplained, Pairs]:
@@ -227,7 +233,7 @@ class Pairs:
             if graph.fused and self.free(pair):
                 reason, shown = WISH, f"with what you want, {shown}"
             return replace(pair, verdict=NEVER, rule="", reason=reason, witness=shown)
-        best = solve(problem, limits=PRICING)
+        best = as_known(problem, solve(problem, limits=PRICING))
         return replace(pair, price=self.difference(problem, best))
 
     def free(self, pair: PairExplained) -> bool:

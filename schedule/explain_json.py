@@ -1,7 +1,9 @@
 """Explanations of schedules as JSON can hold them: numbers in nanoseconds and bytes.
 
-    {"function", "machine", "schedules": {"none", "greedy", "ilp"}, "regions": [...]}
-    a region     "function", "region", "nodes", "sizes", "schedules", "pairs"
+    {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...]}
+                 "mode": the schedule that runs; "once": a call runs each region just once
+    a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": what the kernels of the
+                 mode's schedule are called in the code, where that is known
     a schedule   "kernels" (how many), "members" (of each), "again" (what each computes again, if any does), "bytes",
                  "cost", "launches", "syncs", "status", "moved"; of all regions together the sums; there with "measured"
                  (nanoseconds in kernels) where it has been run
@@ -20,9 +22,9 @@ from nessie.schedule.solve import OPTIMAL
 
 
 def as_json(function: str, explained: Explanation) -> dict[str, Any]:
-    return {"function": function, "machine": explained.machine,
+    return {"function": function, "machine": explained.machine, "mode": explained.mode, "once": explained.once,
             "schedules": {mode: totals(explained, mode) for mode in SCHEDULES},
-            "regions": [region_json(region) for region in explained.regions]}
+            "regions": [region_json(region, explained.mode) for region in explained.regions]}
 
 
 def totals(explained: Explanation, mode: str) -> dict[str, Any]:
@@ -40,9 +42,10 @@ def together(statuses: list[str]) -> str:
     return next((status for status in statuses if status != OPTIMAL), OPTIMAL)
 
 
-def region_json(region: RegionExplained) -> dict[str, Any]:
+def region_json(region: RegionExplained, mode: str) -> dict[str, Any]:
+    code = {"code": list(region.code)} if region.code else {}
     return {"function": region.function, "region": region.number, "nodes": [member_json(node) for node in region.nodes],
-            "sizes": dict(region.sizes),
+            "sizes": dict(region.sizes), **code,
             "schedules": {mode: schedule_json(region.schedules[mode]) for mode in SCHEDULES},
             "pairs": [pair_json(pair) for pair in region.pairs]}
 

@@ -8,7 +8,7 @@
       greedy        2  24.00 MB    1.29 ms  greedy          24*#as bytes
       ilp           2  24.00 MB    1.29 ms  proven optimal  24*#as bytes
 
-      kernel 1 of ilp
+      kernel 1 (K1 in the code)
         total  REDUCE  squares.nesl:2:15  sum(as)
       ...
       fused
@@ -21,6 +21,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
 from nessie.base.source import Span
 from nessie.schedule.explain import (
@@ -40,6 +42,7 @@ from nessie.schedule.witness import listed
 SHOWN = 20                      # pairs of a region under each heading, unless all are wanted
 TERMS = 4                       # of a formula, and sizes
 EXCERPT = 50                    # characters of a node's text
+HOSTS, OF_HOST = "host", "with what the host computes"         # a reason, and in words
 CAUSES = 3                      # arrays that a price is explained by
 
 
@@ -50,7 +53,7 @@ def as_text(function: str, explained: Explanation, everything: bool = False) -> 
     for region in regions:
         title = f"{region.function}, region {region.number}" if several else function
         measured = {} if several else explained.measured
-        parts.append(region_text(title, explained.machine, region, measured, everything))
+        parts.append(region_text(title, replace(explained, measured=measured), region, everything))
     return "\n".join(parts)
 
 
@@ -63,26 +66,34 @@ def summary(function: str, explained: Explanation) -> str:
              time_text(sum(region.schedules[mode].cost for region in explained.regions)),
              *measured_cell(explained.measured, mode)] for mode in SCHEDULES]
     head = ["", "kernels", "bytes", "predicted", *(["measured"] if explained.measured else [])]
-    return "\n".join([f"{function} on {explained.machine}, {regions}", *table([head, *rows] if count else [])]) + "\n"
+    return "\n".join([f"{function} on {explained.machine}, {regions}", *table([head, *rows] if count else []),
+                      *footnote(explained)]) + "\n"
 
 
-def region_text(title: str, machine: str, region: RegionExplained, measured: Mapping[str, float],
-                everything: bool) -> str:
-    lines = [", ".join([f"{title} on {machine}", *sizes_text(region)]), *schedules_table(region, measured)]
+def footnote(explained: Explanation) -> list[str]:
+    """How the columns of times differ."""
+    if explained.once or not explained.measured:
+        return []
+    return ["  measured is the whole call, predicted one run of each region: "
+            "the call may run some often, or not at all"]
+
+
+def region_text(title: str, explained: Explanation, region: RegionExplained, everything: bool) -> str:
+    lines = [", ".join([f"{title} on {explained.machine}", *sizes_text(region)]),
+             *schedules_table(region, explained.measured), *footnote(explained)]
     nodes = {node.name: node for node in region.nodes}
-    best = region.schedules["ilp"]
-    for number, (kernel, again) in enumerate(zip(best.kernels, best.again, strict=True), 1):
+    running = region.schedules[explained.mode]
+    for number, (kernel, again, code) in enumerate(zip_longest(running.kernels, running.again, region.code), 1):
         inside = members([nodes[name] for name in kernel], [nodes[name] for name in again])
-        lines += ["", f"  kernel {number}", *(f"    {line}" for line in inside)]
+        called = f" ({code} in the code)" if code else ""
+        lines += ["", f"  kernel {number}{called}", *(f"    {line}" for line in inside)]
     fused = [pair for pair in region.pairs if pair.verdict == TOGETHER]
     apart = sorted((pair for pair in region.pairs if pair.verdict != TOGETHER),
                    key=lambda pair: (pair.verdict != APART, -pair.bytes))         # what could be changed comes first
-    for head, found in (("fused", fused), ("not fused", apart)):
+    by = "" if explained.mode == "ilp" else " by ilp"
+    for head, found in ((f"fused{by}", fused), (f"not fused{by}", apart)):
         if found:
-            shown = found if everything else found[:SHOWN]
-            lines += ["", f"  {head}", *(f"    {pair_text(pair)}" for pair in shown)]
-            if len(found) > len(shown):
-                lines.append(f"    and {len(found) - len(shown)} more pairs, with less at stake: --all shows them")
+            lines += ["", f"  {head}", *(f"    {line}" for line in pairs_text(found, everything))]
     return "\n".join(lines) + "\n"
 
 
@@ -164,6 +175,18 @@ def scaled(number: float, units: Sequence[tuple[float, str]]) -> str:
 
 
 # Pairs ------------------------------------------------------------------------------------------
+
+
+def pairs_text(found: Sequence[PairExplained], everything: bool) -> list[str]:
+    """Unless everything is wanted, those with most at stake, without what the host computes: that is never fused."""
+    told = found if everything else [pair for pair in found if pair.reason != HOSTS]
+    shown = told if everything else told[:SHOWN]
+    lines = [pair_text(pair) for pair in shown]
+    for left, which in ((len(told) - len(shown), "with less at stake"), (len(found) - len(told), OF_HOST)):
+        if left:
+            more = f"{'and ' if lines else ''}{left}{' more' if lines else ''} pair{'' if left == 1 else 's'}"
+            lines.append(f"{more}, {which}: --all shows {'it' if left == 1 else 'them'}")
+    return lines
 
 
 def pair_text(pair: PairExplained) -> str:

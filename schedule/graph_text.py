@@ -19,8 +19,8 @@ from nessie.schedule.pdg import (
 )
 
 FLAGS = ("rank", "place", "fails", "serial")
-KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "cut", "fuse", "work", *FLAGS,
-                      *MODES, "flat", "elements", "survivors", "unit"})
+KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "cut", "fuse", "work", "piece",
+                      *FLAGS, *MODES, "flat", "elements", "survivors", "unit"})
 
 
 def name(text: str) -> str:
@@ -35,7 +35,8 @@ def show(graph: Graph) -> str:
     lines += [f"  outputs ({', '.join(map(name, graph.outputs))})"]
     lines += [f"  cut ({name(first)}, {name(second)})" for first, second in graph.cuts]
     lines += [f"  fuse ({name(first)}, {name(second)})" for first, second in graph.fused]
-    return f"graph {name(graph.name)} {graph.region} {{\n" + "\n".join(lines) + "\n}\n"
+    piece = " piece" if graph.piece else ""
+    return f"graph {name(graph.name)} {graph.region}{piece} {{\n" + "\n".join(lines) + "\n}\n"
 
 
 def show_typed(param: ir.Param) -> str:
@@ -87,7 +88,7 @@ def parse_all(text: str | Source) -> tuple[Graph, ...]:
 
 def parse_graph(tokens: Tokens) -> Graph:
     tokens.expect("graph")
-    title, region = tokens.name(), tokens.integer()
+    title, region, piece = tokens.name(), tokens.integer(), bool(tokens.accept("piece"))
     tokens.expect("{")
     sizes: list[tuple[Size, float]] = []
     types: list[ir.Param] = []
@@ -114,7 +115,7 @@ def parse_graph(tokens: Tokens) -> Graph:
         wishes[tokens.take().text].append(parse_pair(tokens))
     tokens.expect("}")
     return Graph(title, region, tuple(sizes), tuple(types), tuple(nodes), tuple(order), outputs,
-                 tuple(wishes["cut"]), tuple(wishes["fuse"]))
+                 tuple(wishes["cut"]), tuple(wishes["fuse"]), piece)
 
 
 def parenthesised(tokens: Tokens) -> tuple[str, ...]:

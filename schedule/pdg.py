@@ -33,6 +33,7 @@ As text (written and read back by schedule.graph_text):
       outputs (res1, res2)
     }
 
+`graph norm2 3 piece {` begins one piece of a run that is too long to be scheduled at once.
 `cut (sum1, gts)` and `fuse (sum1, gts)` in a graph are wishes: these two never share a kernel, or always do.
 
 Invariants (schedule.check):
@@ -119,7 +120,8 @@ class Node:
 @dataclass(frozen=True)
 class Graph:
     """`sizes`: estimates of what arrays and spaces measure; `outputs`: made here, used outside the region; `cuts` and
-    `fused`: nodes that are to be in two kernels, or in one, whatever that costs."""
+    `fused`: nodes that are to be in two kernels, or in one, whatever that costs; `piece`: of a longer run, the rest of
+    which is scheduled by itself."""
     name: str
     region: int
     sizes: tuple[tuple[Size, float], ...]
@@ -129,6 +131,7 @@ class Graph:
     outputs: tuple[str, ...]
     cuts: tuple[tuple[str, str], ...] = ()
     fused: tuple[tuple[str, str], ...] = ()
+    piece: bool = False
 
 
 def space_size(space: Space) -> Size:

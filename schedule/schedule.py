@@ -41,12 +41,9 @@ def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
     """The schedule of every region of the program that launches anything. `sizes`: what some sizes measure, and what
     arrays have (schedule.hints); `store`: where optima are kept."""
     regions = []
-    for region, graph in regions_with_graphs(program, profile, sizes, wishes):
+    for graph in graphs(program, profile, sizes, wishes):
         problem = Problem(graph, profile)
-        found = solve_once(problem, mode, store)
-        if region.piece and found.status != UNFUSED:
-            found = replace(found, status=GREEDY)
-        regions.append(region_schedule(problem, found))
+        regions.append(region_schedule(problem, solve_once(problem, mode, store)))
     return Schedule(mode, profile.name, tuple(regions))
 
 
@@ -83,14 +80,21 @@ def regions_with_graphs(program: ir.Program, profile: Profile, sizes: Mapping[st
 
 def solve_once(problem: Problem, mode: str, store: Store | None = None) -> Solution:
     """The solution. Optimal ones are remembered: a session compiles a function with each form that calls it."""
-    key = (replace(problem.index.graph, name="", region=0), problem.profile)
+    key = (replace(problem.index.graph, name="", region=0, piece=False), problem.profile)
     if mode == "ilp" and key in _solved:
-        return _solved[key]
+        return as_known(problem, _solved[key])
     found = solve_by(problem, mode, store)
     if found.status == OPTIMAL:
         _solved[key] = found
         if len(_solved) > REMEMBERED:
             del _solved[next(iter(_solved))]
+    return as_known(problem, found)
+
+
+def as_known(problem: Problem, found: Solution) -> Solution:
+    """The solution, with no more than is known of it: the best of a piece need not be the best of its run."""
+    if problem.index.graph.piece and found.status != UNFUSED:
+        return replace(found, status=GREEDY)
     return found
 
 

@@ -1,11 +1,14 @@
 """Estimates of sizes: what an array measures before it is known. Only ratios matter to a schedule.
 
-Sizes that are given or computed from given ones are taken so; a filter leaves a share of its space that its
-predicate's form suggests; an unknown segment has `profile.segment` elements, and any other size is `profile.size`.
+Sizes that are given, or that the host computes from given ones, are taken so; a filter leaves a share of its space
+that its predicate's form suggests; an unknown segment has `profile.segment` elements, and any other size is
+`profile.size`.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
 
 from nessie.lambda_cu import ir
 from nessie.schedule.profiles import Profile
@@ -14,6 +17,7 @@ from nessie.schedule.uses import total
 
 SHARES = {"==": 0.1, "/=": 0.9}             # of a filter's elements that survive such a test
 SHARE = 0.5
+LARGEST = 2.0 ** 63             # number that sizes are computed with
 
 
 class Estimates:
@@ -22,7 +26,10 @@ class Estimates:
         self.known: dict[str, float] = dict(given or {})
 
     def of(self, size: ir.Size) -> float:
-        return float(size) if isinstance(size, int) else self.known.get(size, self.profile.size)
+        return float(size) if isinstance(size, int) else max(float(self.known.get(size, self.profile.size)), 0.0)
+
+    def knows(self, size: ir.Size) -> bool:
+        return isinstance(size, int) or size in self.known
 
     def learn(self, statements: Sequence[ir.Statement], steps: Sequence[Step]) -> None:
         """What the statements of a region say about sizes."""
@@ -35,10 +42,10 @@ class Estimates:
                 self.binding(step.bind)
 
     def host_statement(self, statement: ir.Statement) -> None:
-        if isinstance(statement, ir.HostLet):
+        if isinstance(statement, ir.HostLet) and statement.result.type in ("int", "bool"):
             value = self.value(statement.value)
             if value is not None:
-                self.known.setdefault(statement.result.name, max(value, 0.0))
+                self.known.setdefault(statement.result.name, value)
 
     def binding(self, bind: ir.Bind) -> None:
         if not isinstance(bind.soac, ir.Once):
@@ -56,42 +63,63 @@ class Estimates:
         if isinstance(space, ir.Flat):
             return
         length = self.profile.segment
-        if isinstance(space, ir.Uniform) and (isinstance(space.length, int) or space.length in self.known):
+        if isinstance(space, ir.Uniform) and self.knows(space.length):
             length = max(self.of(space.length), 1.0)
         segments, elements = space.segments, space.total
         if isinstance(elements, str) and elements not in self.known:
-            known = isinstance(segments, int) or segments in self.known
-            self.known[elements] = self.of(segments) * length if known else self.profile.size
+            self.known[elements] = self.of(segments) * length if self.knows(segments) else self.profile.size
         if isinstance(segments, str) and segments not in self.known:
             self.known[segments] = max(self.of(elements) / length, 1.0)
 
-    def value(self, exp: ir.Exp) -> float | None:
-        """The value of a host expression as far as it is known."""
+    def value(self, exp: ir.Exp, local: Mapping[str, float] | None = None) -> float | None:
+        """The value of a host expression as far as it is known: an int or a bool where the expression is one."""
+        local = local or {}
         match exp:
-            case ir.Const(value, "int"):
-                return float(value)
+            case ir.Const(value) if isinstance(value, int | float):
+                return value
             case ir.Var(name):
-                return self.known.get(name)
-            case ir.Op(op, (left, right)) if op in ("+", "-", "*", "/", "max", "min"):
-                x, y = self.value(left), self.value(right)
-                return None if x is None or y is None else arithmetic(op, x, y)
-            case ir.If(_, then, orelse):
-                values = [value for value in (self.value(then), self.value(orelse)) if value is not None]
-                return max(values, default=None)
+                return local[name] if name in local else int(self.known[name]) if name in self.known else None
+            case ir.Op(op, arguments) if op in MEANINGS:
+                values = [self.value(argument, local) for argument in arguments]
+                return computed(op, [value for value in values if value is not None]) if None not in values else None
+            case ir.Let((name,), value, body):
+                known = self.value(value, local)
+                return self.value(body, local if known is None else {**local, name: known})
+            case ir.If(condition, then, orelse):
+                return self.branch(self.value(condition, local), (then, orelse), local)
         return None
 
+    def branch(self, condition: float | None, branches: tuple[ir.Exp, ir.Exp],
+               local: Mapping[str, float]) -> float | None:
+        """The value of the branch that is taken: one that does not fail; else by the condition; else the greater."""
+        values = [self.value(branch, local) for branch in branches]
+        if condition is not None and not any(isinstance(branch, ir.Fail) for branch in branches):
+            return values[0 if condition else 1]
+        return max((value for value in values if value is not None), default=None)
 
-def arithmetic(op: str, x: float, y: float) -> float:
-    match op:
-        case "+":
-            return x + y
-        case "-":
-            return x - y
-        case "*":
-            return x * y
-        case "/":
-            return x / y if y else 0.0
-    return max(x, y) if op == "max" else min(x, y)
+
+def divide(x: float, y: float) -> float:
+    """Of ints, towards zero."""
+    if isinstance(x, float):
+        return x / y
+    return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+
+MEANINGS: dict[str, Callable[..., float]] = {           # of what sizes are computed with
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": divide, "neg": operator.neg,
+    "rem": lambda x, y: x - y * divide(x, y), "max": max, "min": min,
+    "lshift": lambda x, y: x << min(y, 64), "rshift": operator.rshift, "float": float, "btoi": int,
+    "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "sqrt": math.sqrt, "ln": math.log,
+    "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def computed(op: str, values: Sequence[float]) -> float | None:
+    """What the operator gives; None where it fails, or where numbers end."""
+    try:
+        result = MEANINGS[op](*values)
+    except (ArithmeticError, ValueError):
+        return None
+    return result if abs(result) <= LARGEST else None
 
 
 def share(predicate: ir.Exp) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nessie.base.source import InternalError
 from nessie.schedule.blocks import Refused
 from nessie.schedule.fusible import Fusible
 from nessie.schedule.pdg import (
@@ -73,7 +74,7 @@ def use_text(index: Index, u: int, v: int, reason: str) -> str:
             return f"{b} computes with positions in segments, which are not counted among {a}'s survivors"
         case "once-reads-array":
             return f"{b} is scalar code and reads {used}, which is complete only when the kernel has ended"
-    raise ValueError(f"no reason is called {reason}")
+    raise InternalError(f"no reason for two kernels is called {reason}")
 
 
 def look_backs_text(index: Index, u: int, v: int, by: str) -> str:

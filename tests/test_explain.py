@@ -100,6 +100,21 @@ def test_each_small_program_is_tested_and_says_what_it_shows() -> None:
     assert all(path.read_text("utf-8").startswith("% ") for path in FUSION.glob("*.nesl"))
 
 
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_pieces_of_a_long_run_claim_no_optimum(words: tuple[str, ...], tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither from the program nor from its graphs; nor are their prices exact."""
+    steps = "".join(f"a{k + 1} = {{x * {k + 2} + y : x in a{k}; y in permute(a{k}, rank(v))}};\n" for k in range(120))
+    path, graph = tmp_path / "long.nesl", tmp_path / "long.graph"
+    path.write_text(f"function long(v) : [int] -> [int] = let a0 = v;\n{steps}in a120;")
+    assert main(["compile", str(path), "-e", "long", "--emit", "graph"]) == 0
+    graph.write_text(capsys.readouterr().out)
+    for source in ([str(path), "-e", "long"], [str(graph)]):
+        assert main(["explain", *source, *words]) == 0
+        text = capsys.readouterr().out
+        assert "optimal" not in text and text.count("region") > 2
+
+
 # What holds of all ----------------------------------------------------------------------------------
 
 
@@ -202,6 +217,39 @@ def test_a_large_region_stays_readable(capsys: pytest.CaptureFixture[str]) -> No
     assert "more pairs" not in texts[1] and "--all" not in texts[1]
 
 
+def test_what_the_host_computes_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "host.nesl"
+    path.write_text("function host(xs) = let a = {x in xs | x > 0.0}; n = #a * 2; b = {float(i) : i in [0:n]};"
+                    " c = {float(i * i) : i in [0:n]} in (b, c);")
+    words = ["explain", str(path), "-e", "host", "-t", "[float]"]
+    texts = []
+    for more in ([], ["--all"]):
+        assert main([*words, *more]) == 0
+        texts.append(capsys.readouterr().out)
+    hidden = texts[1].count("computed by the host [host]")
+    assert hidden > 1 and "[host]" not in texts[0] and "with what the host computes" not in texts[1]
+    assert texts[0].endswith(f"{hidden} pairs, with what the host computes: --all shows them\n")
+
+
+@pytest.mark.parametrize("body, elements", [
+    ("{sum({v[j] : j in [0:i+1]}) : i in [0:#v]}", 500500),
+    ("{sum({v[j] : j in [i:#v]}) : i in [0:#v]}", 500500),
+    ("{sum({v[j] : j in [0:3*i+2]}) : i in [0:#v]}", 1500500),
+    ("{sum({v[j] : j in [i+1:#v-1]}) : i in [0:#v-2]}", 498501),
+    ("{sum({v[j] : j in [0:#v:2]}) : i in [0:#v]}", 500000),
+    ("let n = 2 * (#v / 3) + 1 in {v[0] + float(i) : i in [0:n]}", 667),
+    ("let n = lshift(rem(#v, 7), 3) - rshift(#v, 4) in {v[0] + float(i) : i in [0:max(n, -n)]}", 14),
+    ("let n = if #v > 10 then #v / 10 else #v in {v[0] + float(i) : i in [0:n]}", 100),
+    ("let n = if #v < 10 then 7 * #v else trunc(sqrt(float(#v))) in {v[0] + float(i) : i in [0:n]}", 31)])
+@pytest.mark.parametrize("words", [("-t", "[float]", "--size", "v=1000"), ("{float(i) : i in [0:1000]}",)])
+def test_what_the_host_computes_from_known_sizes_is_known(body: str, elements: int, words: tuple[str, ...],
+                                                          tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sized.nesl"
+    path.write_text(f"function sized(v) = {body};")
+    sizes = explained(capsys, str(path), "-e", "sized", *words, "--target", "reference")["regions"][0]["sizes"]
+    assert elements in sizes.values()
+
+
 def test_what_runs_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, -2.0, 3.0]"]
     found = explained(capsys, *words)
@@ -210,6 +258,63 @@ def test_what_runs_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert "measured" not in explained(capsys, *words, "--target", "reference")["schedules"]["ilp"]
     assert main(["explain", *words]) == 0
     assert "measured" in capsys.readouterr().out.splitlines()[1]
+
+
+def test_kernels_are_called_as_in_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """And as in a profile, where their elements are the same."""
+    (region,) = explained(capsys, "nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, 2.0, 3.0]")["regions"]
+    assert main(["profile", "nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, 2.0, 3.0]", "--json"]) == 0
+    profiled = json.loads(capsys.readouterr().out)["kernels"]
+    assert region["code"] == ["K1", "K2"] == [kernel["name"] for kernel in profiled]
+    assert main(["explain", "nesl_examples/fusion/two_scans.nesl", "-e", "two_scans"]) == 0
+    text = capsys.readouterr().out
+    assert main(["compile", "nesl_examples/fusion/two_scans.nesl", "-e", "two_scans", "--emit", "fused"]) == 0
+    *_, host = capsys.readouterr().out.split("function two_scans")
+    for name, first, made in (("K1", "a", "a"), ("K2", "n_2", "n_2"), ("K3", "b", "result_1")):
+        (run,) = [line for line in host.splitlines() if f"run {name} " in line]
+        assert f"{made} : " in run and f"({name} in the code)\n    {first} " in text
+
+
+@pytest.mark.parametrize("mode, count, first", [("none", 5, ["sum1"]), ("greedy", 2, ["sum1", "gts", "sum2"])])
+def test_the_kernels_are_those_of_the_mode(mode: str, count: int, first: list[str],
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["nesl_examples/norm2.nesl", "-e", "norm2", "--fuse", mode]
+    found = explained(capsys, *words)
+    (region,) = found["regions"]
+    assert found["mode"] == mode and len(region["code"]) == count
+    assert region["schedules"][mode]["members"][0] == first
+    assert main(["explain", *words]) == 0
+    text = capsys.readouterr().out
+    assert f"kernel {count} (" in text and f"kernel {count + 1} (" not in text and "\n  not fused by ilp\n" in text
+
+
+@pytest.mark.parametrize("form", ["flat", "graph"])
+def test_forms_are_called_after_their_function(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / f"norm2.{form}"
+    assert main(["compile", "nesl_examples/norm2.nesl", "-e", "norm2", "--emit", form]) == 0
+    path.write_text(capsys.readouterr().out, "utf-8")
+    assert main(["explain", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("norm2 on cpu, ") and ("  kernel 1 (K1 in the code)\n" in text) == (form == "flat")
+    assert explained(capsys, str(path))["function"] == "norm2"
+
+
+@pytest.mark.parametrize("body, once", [("halves(v)", False), ("if #v > 2 then {x + 1 : x in v} else v", False),
+                                        ("{x + 1 : x in v}", True)])
+def test_times_of_what_runs_more_than_once_are_told_apart(body: str, once: bool, tmp_path: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "runs.nesl"
+    path.write_text("function halves(v) : [int] -> [int] = if #v < 2 then v else halves({v[2 * i] : i in [0:#v/2]});"
+                    f"function runs(v) = {body};")
+    words = [str(path), "-e", "runs", "[1, 2, 3, 4]"]
+    assert explained(capsys, *words)["once"] == once
+    assert main(["explain", *words]) == 0
+    assert ("measured is the whole call, predicted one run of each region" in capsys.readouterr().out) == (not once)
+
+
+def test_sizes_are_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "nesl_examples/norm2.nesl", "-e", "norm2", "--size", "xs=1e300"]) == 2
+    assert "xs=1e300 is not a size: no sequence has more than 281474976710656 elements" in capsys.readouterr().err
 
 
 def test_arguments_are_what_the_function_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ NODE_BOX = "[...document.querySelectorAll('.node')].find(e => e.querySelector('t
 LIT = "[...document.querySelectorAll('[data-stage={}] .mark.hit')].map(e => e.textContent.split('\\n')[0].trim())"
 ACTIVE = "document.activeElement"
 STATUS = "document.querySelector('#status').textContent"
+HEADER = "document.querySelector('#file').textContent"
 DETAILS = "document.querySelector('.details').innerText"
 LIT_NODES = "[...document.querySelectorAll('.node.hit title')].map(e => e.textContent)"
 
@@ -49,6 +50,14 @@ def test_hovering_lights_all_panes(opened: Browser) -> None:
     assert opened.run(LIT_NODES) == []
 
 
+def test_names_of_functions_and_what_became_nothing(opened: Browser) -> None:
+    opened.hover(MARK.format("source", "sum(xs)"))
+    assert opened.run(LIT_NODES) == ["sum1"]
+    opened.click(MARK.format("source", "norm2(["))
+    assert opened.run(STATUS).endswith("\u2192  nothing of norm2 is made of this")
+    assert opened.run(DETAILS).strip() == "Nothing of norm2 is made of this"
+
+
 def test_nodes_are_told_about(opened: Browser) -> None:
     opened.click(NODE_BOX.format("sum2"))
     opened.hover("document.querySelector('h1')")
@@ -69,6 +78,7 @@ def test_schedules_are_switched(opened: Browser) -> None:
     assert opened.run(kernels) == 2
     opened.click("document.querySelector('input[value=none]')")
     assert opened.run(kernels) == 5 and "schedule=none" in opened.run("location.hash")
+    assert opened.run(HEADER).endswith("fused by ilp; the graph shows none, all code is still that of ilp")
     assert opened.run("document.querySelector('tr:has(:checked)').innerText.split(/\\s+/).join(' ').trim()").startswith(
         "none 5 64 MB")
 

@@ -195,6 +195,26 @@ def test_a_pragma_has_names_that_are_bound() -> None:
     assert place.source.text[place.start:place.end] == "squre" and "squares, as, total, sq" in found.value.hint
 
 
+def test_a_pragma_with_a_wrong_name_is_no_obstacle_to_other_forms(tmp_path: Path,
+                                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    """Where its form is compiled, it is an error; where it is not, a warning."""
+    path = tmp_path / "two.nesl"
+    wrong = SQUARES.replace("sum(as);", "sum(as);  % fuse total, sqq %").replace("squares", "other")
+    path.write_text(SQUARES.replace("sum(as);", "sum(as);  % fuse total, sq %") + wrong, "utf-8")
+    out = str(tmp_path / "page.html")
+    commands = [["explain", str(path), "-t", "[float]"], ["compile", str(path), "-t", "[float]", "--emit", "schedule"],
+                ["inspect", str(path), "-t", "[float]", "-o", out], ["graph", str(path), "-t", "[float]"]]
+    calls = [["explain", str(path)], ["run", str(path)]]
+    for command, arguments in [*((command, []) for command in commands), *((call, ["[1.0, 2.0]"]) for call in calls)]:
+        for entry, status, kind in (("squares", 0, "warning"), ("other", 1, "error")):
+            assert main([*command, "-e", entry, *arguments]) == status, command
+            told = capsys.readouterr().err
+            assert told.startswith(f"{kind}: this form binds no sqq\n") and "it binds other, as, total, sq" in told
+    assert main(["run", str(path)]) == 0 and "warning: this form binds no sqq" in capsys.readouterr().err
+    assert main(["check", str(path)]) == 1 and "error: this form binds no sqq" in capsys.readouterr().err
+    assert main(["run", str(path), "--fuse", "none", "-e", "other", "[1.0]"]) == 0
+
+
 def test_a_pragma_that_cannot_be_met_shows_itself() -> None:
     text = SQUARES.replace("sum(as);", "sum(as);  % fuse total, squares %")
     with pytest.raises(NessieError, match="kernel-end") as found:

@@ -90,7 +90,10 @@ class NessieError(Exception):
         self.message, self.places, self.hint = message, places, hint
 
     def __str__(self) -> str:
-        parts = [f"error: {self.message}"]
+        return f"error: {self.told()}"
+
+    def told(self) -> str:
+        parts = [self.message]
         parts += [span.excerpt(label) for span, label in self.places]
         parts += [f"hint: {self.hint}"] if self.hint else []
         return "\n".join(parts)

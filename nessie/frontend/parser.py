@@ -61,7 +61,6 @@ def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieErr
         if is_command(lexer.source.text, first):
             return command(lexer, first, automaton.ends_itself)
         form: syntax.TopLevel = automaton.run(first)
-        pragmas(lexer, form)            # looks at their names
         return form
     except NessieError as error:
         if not automaton.at_end():

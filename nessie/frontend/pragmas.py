@@ -6,12 +6,13 @@
 
 `% fuse a, b %` and `% cut a, b %`, with nothing else in the comment, where a binding or a top-level form begins or
 ends: behind `let` or `;`, before `;` or `in`. Both names must be bound in the form: by `let`, by `=` at the top, as
-parameters, or as the function, which stands for its result. Anything else is a comment.
+parameters, or as the function, which stands for its result; one that is not is a mistake where the form is compiled,
+and no obstacle to others. Anything else is a comment.
 """
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from nessie.base.source import NessieError, Source, Span
@@ -24,22 +25,43 @@ PRAGMA = re.compile(rf"%\s*(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACT
 
 
 def pragmas(lexer: Lexer, form: syntax.TopLevel) -> tuple[Wish, ...]:
-    """Those that stand in the form; the lexer has read it. A name that the form does not bind raises."""
+    """Those that stand in the form; the lexer has read it."""
     found = [(span, match) for span in lexer.remarks
              if (match := PRAGMA.fullmatch(lexer.source.text, span.start, span.end))]
-    if not found or getattr(form, "span", None) is None:
-        return ()
-    known = dict.fromkeys(bound.name for bound in bindings(form))
-    return tuple(pragma(form, span, match, known) for span, match in found)
+    scope: Span | None = getattr(form, "span", None)
+    return () if scope is None else tuple(
+        Wish(match[1].lower(), match[2].lower(), match[3].lower(), place, scope) for place, match in found)
 
 
-def pragma(form: syntax.TopLevel, place: Span, match: re.Match[str], known: Collection[str]) -> Wish:
-    kind, first, second = (text.lower() for text in match.groups())
-    for number, name in ((2, first), (3, second)):
-        if name not in known:
+def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
+    """What is wrong with a pragma that has a name which its form does not bind."""
+    known = dict.fromkeys(b.name for b in bound if b.scope == wish.scope)
+    match = wish.place and PRAGMA.fullmatch(wish.place.source.text, wish.place.start, wish.place.end)
+    for number, name in ((2, wish.first), (3, wish.second)):
+        if wish.place and match and name not in known:
             there = f"it binds {', '.join(known)}" if known else "it binds none"
-            raise NessieError(f"this form binds no {name}", (Span(place.source, *match.span(number)), ""), hint=there)
-    return Wish(kind, first, second, place, form.span)
+            return NessieError(f"this form binds no {name}", (Span(wish.place.source, *match.span(number)), ""),
+                               hint=there)
+    return None
+
+
+def well_named(wishes: Iterable[Wish], bound: Iterable[Bound], compiled: Callable[[], Iterable[Span]]) -> list[Wish]:
+    """The pragmas whose names are bound. Another one raises if anything of its form is in the program, which comes
+    from the places `compiled`."""
+    names, right = tuple(bound), []
+    for wish in wishes:
+        wrong = misnamed(wish, names)
+        if wrong is None:
+            right.append(wish)
+        elif any(wish.scope.holds(span) for span in compiled() if wish.scope):
+            raise wrong
+    return right
+
+
+def mistakes(sources: Iterable[Source]) -> list[NessieError]:
+    """What is wrong with the pragmas of these texts."""
+    read = [of_source(source) for source in sources if has_pragmas(source)]
+    return [wrong for wishes, bound in read for wish in wishes if (wrong := misnamed(wish, bound))]
 
 
 def bindings(form: syntax.TopLevel) -> Iterator[Bound]:

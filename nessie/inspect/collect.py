@@ -30,7 +30,7 @@ from nessie.schedule.explain_json import pair_json
 from nessie.schedule.pdg import Graph, Index, space_size
 from nessie.schedule.regions import steps_of
 from nessie.schedule.schedule import MODES, regions_with_graphs
-from nessie.schedule.schedule_form import Pair, RegionSchedule, Schedule
+from nessie.schedule.schedule_form import NEVER, Pair, RegionSchedule, Schedule
 
 Mark = tuple[int, int, list[int], list[int], list[int], str]
 
@@ -124,7 +124,7 @@ class Collection:
             job = replace(self.job, fuse=mode, wishes=() if mode == "none" else self.job.wishes)
             made: Schedule = self.made["schedule"] if mode == self.job.fuse else \
                 one_pass(job, "schedule", pipeline.FLAT, self.flat)
-            regions = [self.region(graph, region, explained if mode == "ilp" else {})
+            regions = [self.region(graph, region, explained, mode == "ilp")
                        for graph, region, explained in zip(self.graphs, made.regions, self.explained, strict=True)]
             found.append({"mode": mode, "regions": regions, "cost": sum(region.cost for region in made.regions),
                           "kernels": sum(kernel["launch"] is not None for region in regions
@@ -140,13 +140,18 @@ class Collection:
                 for region in explain(self.graphs, pipeline.profile(self.job)).regions]
 
     def region(self, graph: Graph, region: RegionSchedule,
-               explained: Mapping[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
-        """The drawing, its nodes and pairs by number."""
+               explained: Mapping[tuple[str, str], dict[str, Any]], best: bool) -> dict[str, Any]:
+        """The drawing, its nodes and pairs by number. Why two never share a kernel is the same in every schedule; the
+        rest that is explained is of the best one."""
         data = view.data(graph, region)
         for node in data["nodes"]:
             node["id"] = self.nodes.numbers[graph.name, graph.region, node["name"]]
         for pair in data["pairs"]:
-            pair.update(explained.get((pair["first"], pair["second"]), {}))
+            found = explained[pair["first"], pair["second"]]
+            if best:
+                pair.update(found)
+            elif pair["verdict"] == NEVER == found["verdict"] and pair["reason"] == found["reason"]:
+                pair["witness"] = found["witness"]
             pair["ids"] = [self.nodes.numbers[graph.name, graph.region, pair[end]] for end in ("first", "second")]
         del data["edges"]
         return data
@@ -199,10 +204,11 @@ def generate(fused: ir.Program, target: str) -> Generated:
 
 
 class Marks:
-    """What the marks of a nested form say."""
+    """What the marks of a nested form say. A call's function is what a reader points at: it stands for the call."""
 
     def __init__(self, of: Collection) -> None:
         self.all = of
+        self.calls: dict[int, typed.Apply] = {}         # by the identities of their functions
 
     def of(self, text: str, shown: Iterable[Shown]) -> list[Mark]:
         """The page's marks, without blanks at their ends; those that say nothing are left out."""
@@ -219,7 +225,9 @@ class Marks:
         """Spans, calls and nodes. A let stands around all that follows it: only its value is worth a mark."""
         if isinstance(part, typed.Let | mono.Let):
             return [], [], []
-        return (*self.all.sources.numbers(getattr(part, "origin", ())), [])
+        if isinstance(part, typed.Apply):
+            self.calls[id(part.function)] = part
+        return (*self.all.sources.numbers(getattr(self.calls.get(id(part), part), "origin", ())), [])
 
     def label(self, part: Any) -> str:
         return part.name if isinstance(part, typed.Function | typed.Datatype | mono.Function) else ""

@@ -335,7 +335,7 @@ function link(data, id, go) {
 }
 
 function severalDetails(data, focus, go) {
-  const title = focus.near ? "Part of" : focus.nodes.length ? "Became" : "No kernel is made of this";
+  const title = focus.near ? "Part of" : focus.nodes.length ? "Became" : `Nothing of ${data.entry} is made of this`;
   const items = focus.nodes.map((id) => [link(data, id, go), ` ${data.nodes[id].op} in ${data.nodes[id].function}`]);
   return [element("h2", {}, title), element("ul", { className: "several" }, ...items.map((item) => element("li", {}, ...item)))];
 }

@@ -1,7 +1,8 @@
 // What is linked with what. Pure functions of the data: no document here.
 //
 // A focus is { spans, nodes, near }: expressions of the source and nodes of the graphs, by number. `near`: no node is
-// made of these expressions alone, the nodes are those that have the smallest part of the source around them.
+// made of these expressions alone, the nodes are those that have the smallest part of the source around them. Without
+// any nodes, nothing of the entry is made of them.
 
 /** A mark as nessie.inspect.collect writes it, by its parts. */
 function readMark([start, end, spans, calls, nodes, label]) {
@@ -52,7 +53,7 @@ function madeOf(data, thing, wanted) {
 function focusOnSpans(data, spans) {
   const made = data.nodes.flatMap((node, number) => (madeOf(data, node, spans) ? [number] : []));
   const nodes = made.length ? made : smallestAround(data, data.nodes, spans);
-  return { spans, nodes, near: !made.length };
+  return { spans, nodes, near: !made.length && nodes.length > 0 };
 }
 
 function focusOnNodes(data, nodes) {

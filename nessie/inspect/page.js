@@ -14,10 +14,10 @@ class Page {
     const wanted = (state.panes ?? "").split(",").filter((name) => names.includes(name));
     this.panes = wanted.length ? wanted.slice(0, 3) : ["source", "graph", "fused"];
     document.querySelector("h1").textContent = data.entry;
-    document.querySelector("#file").textContent = `${data.file} \u00b7 for ${data.target}, fused by ${data.mode}`;
     this.countButtons();
     this.arrange();
     if (state.schedule) this.stage("graph").setMode(state.schedule);
+    else this.modeChosen();
     this.restore(state);
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.tell(null, "pin");
@@ -30,7 +30,7 @@ class Page {
     if (!this.stages.has(name)) {
       const stage = this.data.stages.find((other) => other.name === name);
       const tell = (focus, how) => this.tell(focus, how, name);
-      const made = name === "graph" ? new GraphStage(this.data, stage, tell, () => this.remember())
+      const made = name === "graph" ? new GraphStage(this.data, stage, tell, () => this.modeChosen())
         : new TextStage(this.data, stage, tell);
       this.stages.set(name, made);
       if (name === "graph") made.draw();
@@ -113,6 +113,17 @@ class Page {
     this.remember();
   }
 
+  /** The code is of one schedule; the graph may show another. */
+  modeChosen() {
+    const { file, target, mode } = this.data;
+    const drawn = this.stages.get("graph")?.mode ?? mode;
+    const other = drawn === mode ? "" : `; the graph shows ${drawn}, all code is still that of ${mode}`;
+    document.querySelector("#file").textContent = `${file} \u00b7 for ${target}, fused by ${mode}${other}`;
+    if (this.panes.includes("graph")) this.stage("graph").tellDetails(this.pinned);
+    this.light(this.pinned);
+    this.remember();
+  }
+
   light(focus) {
     for (const name of this.panes) {
       const stage = this.stage(name);
@@ -134,7 +145,8 @@ class Page {
       return `${region.kernels[region.nodes.find((node) => node.id === id).kernel].title} of ${region.function}`;
     }));
     const where = kernels.length > 3 ? countText(kernels.length, "kernel") : kernels.join(", ");
-    return [written, focus.near ? `part of ${where}` : where].filter(Boolean).join("  \u2192  ");
+    const became = where ? (focus.near ? `part of ${where}` : where) : `nothing of ${this.data.entry} is made of this`;
+    return [written, became].filter(Boolean).join("  \u2192  ");
   }
 
   remember() {
