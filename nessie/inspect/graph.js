@@ -236,7 +236,8 @@ class GraphStage {
     if (!width || !first || this.view.scale >= READABLE) return;
     const scale = Math.max(READABLE, Math.min(LARGEST, (width - 24) / this.size.width));
     const whole = this.size.width * scale < width;
-    this.view = { x: whole ? (width - this.size.width * scale) / 2 : width / 2 - (first.x + first.width / 2) * scale, y: 12, scale };
+    const centred = width / 2 - (first.x + first.width / 2) * scale;
+    this.view = { x: whole ? (width - this.size.width * scale) / 2 : Math.min(12, centred), y: 12, scale };
     this.place();
   }
 
