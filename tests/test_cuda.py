@@ -24,6 +24,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux" or platform.machine() not in 
                            reason="the fake driver library is one for Linux")
 CXX = pytest.mark.skipif(not cudasim.found(), reason="there is no C++ compiler")
 PYCUDA = "pycuda==2026.1"
+HEADERS = ("nvidia-cuda-runtime", "nvidia-cuda-profiler-api")
 NEEDS = ("pytools", "siphash24", "mako", "markupsafe", "platformdirs", "typing_extensions")
 # PyCUDA needs CUDA's headers alone: quickly compiled, without what the toolkit's libraries would be needed for, and
 # linked with a driver library that does not define all that it could call.
@@ -175,7 +176,7 @@ def build_pycuda(work: Path, library: Path, wheels: Path) -> None:
     nvcc = shutil.which("nvcc")
     include = Path(nvcc).resolve().parent.parent / "include" if nvcc else work
     if not (include / "cuda.h").is_file():
-        pip("install", "--target", str(work / "headers"), "nvidia-cuda-runtime")
+        pip("install", "--target", str(work / "headers"), *HEADERS)
         include = next((work / "headers").rglob("cuda.h")).parent
     pip("download", "--no-binary", "pycuda", "-d", str(work), PYCUDA)
     with tarfile.open(next(work.glob("pycuda-*.tar.gz"))) as archive:
