@@ -6,9 +6,9 @@
         as memory allows. Arrays are counted by the slots that hold them and freed with the last.
 
 The device's error word is looked at before the host relies on what kernels computed: before it computes, branches or
-calls, before a kernel gets a size that another one found, before effects and at the end of functions; also before any other
-error is raised, since an earlier failing check may be what caused it. Before launches and calls the host looks at the clock,
-and at whether it was interrupted.
+calls, before a kernel gets a size that another one found, before effects and at the end of functions; also before any
+other error is raised, since an earlier failing check may be what caused it. Before launches and calls the host looks at
+the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
