@@ -4,11 +4,11 @@ Scalars cross as Python values: int, float, bool, a one-character str for char. 
 looks into; chars in them are int32 code points. The host counts the uses of a handle and frees it after the last.
 
 A device has ERROR_WORDS, which its kernels see. A failing check records min(key), key = site number * 2**40 + index, in
-the first and goes on with a zero; no kernel runs after that. The host asks for it before it relies on anything that a
-kernel has computed. The second, if it is not 0, makes loops without a known bound end, and recursion; the third says
-how often such loops may go round. One that goes round more often than that records a key beyond all sites, and sets the
-second word. The fourth is how deep scalar functions may call, the fifth how many bytes of a thread's stack they may
-take; a call that would be too deep records a key beyond all sites, too. Such a key says which call it is
+the first and goes on with a zero; no kernel does anything after that. The host asks for it before it relies on anything
+that a kernel has computed. The second, if it is not 0, makes loops without a known bound end, and recursion; the third
+says how often such loops may go round. One that goes round more often than that records a key beyond all sites, and
+sets the second word. The fourth is how deep scalar functions may call, the fifth how many bytes of a thread's stack
+they may take; a call that would be too deep records a key beyond all sites, too. Such a key says which call it is
 (beyond_sites). The sixth is set by a GPU's kernel that has failed, when all of it is done: kernels look at it first.
 """
 from __future__ import annotations
@@ -80,7 +80,10 @@ class OutOfMemory(Exception):
 
 
 class Device(Protocol):
-    """`interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too."""
+    """`interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too. `skips`: its
+    kernels do nothing after one that has failed, so the host need not ask before it launches."""
+    skips: bool
+
     @property
     def interrupted(self) -> bool: ...
 

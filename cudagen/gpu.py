@@ -6,7 +6,8 @@
 
 Arrays stay on the device from kernel to kernel. Launches are not waited for: the host does so only where it needs what
 kernels have left, which is a launch's cells (its scalar results, the sizes that later phases depend on) and the error
-words. Those lie where both see them while kernels run, so that a kernel can be interrupted.
+words. Those lie where both see them while kernels run, so that a kernel can be interrupted. Whether a kernel has failed
+is not asked before the next is launched: kernels look for themselves, and do nothing then.
 """
 from __future__ import annotations
 
@@ -88,6 +89,7 @@ def build_program(program: ir.Program) -> Built:
 
 class Gpu(Launches):
     """A device that runs the program's kernels. `limit`: bytes of memory."""
+    skips = True
 
     def __init__(self, program: ir.Program | Built, driver: Driver, limit: int | None = None) -> None:
         self.built = program if isinstance(program, Built) else build_program(program)

@@ -6,9 +6,9 @@
         as memory allows. Arrays are counted by the slots that hold them and freed with the last.
 
 The device's error word is looked at before the host relies on what kernels computed: before it computes, branches or
-calls, before a kernel gets a size that another one found, before effects and at the end; also before any other error
-is raised, since an earlier failing check may be what caused it. Before launches and calls the host looks at the clock,
-and at whether it was interrupted.
+calls, before a kernel gets a size that another one found, before effects and at the end of functions; also before any
+other error is raised, since an earlier failing check may be what caused it. Before launches and calls the host looks at
+the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from nessie.cudagen.instructions import (
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.idle import Given, Idle, idle
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
-from nessie.lambda_cu.recursion import origin_of, way_to
+from nessie.lambda_cu.recursion import calls_of, origin_of, way_to
 from nessie.lambda_cu.scope import calls_in, inner_calls
 
 DEEPER = "does it end? --depth sets the limit"
@@ -165,8 +165,7 @@ class Host:
             instruction = activation.code.instructions[activation.at]
             activation.at += 1
             if isinstance(instruction, Give):
-                if len(self.stack) == 1:
-                    self.look(())
+                self.look(())                   # while the stack says where the function's kernels were launched
                 results = [self.value(operand, activation.frame) for operand in instruction.results]
                 for result in results:
                     hold(result)
@@ -274,13 +273,18 @@ class Host:
         if idle is not None and not any(arguments[number] for number in idle.sizes):
             self.assign_uploaded(instruction.results, [idle_value(given) for given in idle.gives], frame)
             return
-        if self.device.failure() == NO_FAILURE:
+        if not self.settled() or self.device.failure() == NO_FAILURE:
             self.launched, self.kernel = origin, self.kernels[instruction.kernel]
         found = self.guarded(self.device.launch, origin, instruction.kernel, arguments)
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(instruction.results, found, frame)
         self.unread.update(slot for slot, value in zip(instruction.results, found, strict=True)
                            if slot is not None and not isinstance(value, Array))
+
+    def settled(self) -> bool:
+        """Is it to be known before the next launch whether the last has failed? Where kernels skip themselves, only if
+        it has calls: what went round too often in them is told by the kernel, and by where it was launched."""
+        return not self.device.skips or (self.kernel is not None and bool(calls_of(self.kernel)))
 
     def idle(self, kernel: str) -> Idle | None:
         if kernel not in self.idle_kernels:

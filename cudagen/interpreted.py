@@ -28,6 +28,7 @@ Values = np.ndarray[Any, Any]
 class Interpreted(ErrorWords):
     """A device (cudagen.device). `bytes`: loaded and stored by kernels so far; a buffer that starts filled is stored
     once. `width`: items a chunk; `order` 1 runs the first chunk first."""
+    skips = False
 
     def __init__(self, program: ir.Program, width: int | None = None, order: int = -1) -> None:
         plans, self.module = plans_of(program, "cpu", width)

@@ -31,9 +31,13 @@ def going_round(function: ir.ScalarFunction) -> ir.CallScalar | None:
 def origin_of(call: ir.CallScalar, kernel: ir.Kernel | None, launched: Origin,
               functions: Mapping[str, ir.ScalarFunction]) -> Origin:
     """Where it is told that the call in a scalar function is too much, run by this kernel, which is launched there."""
-    calls = [c for bind in kernel.binds for exp in soac_expressions(bind.soac) for c in calls_in(exp)] if kernel else []
-    way = way_to(call, calls, functions)
+    way = way_to(call, calls_of(kernel) if kernel else [], functions)
     return way if user_span(way) else call.origin + launched
+
+
+def calls_of(kernel: ir.Kernel) -> list[ir.CallScalar]:
+    """The calls of scalar functions in a kernel."""
+    return [call for bind in kernel.binds for exp in soac_expressions(bind.soac) for call in calls_in(exp)]
 
 
 def way_to(call: ir.CallScalar, start: Iterable[ir.CallScalar], functions: Mapping[str, ir.ScalarFunction]) -> Origin:

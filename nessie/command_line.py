@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from nessie.base.source import UsageError
 from nessie.pipeline import FORMS, PASSES
-from nessie.targets import RUNNING, TARGETS
+from nessie.targets import TARGETS
 
 LARGEST = 2 ** 48               # elements of a sequence
 
@@ -98,8 +98,8 @@ CALLING = ("run", "profile", "explain")        # commands that take ARGs
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = tuple(form.name for form in FORMS if form.name != "nesl")
 OPTIONS = (
-    Option(("--target",), "TARGET", f"where it runs: {', '.join(RUNNING)} (default: cpu); what it is compiled for: "
-           "cuda, too", choices=TARGETS),
+    Option(("--target",), "TARGET", f"where it runs, and what it is compiled for: {', '.join(TARGETS)} "
+           "(default: cpu)", choices=TARGETS),
     Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
            choices=("ilp", "greedy", "none")),
     Option(("--fuse-edge",), "A,B", "let the kernels of these two share a launch; may be given several times",

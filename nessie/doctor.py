@@ -3,25 +3,21 @@
     nessie 0.1.0
       Python             3.11.4        runs Nessie
       HiGHS (highspy)    1.15.1        solves schedules
-      PyCUDA             missing       launches kernels on NVIDIA GPUs: for --target cuda, which runs no program yet
+      PyCUDA             missing       launches kernels on NVIDIA GPUs: --target cuda
 
 Looking breaks nothing: packages are looked up, not imported, and the CUDA driver is asked for its devices only.
 """
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import os
 import platform
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 
 from nessie.cudagen.cudasim import compiler
-
-LATER = "for --target cuda, which runs no program yet"
+from nessie.cudagen.nvidia import detection, nvrtc
 
 
 @dataclass(frozen=True)
@@ -43,11 +39,7 @@ def examine() -> list[Finding]:
         package("PuLP", "pulp", "states schedules as integer programs; without it they are greedy"),
         package("networkx", "networkx", "finds cycles between kernels; needed"),
         solver(),
-        package("PyCUDA", "pycuda", f"launches kernels on NVIDIA GPUs: {LATER}"),
-        package("NVRTC", "nvidia-cuda-nvrtc", f"compiles kernels for them: {LATER}", ("nvidia-cuda-nvrtc-cu12",)),
-        Finding("nvcc", shutil.which("nvcc"), f"compiles kernels where NVRTC is missing: {LATER}"),
-        Finding("CUDA driver", driver(), "runs NVIDIA GPUs: comes with NVIDIA's driver"),
-        Finding("CUDA devices", devices(), f"run CUDA kernels: {LATER}"),
+        *cuda(),
         Finding("C++ compiler", compiler.found(), "runs CUDA kernels without a GPU: --target cudasim"),
         package("SciPy", "scipy", "not needed: sparse matrices (.npz) are read without it"),
     ]
@@ -78,37 +70,20 @@ def cbc_runs() -> bool:
     return bool(pulp.PULP_CBC_CMD(msg=False).available())
 
 
-def driver() -> str | None:
-    """The version of CUDA that the driver knows."""
-    version = ctypes.c_int()
-    return f"CUDA {version.value // 1000}.{version.value % 1000 // 10}" \
-        if asked(lambda cuda: cuda.cuDriverGetVersion(ctypes.byref(version))) else None
-
-
-def devices() -> str | None:
-    """The names of the GPUs."""
-    count = ctypes.c_int()
-    if not asked(lambda cuda: cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))):
-        return None
-    names = []
-    for number in range(count.value):
-        names.append(device_name(number))
-    return ", ".join(names) or None
-
-
-def device_name(number: int) -> str:
-    text = ctypes.create_string_buffer(100)
-    asked(lambda cuda: cuda.cuDeviceGetName(text, len(text), number))
-    return text.value.decode(errors="replace")
-
-
-def asked(question: Callable[[ctypes.CDLL], int]) -> bool:
-    """Has the driver answered? It gives 0 if so."""
-    library = ctypes.util.find_library("cuda") or "libcuda.so.1"
-    try:
-        return question(ctypes.CDLL(library)) == 0
-    except (OSError, AttributeError):
-        return False
+def cuda() -> list[Finding]:
+    """What the target cuda needs."""
+    library, nvcc, gpus = nvrtc.library_path(), shutil.which("nvcc"), detection.devices()
+    toolkit = Finding("NVRTC", str(library) if library else None, "compiles kernels for NVIDIA GPUs: --target cuda")
+    missing = detection.problem()
+    return [
+        package("PyCUDA", "pycuda", "launches kernels on NVIDIA GPUs: --target cuda"),
+        package("NVRTC", "nvidia-cuda-nvrtc", toolkit.gives, nvrtc.PACKAGES) if nvrtc.packaged() else toolkit,
+        Finding("nvcc", nvcc, "compiles kernels where NVRTC is missing; and PyCUDA is installed with it"),
+        Finding("CUDA driver", detection.version(), "runs NVIDIA GPUs: comes with NVIDIA's driver"),
+        Finding("CUDA devices", ", ".join(f"{gpu.name} ({gpu.architecture})" for gpu in gpus) or None,
+                "run CUDA kernels: --target cuda runs on the first"),
+        Finding("--target cuda", None if missing else "ready", ": ".join(missing) if missing else "runs programs"),
+    ]
 
 
 def as_text(version: str, findings: list[Finding]) -> str:

@@ -2,9 +2,10 @@
 
     cpu         LLVM code on a pool of threads: the default
     reference   the executor of lambda_cu on NumPy: needs no compiler, for small inputs
-    cudasim     CUDA code, executed on the CPU thread by thread: shows what a GPU would do, slowly
+    cuda        CUDA code on an NVIDIA GPU, by PyCUDA
+    cudasim     the same code, executed on the CPU thread by thread: shows what a GPU would do, slowly
 
-No target falls back on another. On a GPU, programs do not run yet.
+No target falls back on another: one that cannot be used is refused, with what it needs.
 """
 from __future__ import annotations
 
@@ -12,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nessie.base.source import Unsupported
-from nessie.free_memory import free_memory
 from nessie.lambda_cu import ir, stats
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.stats import KernelStats
@@ -23,11 +22,11 @@ from nessie.world import World
 if TYPE_CHECKING:
     from nessie.cudagen import cpu, gpu
     from nessie.cudagen.cpu import Cpu
-    from nessie.cudagen.gpu import Gpu
+    from nessie.cudagen.gpu import Driver, Gpu
     from nessie.frontend import mono
 
-RUNNING = ("cpu", "reference", "cudasim")
-TARGETS = (*RUNNING, "cuda")    # for which programs are only compiled
+TARGETS = ("cpu", "reference", "cuda", "cudasim")
+GPUS = ("cuda", "cudasim")
 SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
 
 
@@ -68,10 +67,9 @@ class Target:
     stats: Stats = field(default_factory=Stats)
 
     def __post_init__(self) -> None:
-        if self.name not in RUNNING:
-            raise Unsupported(f"programs do not run on the target {self.name} yet, only on {', '.join(RUNNING)}",
-                              hint="--target cudasim runs the CUDA code of flat maps and reductions on the CPU, "
-                                   "--emit cuda prints it")
+        if self.name == "cuda":
+            from nessie.cudagen.nvidia.detection import refuse_without
+            refuse_without()
 
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
         """The run-time value of the program's entry on these run-time values; compiled first, for arguments that lie in
@@ -82,7 +80,7 @@ class Target:
         if self.name == "cpu":
             from nessie.kept import built_for_cpu
             return self.execute(built_for_cpu(job, program), arguments)
-        if self.name == "cudasim":
+        if self.name in GPUS:
             from nessie.kept import built_for_gpu
             return self.execute(built_for_gpu(job, program), arguments)
         return self.execute(executable(job, program), arguments)
@@ -110,18 +108,25 @@ class Target:
     def device(self, built: Any) -> Cpu | Gpu:
         """A device for the program. Where seconds are counted, all of its code is made before."""
         detailed = self.stats.kernels is not None
-        if self.name == "cudasim":
-            from nessie.cudagen.cudasim.driver import Cudasim
+        if self.name in GPUS:
             from nessie.cudagen.gpu import Gpu
-            simulated = Gpu(built, Cudasim(self.threads))
-            simulated.stats.detailed = detailed
-            return simulated
+            gpu = Gpu(built, self.driver())
+            gpu.stats.detailed = detailed
+            return gpu
         from nessie.cudagen.cpu import Cpu
         device = Cpu(built, self.threads)
         device.stats.detailed = detailed
         if detailed:
             device.optimise()
         return device
+
+    def driver(self) -> Driver:
+        """What carries a GPU's device."""
+        if self.name == "cuda":
+            from nessie.cudagen.nvidia.driver import Nvidia
+            return Nvidia()
+        from nessie.cudagen.cudasim.driver import Cudasim
+        return Cudasim(self.threads)
 
     def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.lambda_cu import reference
@@ -133,4 +138,10 @@ class Target:
             self.stats.add(program, done, done.steps)
 
     def memory(self) -> int:
-        return self.limits.memory if self.limits.memory is not None else int(SHARE_OF_MEMORY * free_memory())
+        if self.limits.memory is not None:
+            return self.limits.memory
+        if self.name == "cuda":
+            from nessie.cudagen.nvidia.driver import free_memory
+        else:
+            from nessie.free_memory import free_memory
+        return int(SHARE_OF_MEMORY * free_memory())

@@ -222,8 +222,8 @@ def test_misuse_has_status_2(words: list[str], tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("words", [["run", "no such file"], ["run", "."], ["eval", "1 +"], ["eval", "1 + t"],
                                    ["eval", "1/0"], ["eval", "nothing"], ["eval", ""],
-                                   ["compile", "binary", "--emit", "syntax"], ["eval", "1", "-f", "binary"],
-                                   ["eval", "1", "--target", "cuda"]], ids=" ".join)
+                                   ["compile", "binary", "--emit", "syntax"],
+                                   ["eval", "1", "-f", "binary"]], ids=" ".join)
 def test_errors_have_status_1(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                               capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)

@@ -210,6 +210,21 @@ def test_the_host_waits_only_for_what_it_needs(built: Built, name: str, waits: l
     assert driver.waited == waits
 
 
+FAILING = Compiled("function main(xs) : [int] -> ([int], int, [int]) = let a = {100 / x : x in xs}; b = rank(a); "
+                   "c = a -> {10 / y : y in b} in (c, sum({7 / z : z in c}), plus_scan({z + 1 / y : z in c; y in b}));")
+
+
+@pytest.mark.parametrize("xs", [[3, 1, 2], [5, 0, 7], [2], [0] * 300])
+def test_kernels_after_a_failure_are_launched_and_do_nothing(xs: list[int]) -> None:
+    """The host waits for sizes and results alone, and tells the first failure as all do."""
+    driver = Watched()
+    FAILING.devices["cudasim none"] = device = Gpu(FAILING.executable("none"), driver)
+    found = executors.outcome(FAILING, "cudasim none", [xs])
+    for other in ("reference none", "cpu none"):
+        assert executors.agree(found, executors.outcome(FAILING, other, [xs])), found
+    assert device.stats.launches > 3 and driver.waited.count("synchronise") <= 3
+
+
 def test_memory_is_limited_and_used_again(built: Built) -> None:
     driver = Cudasim(1, 1)
     device = Gpu(built, driver)

@@ -36,6 +36,7 @@ from nessie.lambda_cu.reference_ops import MEANINGS
 
 class StrictDevice:
     """Kernels by the reference executor; memory that may be used neither after it is freed nor freed twice."""
+    skips = False
 
     def __init__(self, program: ir.Program) -> None:
         self.kernels = {k.name: k for k in program.kernels}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nessie.base.deep import run_deep
-from nessie.base.source import NessieError, Source, Unsupported
+from nessie.base.source import NessieError, Source
 from nessie.session import Session
 from nessie.targets import Limits, Target
 from nessie.world import World
@@ -111,8 +111,3 @@ def test_loaded_forms_are_as_good_as_written_ones(tmp_path: Path) -> None:
 def test_a_print_length_is_a_number() -> None:
     for wrong in ("²", "9" * 5000, "-1"):
         assert outcomes(f"set print_length {wrong};") == [f"error: print_length cannot be set to {wrong}"]
-
-
-def test_a_target_that_is_not_there_says_so() -> None:
-    with pytest.raises(Unsupported, match="on the target cuda yet, only on cpu, reference, cudasim"):
-        Target("cuda")

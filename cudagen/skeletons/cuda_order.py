@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import identifier, integer, op
+from nessie.cudagen.device import STOPPED
 from nessie.cudagen.loops_text import parse
 from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Phase, Plan
 from nessie.cudagen.skeletons.cuda_walk import plan_cuda
@@ -30,6 +31,8 @@ DIGITS = 16                                 # values of a digit
 KEY_PASSES = 16                             # digits of a key
 SEGMENT_PAIRS = 6                           # pairs of digits of a segment's number, which is less than 2**48
 
+UNLESS_STOPPED = f"if (errors[{STOPPED}] /= 0) {{ return; }}"       # as cuda_blocks.unless_stopped says it
+
 BITS = {
     "int": "key xor least",
     "float": "key == least ? least : (key and most) > infinite ? -1 : key < 0 ? not(key) : key xor least",
@@ -38,7 +41,9 @@ BITS = {
 }
 
 ENCODE = """
-cuda {name}_encode(int n, {type}[] keys, writable int[] bits, writable int[] order) {{
+cuda {name}_encode(int n, {type}[] keys, writable int[] bits, writable int[] order,
+                   int[] errors) {{
+  {unless_stopped}
   int least = -9223372036854775808;
   int most = 9223372036854775807;
   int infinite = 9218868437227405312;
@@ -52,8 +57,9 @@ cuda {name}_encode(int n, {type}[] keys, writable int[] bits, writable int[] ord
 """
 
 PASSES = """
-cuda {name}_count(int shift, int n, int[] bits, writable int[] counts) {{
+cuda {name}_count(int shift, int n, int[] bits, writable int[] counts, int[] errors) {{
   shared int digits[16];
+  {unless_stopped}
   if (threadIdx < 16) {{
     digits[threadIdx] = 0;
   }}
@@ -68,10 +74,11 @@ cuda {name}_count(int shift, int n, int[] bits, writable int[] counts) {{
 }}
 
 cuda {name}_scatter(int shift, int n, int[] bits, int[] order, int[] starts, writable int[] bits_out,
-                    writable int[] order_out) {{
+                    writable int[] order_out, int[] errors) {{
   shared int before[{counters}];
   shared int warps[{warps}];
   shared int first[16];
+  {unless_stopped}
   int low = min(n, blockIdx * {tile} + threadIdx * {each});
   int high = min(n, low + {each});
   for (d = 0; d < 16; d += 1) {{
@@ -124,7 +131,8 @@ STEP = """int below{k} = shuffle up(through, {k});
   }}"""
 
 SEGMENTS = """
-cuda {name}_segments(int n, int segments, int[] offsets, int[] order, writable int[] bits) {{
+cuda {name}_segments(int n, int segments, int[] offsets, int[] order, writable int[] bits, int[] errors) {{
+  {unless_stopped}
   for (i = blockIdx * {tile} + threadIdx; i < min(n, (blockIdx + 1) * {tile}); i += {threads}) {{
     var int least = 0;
     var int most = segments - 1;
@@ -182,7 +190,8 @@ class Sort:
         self.passes = 0
 
     def parsed(self, text: str, **holes: object) -> tuple[loops.Function, ...]:
-        return parse(text.format(name=self.name, tile=TILE, threads=THREADS, **holes)).functions
+        return parse(text.format(name=self.name, tile=TILE, threads=THREADS, unless_stopped=UNLESS_STOPPED,
+                                 **holes)).functions
 
     def encode(self, base: str, keys: str, result: str, descending: bool) -> None:
         """Descending order is that of the complements; what is not a number stays last."""
@@ -191,7 +200,7 @@ class Sort:
         self.functions += self.parsed(ENCODE, type="int" if base == "float" else base, bits=BITS[base],
                                       turned=last if descending else "code")
         buffers = tuple([Buffer(name, "int", self.size) for name in (*self.bits, *self.order)])
-        arguments = (self.size, keys, self.bits[0], self.order[0])
+        arguments = (self.size, keys, self.bits[0], self.order[0], "errors")
         self.phases.append(Phase(f"{self.name}_encode", arguments, self.tiles, buffers))
 
     def digit(self, number: int, blocks: loops.Exp) -> None:
@@ -199,14 +208,14 @@ class Sort:
         source, target = self.passes % 2, 1 - self.passes % 2
         counts, ends = f"{self.name}_counts_{self.passes}", op("*", integer(DIGITS), blocks)
         shift = integer(4 * number)
-        self.phases.append(Phase(f"{self.name}_count", (shift, self.size, self.bits[source], counts), blocks,
+        self.phases.append(Phase(f"{self.name}_count", (shift, self.size, self.bits[source], counts, "errors"), blocks,
                                  (Buffer(counts, "int", ends),)))
         renamed: dict[str, str | loops.Exp] = {"counters": ends, "counts": counts}
         for phase in self.starts.phases:
             self.phases.append(self.substituted(phase, renamed))
         starts = str(renamed["starts"])
         arguments = (shift, self.size, self.bits[source], self.order[source], starts, self.bits[target],
-                     self.order[target])
+                     self.order[target], "errors")
         self.phases.append(Phase(f"{self.name}_scatter", arguments, blocks))
         self.passes += 1
 
@@ -232,8 +241,8 @@ class Sort:
     def by_segment(self, offsets: str, segments: ir.Size) -> None:
         count = integer(segments) if isinstance(segments, int) else loops.Name(segments)
         self.functions += self.parsed(SEGMENTS)
-        self.phases.append(Phase(f"{self.name}_segments", (self.size, count, offsets, self.order[0], self.bits[0]),
-                                 self.tiles))
+        arguments = (self.size, count, offsets, self.order[0], self.bits[0], "errors")
+        self.phases.append(Phase(f"{self.name}_segments", arguments, self.tiles))
         for pair in range(SEGMENT_PAIRS):
             left = op("/", op("-", count, integer(1)), integer((DIGITS * DIGITS) ** pair))
             blocks = op("*", self.tiles, op("min", integer(1), op("max", integer(0), left)))

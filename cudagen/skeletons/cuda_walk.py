@@ -85,6 +85,7 @@ def counted(kernel: Kernel, tiles: loops.Exp) -> None:
             (count,) = current(state, now[name])
             to_cell(kernel, code, name, count)
     code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
+    unless_stopped(code)
     kernel.phase("counted", code, None, kind="cuda")
 
 

@@ -1,0 +1,79 @@
+"""CUDA text to machine code for a GPU (a cubin), by NVRTC or else by nvcc; kept on disk by text, compiler and GPU.
+
+    compiled(text, architecture)    the cubin of all of a program's kernels
+    found()                         which compiler there is
+
+NVRTC is a library: of the package nvidia-cuda-nvrtc, or of a CUDA toolkit. nvcc takes four times as long.
+"""
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from nessie.base.source import InternalError, Unsupported
+from nessie.cudagen.cache import cached
+from nessie.cudagen.nvidia.nvrtc import Nvrtc, Refused, library_path
+
+FLAGS = ("--fmad=false", "--std=c++17")     # a product is rounded before it is added to, as elsewhere
+MOST_TOLD = 2000                            # characters of a compiler's complaint
+UNKNOWN_GPU = re.compile(r"(invalid value for --gpu-|Unsupported gpu )architecture")     # they have no status for it
+INSTALL = "pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12), or the CUDA toolkit"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """NVRTC or nvcc, at this path."""
+    name: str
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.path})"
+
+
+def found() -> Compiler | None:
+    """The one to be used."""
+    library = library_path()
+    if library is not None:
+        return Compiler("NVRTC", library)
+    nvcc = shutil.which("nvcc")
+    return Compiler("nvcc", Path(nvcc)) if nvcc else None
+
+
+def compiled(text: str, architecture: str) -> bytes:
+    """The cubin for a GPU such as sm_90."""
+    compiler = found()
+    assert compiler is not None
+    status = compiler.path.resolve().stat()
+    made_for = f"cubin {architecture} {compiler} {status.st_size} {status.st_mtime_ns} {FLAGS}"
+    return cached(text, made_for, lambda text: build(compiler, text, architecture))
+
+
+def build(compiler: Compiler, text: str, architecture: str) -> bytes:
+    make = by_nvrtc if compiler.name == "NVRTC" else by_nvcc
+    try:
+        return make(compiler.path, text, (f"--gpu-architecture={architecture}", *FLAGS))
+    except Refused as refused:
+        complaint = str(refused)[:MOST_TOLD].strip()
+        if UNKNOWN_GPU.search(complaint):
+            raise Unsupported(f"{compiler} compiles nothing for GPUs that are {architecture}",
+                              hint=f"another version may: {INSTALL}") from None
+        raise InternalError(f"{compiler} refuses the kernels: {complaint}") from None
+
+
+def by_nvrtc(path: Path, text: str, options: tuple[str, ...]) -> bytes:
+    return Nvrtc(path).cubin(text, options)
+
+
+def by_nvcc(path: Path, text: str, options: tuple[str, ...]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="nessie-") as folder:
+        written, made = Path(folder) / "kernels.cu", Path(folder) / "kernels.cubin"
+        written.write_text(text, "utf-8")
+        done = subprocess.run([str(path), "-cubin", "-w", *options, str(written), "-o", str(made)],
+                              capture_output=True, text=True, start_new_session=True)      # Ctrl-C is for us
+        if done.returncode != 0:
+            raise Refused(done.stdout + done.stderr)
+        return made.read_bytes()

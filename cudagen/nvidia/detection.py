@@ -1,0 +1,102 @@
+"""What a GPU needs, and what of it is missing: looked at before PyCUDA is imported, which fails without a driver.
+
+    problem()           the first thing that the target cuda misses, with what to install
+    devices()           the GPUs that NVIDIA's driver sees
+
+The driver library is asked by ctypes. Of several GPUs programs run on the first; CUDA_VISIBLE_DEVICES chooses others.
+"""
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from nessie.base.source import Unsupported
+from nessie.cudagen.nvidia import compiler
+
+LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+OLDEST = (7, 0)                         # from then on a warp's threads run on their own, as kernels expect
+MAJOR, MINOR = 75, 76                   # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+NAME_BYTES = 100
+
+WITHOUT = "--target cudasim executes the same kernels on the CPU"
+INSTALL_DRIVER = "install NVIDIA's driver, or in a container make it visible (docker run --gpus all)"
+SHOW_DEVICE = "nvidia-smi lists GPUs; CUDA_VISIBLE_DEVICES, or a container without --gpus, may hide them"
+INSTALL_PYCUDA = ("pip install 'nessie-nesl[cuda]', where nvcc of a CUDA toolkit is on PATH and a C++ compiler is "
+                  "there, as it is compiled then (docs/gpu.md)")
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A device of NVIDIA's driver."""
+    name: str
+    capability: tuple[int, int]
+
+    @property
+    def architecture(self) -> str:
+        """As compilers call it."""
+        return "sm_{}{}".format(*self.capability)
+
+
+def driver() -> ctypes.CDLL | None:
+    """NVIDIA's driver library; None: it is not here."""
+    try:
+        return ctypes.CDLL(LIBRARY)
+    except OSError:
+        return None
+
+
+def version() -> str | None:
+    """Of CUDA, the newest that the driver knows."""
+    library, number = driver(), ctypes.c_int()
+    if library is None or library.cuDriverGetVersion(ctypes.byref(number)) != 0:
+        return None
+    return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+
+def devices() -> list[Gpu]:
+    """Those that programs may use, in CUDA's order."""
+    library, count = driver(), ctypes.c_int()
+    if library is None or library.cuInit(0) != 0 or library.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return []
+    return [described(library, number) for number in range(count.value)]
+
+
+def described(library: ctypes.CDLL, number: int) -> Gpu:
+    device, name = ctypes.c_int(), ctypes.create_string_buffer(NAME_BYTES)
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    library.cuDeviceGet(ctypes.byref(device), number)
+    library.cuDeviceGetName(name, NAME_BYTES, device)
+    library.cuDeviceGetAttribute(ctypes.byref(major), MAJOR, device)
+    library.cuDeviceGetAttribute(ctypes.byref(minor), MINOR, device)
+    return Gpu(name.value.decode(errors="replace"), (major.value, minor.value))
+
+
+def problem() -> tuple[str, str] | None:
+    """The first thing that programs miss here to run on a GPU, and what to do; None: they can."""
+    if driver() is None:
+        return f"there is no NVIDIA driver ({LIBRARY})", INSTALL_DRIVER
+    found = devices()
+    if not found:
+        return "NVIDIA's driver sees no GPU", SHOW_DEVICE
+    if found[0].capability < OLDEST:
+        return (f"the GPU {found[0].name} is too old: its compute capability is {dotted(found[0].capability)}, "
+                f"and {dotted(OLDEST)} is needed", "CUDA_VISIBLE_DEVICES chooses another GPU, if there is one")
+    if find_spec("pycuda") is None:
+        return "PyCUDA is not installed", INSTALL_PYCUDA
+    if not compiler.found():
+        return "there is neither NVRTC nor nvcc to compile kernels", compiler.INSTALL
+    return None
+
+
+def refuse_without() -> None:
+    """Raises an error unless programs can run on a GPU here."""
+    found = problem()
+    if found:
+        what, how = found
+        raise Unsupported(f"the target cuda cannot be used: {what}", hint=f"{how}; {WITHOUT}")
+
+
+def dotted(numbers: tuple[int, int]) -> str:
+    return "{}.{}".format(*numbers)

@@ -1,0 +1,210 @@
+// A libcuda.so.1 without a GPU: what Nessie's use of PyCUDA calls of NVIDIA's driver, and no more. Kernels are
+// libraries that cudasim's compiler has made, and are executed by its scheduler, which the process has loaded before.
+//
+// Stricter than CUDA: all that needs a context refuses to work unless the thread has it, only memory that lives may be
+// freed, and work is put off until something waits for it. FAKE_CUDA_DEVICES, _CAPABILITY and _MEMORY say how many GPUs
+// there are, which (90), and with how many bytes each; FAKE_CUDA_BREAKS names a function that fails.
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum { SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NO_DEVICE = 100, INVALID_IMAGE = 200, INVALID_CONTEXT, NOT_FOUND = 500,
+       ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719 };
+
+struct Function {
+  std::string name;
+  void (*run)(const char *);
+};
+
+using Launch = bool (*)(void (*)(const char *), const char *, const char *, unsigned, unsigned, unsigned long long,
+                        unsigned, const volatile long long *, char *, size_t);
+
+int primary;                                // its address is the primary context
+int retained;                               // how often
+thread_local std::vector<void *> contexts;  // the thread's
+std::vector<std::function<void()>> waiting;
+std::map<uintptr_t, size_t> live;           // memory of the device
+std::vector<long long *> words;             // page-locked memory: error words, whose second interrupts
+int modules;
+int broken;                                 // the error that everything gives from now on
+
+long setting(const char *name, long otherwise) {
+  const char *text = getenv(name);
+  return text ? atol(text) : otherwise;
+}
+
+size_t memory() { return setting("FAKE_CUDA_MEMORY", 1L << 30); }
+
+size_t taken() {
+  size_t sum = 0;
+  for (auto &part : live) sum += part.second;
+  return sum;
+}
+
+int ready(const char *name) {
+  const char *breaks = getenv("FAKE_CUDA_BREAKS");
+  if (breaks && !strcmp(breaks, name)) broken = ILLEGAL_ADDRESS;
+  if (contexts.empty() || contexts.back() != &primary) return INVALID_CONTEXT;
+  return broken;
+}
+
+int finished(const char *name) {
+  int status = ready(name);
+  if (status) return status;
+  for (auto &work : waiting) work();
+  waiting.clear();
+  return broken;
+}
+
+int later(const char *name, std::function<void()> work) {
+  int status = ready(name);
+  if (!status) waiting.push_back(work);
+  return status;
+}
+
+}  // namespace
+
+extern "C" {
+
+int fake_cuda_live() { return (int)(live.size() + words.size() + contexts.size()) + modules; }
+
+int cuInit(unsigned) { return setting("FAKE_CUDA_DEVICES", 1) ? SUCCESS : NO_DEVICE; }
+int cuDriverGetVersion(int *version) { return *version = 13000, SUCCESS; }
+int cuDeviceGetCount(int *count) { return *count = (int)setting("FAKE_CUDA_DEVICES", 1), SUCCESS; }
+int cuDeviceGet(int *device, int number) { return *device = number, SUCCESS; }
+int cuDeviceGetName(char *name, int room, int) { return snprintf(name, room, "fake GPU"), SUCCESS; }
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+  long capability = setting("FAKE_CUDA_CAPABILITY", 90);
+  *value = (int)(attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0);
+  return SUCCESS;
+}
+int cuGetErrorString(int status, const char **text) {
+  *text = status == OUT_OF_MEMORY     ? "out of memory"
+          : status == INVALID_IMAGE   ? "device kernel image is invalid"
+          : status == INVALID_CONTEXT ? "invalid device context"
+          : status == ILLEGAL_ADDRESS ? "an illegal memory access was encountered"
+                                      : "an error of the fake driver";
+  return SUCCESS;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int) { return *context = &primary, retained++, SUCCESS; }
+int cuDevicePrimaryCtxRelease_v2(int) { return retained-- ? SUCCESS : INVALID_CONTEXT; }
+int cuCtxPushCurrent_v2(void *context) { return contexts.push_back(context), SUCCESS; }
+int cuCtxPopCurrent_v2(void **context) {
+  if (contexts.empty()) return INVALID_CONTEXT;
+  *context = contexts.back();
+  contexts.pop_back();
+  return SUCCESS;
+}
+int cuCtxSynchronize() { return finished("cuCtxSynchronize"); }
+
+int cuMemGetInfo_v2(size_t *unused, size_t *all) {
+  *all = memory(), *unused = memory() - taken();
+  return ready("cuMemGetInfo");
+}
+int cuMemAlloc_v2(uintptr_t *address, size_t size) {
+  if (int status = ready("cuMemAlloc")) return status;
+  if (size == 0) return INVALID_VALUE;
+  if (taken() + size > memory()) return OUT_OF_MEMORY;
+  void *found = nullptr;
+  if (posix_memalign(&found, 256, size)) return OUT_OF_MEMORY;
+  *address = (uintptr_t)memset(found, 0x3f, size);
+  live[*address] = size;
+  return SUCCESS;
+}
+int cuMemFree_v2(uintptr_t address) {
+  if (int status = finished("cuMemFree")) return status;
+  if (!live.erase(address)) return INVALID_VALUE;
+  free((void *)address);
+  return SUCCESS;
+}
+int cuMemHostAlloc(void **address, size_t size, unsigned) {
+  if (int status = ready("cuMemHostAlloc")) return status;
+  *address = malloc(size);
+  words.push_back((long long *)*address);
+  return SUCCESS;
+}
+int cuMemFreeHost(void *address) {
+  if (int status = finished("cuMemFreeHost")) return status;
+  words.erase(std::find(words.begin(), words.end(), address));
+  free(address);
+  return SUCCESS;
+}
+int cuMemHostGetDevicePointer_v2(uintptr_t *address, void *host, unsigned) {
+  *address = (uintptr_t)host;
+  return ready("cuMemHostGetDevicePointer");
+}
+
+int cuMemcpyHtoD_v2(uintptr_t to, const void *from, size_t size) {
+  if (int status = finished("cuMemcpyHtoD")) return status;
+  memcpy((void *)to, from, size);
+  return SUCCESS;
+}
+int cuMemcpyDtoH_v2(void *to, uintptr_t from, size_t size) {
+  if (int status = finished("cuMemcpyDtoH")) return status;
+  memcpy(to, (void *)from, size);
+  return SUCCESS;
+}
+int cuMemcpyDtoD_v2(uintptr_t to, uintptr_t from, size_t size) {
+  return later("cuMemcpyDtoD", [=] { memcpy((void *)to, (void *)from, size); });
+}
+int cuMemsetD8_v2(uintptr_t to, unsigned char value, size_t size) {
+  return later("cuMemsetD8", [=] { memset((void *)to, value, size); });
+}
+
+// The image is a shared library, which ends with the table of its sections.
+int cuModuleLoadDataEx(void **module, const void *image, unsigned, void *, void **) {
+  if (int status = ready("cuModuleLoadData")) return status;
+  if (memcmp(image, ELFMAG, SELFMAG)) return INVALID_IMAGE;
+  auto *header = (const Elf64_Ehdr *)image;
+  size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+  int file = memfd_create("kernels", 0);
+  if (file < 0 || write(file, image, size) != (ssize_t)size) return INVALID_IMAGE;
+  *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!*module) return fprintf(stderr, "%s\n", dlerror()), INVALID_IMAGE;
+  modules++;
+  return SUCCESS;
+}
+int cuModuleUnload(void *) {
+  if (int status = finished("cuModuleUnload")) return status;
+  modules--;
+  return SUCCESS;
+}
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  void *run = dlsym(module, (std::string("cudasim_run_") + name).c_str());
+  if (!run) return NOT_FOUND;
+  *function = new Function{name, (void (*)(const char *))run};
+  return SUCCESS;
+}
+int cuFuncSetBlockShape(void *, int, int, int) { return ready("cuFuncSetBlockShape"); }
+
+// Its parameters come packed: `extra` is 1, where they are, 2, where their size is, 0.
+int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
+                   void *, void **, void **extra) {
+  auto *kernel = (Function *)function;
+  std::string arguments((const char *)extra[1], *(size_t *)extra[3]);
+  return later("cuLaunchKernel", [=] {
+    static auto launch = (Launch)dlsym(RTLD_DEFAULT, "cudasim_launch");
+    char message[1000] = "";
+    if (!launch(kernel->run, arguments.data(), kernel->name.c_str(), blocks, threads, 1, 2, words.back() + 1,
+                message, sizeof message)) {
+      fprintf(stderr, "%s\n", message);
+      broken = LAUNCH_FAILED;
+    }
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,150 @@
+"""PyCUDA at work for the target cuda, on the fake driver library: test_cuda.py has pytest run it in another process.
+
+The library stands in for libcuda.so.1 on LD_LIBRARY_PATH. Kernels are made by cudasim's compiler instead of NVRTC.
+"""
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import executors
+import numpy as np
+import pytest
+import test_gpu
+from executors import Compiled
+
+from nessie.base.source import NessieError, Unsupported
+from nessie.cli import main
+from nessie.cudagen.cudasim import compiler as cudasim
+from nessie.cudagen.device import NO_FAILURE
+from nessie.cudagen.gpu import Gpu
+from nessie.cudagen.nvidia import compiler, detection, driver
+from nessie.cudagen.nvidia.driver import FIRST, Nvidia
+
+sys.setdlopenflags(os.RTLD_LAZY)        # the library has those functions only that are called
+
+
+def by_cudasim(compiler: compiler.Compiler, text: str, architecture: str) -> bytes:
+    assert architecture == "sm_90"
+    names = (line.split("(")[0].split()[-1] for line in text.splitlines() if line.startswith('extern "C" __global__'))
+    exports = "".join(f"CUDASIM_KERNEL({name})\n" for name in names)
+    return cudasim.build(f'#include "cudasim.h"\n{text}\n{exports}', "kernels", cudasim.compiler())
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Compilers; and when all is done nothing is held by the driver library, and the thread has no context."""
+    cudasim.runtime()
+    monkeypatch.setattr(compiler, "found", lambda: compiler.Compiler("cudasim's", Path(cudasim.compiler()[0])))
+    monkeypatch.setattr(compiler, "build", by_cudasim)
+    monkeypatch.setattr(detection, "refuse_without", lambda: None)
+    yield
+    gc.collect()
+    assert ctypes.CDLL(detection.LIBRARY).fake_cuda_live() == 0
+
+
+@pytest.mark.parametrize("name", test_gpu.PROGRAMS)
+def test_programs_agree_with_the_reference(name: str) -> None:
+    source, cases = test_gpu.PROGRAMS[name]
+    program = Compiled(source)
+    for arguments in cases:
+        program.devices["cuda ilp"] = Gpu(program.executable("ilp"), Nvidia())
+        found = executors.outcome(program, "cuda ilp", arguments)
+        assert executors.agree(found, executors.outcome(program, "reference ilp", arguments)), (arguments, found)
+
+
+@pytest.mark.parametrize("value", [np.int64(0), np.int64(-1), np.int64(7), np.float64(-np.inf), np.int32(97),
+                                   np.bool_(True)])
+@pytest.mark.parametrize("count", [1, FIRST - 1, FIRST, 5 * FIRST + 3])
+def test_memory_is_filled_copied_and_read(value: Any, count: int) -> None:
+    gpu = Nvidia()
+    addresses = [gpu.allocate(count * value.itemsize + 8) for _ in range(2)]
+    found = np.empty(count + 1, value.dtype)
+    gpu.write(addresses[1], np.full(count + 1, 1, value.dtype))
+    gpu.fill(addresses[0], value, count)
+    gpu.copy(addresses[1], addresses[0], count * value.itemsize)
+    gpu.read(addresses[1], found)
+    assert (found[:-1] == value).all() and found[-1] == 1
+    gpu.free(addresses[0])
+
+
+def test_objects_end_in_whatever_thread(recwarn: pytest.WarningsRecorder) -> None:
+    made: list[Gpu] = []
+    program = Compiled(test_gpu.PROGRAMS["map and sum"][0])
+
+    def work() -> None:
+        made.append(Gpu(program.executable("ilp"), Nvidia()))
+        made[0].upload("int", np.arange(5))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert made[0].failure() == NO_FAILURE
+    made.clear()
+    gc.collect()
+    assert not recwarn.list
+
+
+def test_contexts_of_others_stay() -> None:
+    library, other, found = ctypes.CDLL(detection.LIBRARY), ctypes.c_void_p(12345), ctypes.c_void_p()
+    library.cuCtxPushCurrent_v2(other)
+    Nvidia().allocate(8)
+    library.cuCtxPopCurrent_v2(ctypes.byref(found))
+    assert found.value == other.value
+
+
+@pytest.mark.parametrize("words, out", [
+    (["eval", "let xs = {x * x : x in [0:1000]} in (sum(xs), xs[7])"], "(332833500, 49)"),
+    (["eval", "{float(x) / 3.0 : x in [1:4]}"], "[0.333333333333"),
+    (["eval", "{if a > 1 then a else -a : a in [3, 0, 2]}", "--memory", "1M"], "[3, 0, 2]"),
+])
+def test_the_command_line(words: list[str], out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--target", "cuda"]) == 0
+    assert out in capsys.readouterr().out
+
+
+def test_a_check_that_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "{6 / x : x in [3, 0]}", "--target", "cuda"]) == 1
+    err = capsys.readouterr().err
+    assert "Divide by zero." in err and "at element 1" in err
+
+
+@pytest.mark.parametrize("limit", ["8M", "1G"])
+def test_full_memory(limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The limit is reached, or the GPU has less than that."""
+    monkeypatch.setenv("FAKE_CUDA_MEMORY", "20000000")
+    for size, status in (100_000, 0), (5_000_000, 1):
+        words = ["eval", f"#{{x * x : x in [0:{size}]; y in plus_scan([0:{size}]) | y >= 0}}", "--memory", limit]
+        assert main([*words, "--target", "cuda"]) == status
+    assert "out of memory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("broken", ["cuLaunchKernel", "cuCtxSynchronize", "cuMemcpyDtoH"])
+def test_a_gpu_that_gives_up(broken: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """In a process of its own, as the library stays broken."""
+    process, status = os.fork(), 2
+    if not process:
+        os.environ["FAKE_CUDA_BREAKS"] = broken
+        try:
+            status = main(["eval", "{6 / x : x in [3, 1]}", "--target", "cuda"])
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 1
+    assert f"error: the GPU has given up: {broken} failed: an illegal memory access" in capfd.readouterr().err
+
+
+def test_code_that_the_driver_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "build", lambda *_: b"no code")
+    with pytest.raises(Unsupported, match=r"knows CUDA 13\.0, does not take what cudasim's .* image is invalid"):
+        Nvidia().load("// none", ())
+
+
+def test_errors_are_nessies() -> None:
+    with pytest.raises(NessieError, match="the GPU has given up: cuMemcpyDtoD failed"), driver.context() as cuda:
+        raise cuda.LogicError("cuMemcpyDtoD failed: an error")
