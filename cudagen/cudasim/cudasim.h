@@ -38,7 +38,9 @@ double hypot(double, double), fmin(double, double), fmax(double, double), fma(do
 #define __device__
 #define __host__
 #define __constant__ static const
+#ifndef __shared__                      // with one OS thread `static` will do, round which AddressSanitizer looks
 #define __shared__ static thread_local
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define threadIdx (cudasim_here()->thread)
@@ -128,12 +130,13 @@ inline void __threadfence() {
 inline void __threadfence_block() { __threadfence(); }
 template <class T> inline T __ldg(const T *place) { return *place; }
 
+// Orders nothing else, as in CUDA.
 template <class T, class Change> inline T cudasim_change(T *place, Change change) {
   cudasim_perhaps();
   T old, changed;
   __atomic_load(place, &old, __ATOMIC_RELAXED);
   do changed = change(old);
-  while (!__atomic_compare_exchange(place, &old, &changed, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+  while (!__atomic_compare_exchange(place, &old, &changed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return old;
 }
 

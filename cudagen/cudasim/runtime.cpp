@@ -8,6 +8,7 @@
 // The host's interrupt word and the first error stop a launch: fibres are left where they are.
 #define CUDASIM_RUNTIME
 #include "cudasim.h"
+#include "tsan.h"
 
 #ifdef __linux__
 #include <link.h>
@@ -15,6 +16,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdint>
@@ -40,6 +42,7 @@ const unsigned SPINS = 16;              // such looks, and pauses, until the OS 
 const unsigned OVERTAKEN = 4;           // one in so many atomics and fences lets another thread go first
 const int WARP = 32;
 const int GARBAGE = 0x3f;
+const char *const SYNCWARP = "__syncwarp";      // orders accesses to memory; shuffles and votes do not
 
 // Contexts ---------------------------------------------------------------------------------------
 
@@ -108,6 +111,7 @@ struct Launch {
   const volatile long long *interrupt;
   char *message;                        // of the first error
   size_t room;
+  tsan::Gate gate;
   std::vector<unsigned> order = {};     // in which blocks start
   std::atomic<unsigned> started{0};     // blocks
   std::atomic<bool> failed{false};
@@ -130,6 +134,8 @@ enum class State { READY, BARRIER, WARP, ENDED };
 
 struct Fibre {
   Context context;
+  tsan::Context seen;
+  tsan::Meeting warp;                   // with other lanes
   cudasim_place place;
   int number;
   State state;
@@ -151,6 +157,8 @@ struct Block {
   unsigned turns = 0, spins = 0;
   Fibre *now = nullptr;
   Context scheduler;
+  tsan::Context scheduler_seen;
+  tsan::Meeting begin, barrier, end;
 
   Block(Launch &of, char *memory)
       : launch(of), stacks(memory), fibres(of.threads), ready(of.threads), met((of.threads + WARP - 1) / WARP) {}
@@ -258,7 +266,10 @@ void find(Shared &) {}                  // elsewhere it stays as it is
 
 // Fibres -----------------------------------------------------------------------------------------
 
-void leave() { change(block->now->context, block->scheduler); }
+void leave() {
+  block->scheduler_seen.enter();
+  change(block->now->context, block->scheduler);
+}
 
 [[noreturn]] void abandon() {
   for (;;) leave();                     // the launch has failed: the scheduler does not come back
@@ -270,7 +281,9 @@ void give_way() {
 }
 
 void start() {
+  block->begin.leave();
   block->launch.run(block->launch.arguments);
+  block->end.arrive();
   block->now->state = State::ENDED;
   block->ended++;
   for (;;) leave();
@@ -289,10 +302,13 @@ void run_block(unsigned number) {
     prepare(fibre.context, b.stacks + at * APART, start);
     b.push(fibre);
   }
+  b.begin.let_go();
   while (b.waiting && !launch.stopped()) {
     b.now = &b.pop();
+    b.now->seen.enter();
     change(b.scheduler, b.now->context);
   }
+  b.end.gather();
   if (!launch.stopped() && b.ended < launch.threads) explain_deadlock();
 }
 
@@ -309,6 +325,7 @@ void exchange(Fibre &last, int warp, unsigned wanted) {
       abandon();
     }
     votes |= (uint64_t)(other.given & 1) << lane;
+    if (last.what == SYNCWARP) other.warp.gather();
   }
   for (int lane = 0; lane < WARP; lane++) {
     if (!(wanted >> lane & 1)) continue;
@@ -318,6 +335,7 @@ void exchange(Fibre &last, int warp, unsigned wanted) {
       abandon();
     }
     other.result = other.source < 0 ? votes : lanes[other.source].given;
+    if (last.what == SYNCWARP) other.warp.let_go();
   }
 }
 
@@ -374,12 +392,16 @@ void work(Launch &launch) {
   }
   Block own(launch, stacks);
   block = &own;
+  own.scheduler_seen.is_current();
+  for (Fibre &fibre : own.fibres) fibre.seen.begin();
   Shared shared{(const void *)launch.run};
   find(shared);
+  launch.gate.pass();
   for (unsigned at; !launch.stopped() && (at = launch.started++) < launch.blocks;) {
     if (shared.size) memset(shared.start, GARBAGE, shared.size);
     run_block(launch.order[at]);
   }
+  for (Fibre &fibre : own.fibres) fibre.seen.end();
   block = nullptr;
   std::lock_guard<std::mutex> lock(keeping);
   kept_stacks.emplace_back(size, stacks);
@@ -408,11 +430,15 @@ extern "C" void cudasim_barrier(int line) {
   Block &b = *block;
   Fibre &me = *b.now;
   me.what = "__syncthreads", me.line = line;
+  b.barrier.arrive();
   if (++b.at_barrier < b.launch.threads) {
     me.state = State::BARRIER;
     leave();
+    b.barrier.leave();
     return;
   }
+  b.barrier.gather();
+  b.barrier.let_go();
   for (Fibre &other : b.fibres) {
     if (other.line != line) {
       fail(me, "__syncthreads (line %d) meets that of line %d, where thread %d waits", line, other.line, other.number);
@@ -432,19 +458,25 @@ extern "C" unsigned cudasim_ballot(unsigned mask, bool vote, int line) {
   return (unsigned)meet("__ballot_sync", mask, vote, -1, line);
 }
 
-extern "C" void cudasim_syncwarp(unsigned mask, int line) { meet("__syncwarp", mask, 0, -1, line); }
+extern "C" void cudasim_syncwarp(unsigned mask, int line) {
+  Fibre &me = *block->now;
+  me.warp.arrive();
+  meet(SYNCWARP, mask, 0, -1, line);
+  me.warp.leave();
+}
 
 // Runs all blocks on so many OS threads; true, unless `message` says what went wrong.
 extern "C" bool cudasim_launch(void (*run)(const char *), const char *arguments, const char *name, unsigned blocks,
                                unsigned threads, unsigned long long seed, unsigned os_threads,
                                const volatile long long *interrupt, char *message, size_t room) {
-  Launch launch{run, arguments, name, blocks, threads, seed, interrupt, message, room};
+  os_threads = std::max(1u, std::min(os_threads, blocks));
+  Launch launch{run, arguments, name, blocks, threads, seed, interrupt, message, room, tsan::Gate(os_threads)};
   launch.order.resize(blocks);
   for (unsigned at = 0; at < blocks; at++) launch.order[at] = at;
   Random random{seed};
   for (unsigned at = blocks; seed && at > 1; at--) std::swap(launch.order[at - 1], launch.order[random.below(at)]);
   std::vector<std::thread> others;
-  for (unsigned at = 1; at < os_threads && at < blocks; at++) {
+  for (unsigned at = 1; at < os_threads; at++) {
     try {
       others.emplace_back(work, std::ref(launch));
     } catch (const std::exception &) {          // fewer will do

@@ -24,11 +24,14 @@ def shared_array(code: Code, hint: str, type_: str, size: int) -> str:
 def unless_stopped(code: Code) -> None:
     """Puts before what has been written so far: nothing happens after a kernel that failed, which may have left
     indices that are out of range."""
+    leave_if(code, op("/=", loops.Load(code.array("errors", "int", writable=code.fails), integer(STOPPED)), integer(0)))
+
+
+def leave_if(code: Code, condition: loops.Exp) -> None:
+    """Puts before what has been written so far: threads for which this holds do nothing."""
     written = code.statements
     shared = sum(isinstance(statement, loops.Shared) for statement in written)
-    stopped = loops.Load(code.array("errors", "int", writable=code.fails), integer(STOPPED))
-    leave = loops.If(op("/=", stopped, integer(0)), (loops.Return(),))
-    code.statements = [*written[:shared], leave, *written[shared:]]
+    code.statements = [*written[:shared], loops.If(condition, (loops.Return(),)), *written[shared:]]
 
 
 def stop_if_failed(code: Code) -> None:

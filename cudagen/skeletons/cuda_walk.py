@@ -15,7 +15,7 @@ from dataclasses import replace
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Plan, Result
-from nessie.cudagen.skeletons.cuda_blocks import THREAD, reduce_block, stop_if_failed, unless_stopped
+from nessie.cudagen.skeletons.cuda_blocks import THREAD, leave_if, reduce_block, stop_if_failed, unless_stopped
 from nessie.cudagen.skeletons.cuda_flat import commutative, sweep_flat
 from nessie.cudagen.skeletons.cuda_tiles import COUNTING, count_tiles, elements_read_counts, runs_of, sweep_tiles
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
@@ -147,8 +147,13 @@ def finish(kernel: Kernel, blocks: loops.Exp) -> None:
         if code.fails or any(p.name == "errors" and p.writable for f in kernel.functions for p in f.parameters):
             stop_if_failed(code)
     if first:
-        code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
+        if totals:
+            code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
+        else:
+            code.statements += first
         unless_stopped(code)
+        if not totals:                      # the others must not read that it has stopped when the first says so
+            leave_if(code, op("/=", THREAD, integer(0)))
         kernel.phase("finish", code, None, kind="cuda")
 
 
