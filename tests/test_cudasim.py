@@ -69,6 +69,7 @@ extern "C" __global__ void atomics(int *ints, long long *longs, unsigned long lo
   atomicExch(&ints[2], 7);
   while (atomicCAS(&words[1], 0ULL, 1ULL) != 0ULL) {
   }
+  __threadfence();
   words[2] = words[2] + 1;
   __threadfence();
   atomicExch(&words[1], 0ULL);

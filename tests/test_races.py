@@ -66,7 +66,7 @@ def kernels() -> Kernels:
     return Kernels(text, tuple(built.formats), mistakes, {c: tape(built, named[c], made[c][1]) for c in made})
 
 
-def watched(sanitizer: Sanitizer, kernels: Kernels, folder: Path) -> Watched:
+def watched(sanitizer: Sanitizer, text: str, names: tuple[str, ...], folder: Path) -> Watched:
     """Skips where there is no such sanitizer, or it does not start."""
     (folder / "empty.cpp").write_text("int main() {}")
     command = [*compiler.compiler(), *sanitizer.flags, str(folder / "empty.cpp"), "-o", str(folder / "empty")]
@@ -75,17 +75,76 @@ def watched(sanitizer: Sanitizer, kernels: Kernels, folder: Path) -> Watched:
         done = step()
         if done.returncode != 0:
             pytest.skip(f"no {sanitizer.flags[0]} here: {(done.stderr or 'it does not start')[:300]}")
-    return Watched(sanitizer, folder, kernels.text, kernels.names)
+    return Watched(sanitizer, folder, text, names)
 
 
 @pytest.fixture(scope="module")
 def threads(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(THREADS, kernels, tmp_path_factory.mktemp("threads"))
+    return watched(THREADS, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
 
 
 @pytest.fixture(scope="module")
 def addresses(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(ADDRESSES, kernels, tmp_path_factory.mktemp("addresses"))
+    return watched(ADDRESSES, kernels.text, kernels.names, tmp_path_factory.mktemp("addresses"))
+
+
+# What orders accesses -----------------------------------------------------------------------------
+
+
+DIALECT = """
+extern "C" __global__ void barrier(long long *xs) {
+  xs[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  xs[256 + threadIdx.x] = xs[255 - threadIdx.x];
+}
+extern "C" __global__ void two_writes(long long *xs) { xs[threadIdx.x / 2] = 1; }
+extern "C" __global__ void warp(long long *xs) {
+  xs[threadIdx.x] = threadIdx.x;
+  __syncwarp();
+  xs[256 + threadIdx.x] = xs[threadIdx.x ^ 1];
+}
+extern "C" __global__ void half_warps(long long *xs) {
+  xs[threadIdx.x] = threadIdx.x;
+  __syncwarp(threadIdx.x % 32 < 16 ? 0x0000ffffu : 0xffff0000u);
+  xs[256 + threadIdx.x] = xs[threadIdx.x ^ 16];
+}
+extern "C" __global__ void shuffle(long long *xs) {
+  xs[threadIdx.x] = threadIdx.x;
+  const int other = __shfl_xor_sync(0xffffffffu, (int)threadIdx.x, 1);
+  xs[256 + threadIdx.x] = xs[other];
+}
+extern "C" __global__ void atomic(long long *xs) {
+  if (threadIdx.x == 0 && blockIdx.x == 0) {
+    xs[0] = 1;
+    atomicExch((unsigned long long *)&xs[1], 1ULL);
+  }
+  if (threadIdx.x == 0 && blockIdx.x == 1) {
+    while (atomicAdd((unsigned long long *)&xs[1], 0ULL) != 1ULL) {
+    }
+    xs[2] = xs[0];
+  }
+}
+extern "C" __global__ void earlier_blocks(long long *xs) { xs[threadIdx.x] = blockIdx.x; }
+"""
+ORDERED = {"barrier": True, "two_writes": False, "warp": True, "half_warps": False, "shuffle": False, "atomic": False,
+           "earlier_blocks": False}
+
+
+@pytest.fixture(scope="module")
+def dialect(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    return watched(THREADS, DIALECT, tuple(ORDERED), tmp_path_factory.mktemp("dialect"))
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_what_orders_accesses(dialect: Watched, name: str) -> None:
+    blocks = 2 if name in ("atomic", "earlier_blocks") else 1
+    zeros = bytes(8).hex()
+    once = f"write 1 .{zeros * 512}\nlaunch {name} {blocks} .{zeros} 1 0 1\n"
+    found = dialect.replay(f"take 1 4096\n{once}{once}", 1)            # launches are ordered
+    assert found == "" if ORDERED[name] else "data race" in found
+
+
+# Skeletons ----------------------------------------------------------------------------------------
 
 
 @cases()

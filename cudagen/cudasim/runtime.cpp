@@ -396,8 +396,9 @@ void work(Launch &launch) {
   for (Fibre &fibre : own.fibres) fibre.seen.begin();
   Shared shared{(const void *)launch.run};
   find(shared);
+  unsigned at = launch.started++;
   launch.gate.pass();
-  for (unsigned at; !launch.stopped() && (at = launch.started++) < launch.blocks;) {
+  for (; !launch.stopped() && at < launch.blocks; at = launch.started++) {
     if (shared.size) memset(shared.start, GARBAGE, shared.size);
     run_block(launch.order[at]);
   }

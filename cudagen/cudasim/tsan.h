@@ -55,7 +55,8 @@ struct Meeting {
   void leave() { __tsan_acquire(&left); }
 };
 
-// OS threads begin together, or else the first might run all blocks while the others are made.
+// OS threads begin together, each with a block: one might run all of them while the others are made, and to
+// ThreadSanitizer the blocks of an OS thread are ordered.
 struct Gate {
   std::atomic<unsigned> expected;
   explicit Gate(unsigned os_threads) : expected(os_threads) {}
