@@ -109,7 +109,7 @@ def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
     """Adds a phase that does no more than find out what carries come to, in buffers of its own; its blocks."""
     code = kernel.code()
     tiles, tile, run = begin_tiles(kernel, code, runs, COUNTING)
-    prefixes(kernel, code, runs, run, tile, COUNTING)
+    sum_up_tile(kernel, code, runs, run, tile, COUNTING)
     unless_stopped(code)
     kernel.phase("count", code, tiles, published_buffers(kernel, COUNTING, tiles), "cuda")
     return tiles
@@ -223,6 +223,24 @@ def restarting(states: list[State]) -> bool:
 def prefixes(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: loops.Exp,
              published: str) -> dict[str, tuple[str, ...]]:
     """Variables with what each carry is before the thread's run."""
+    inclusive, warps, tile_prefix = sum_up_tile(kernel, code, runs, run, tile, published)
+    before = sums(kernel, code, inclusive, "before")
+    fold_warps(kernel, code, before, warps, op("/", THREAD, integer(WARP)))
+    left = shuffled(code, inclusive, integer(1), "left")
+    with code.block() as others:
+        append(kernel, code, before, left)
+    code.add(loops.If(op(">", LANE, integer(0)), tuple(others)))
+    code.add(loops.Barrier())
+    start = sums(kernel, code, inclusive, "start")
+    append(kernel, code, start, tile_prefix.load(code, integer(0)))
+    append(kernel, code, start, before)
+    return start.names
+
+
+def sum_up_tile(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: loops.Exp,
+                published: str) -> tuple[Sums, Parked, Parked]:
+    """Publishes what the tile comes to. Gives what the warp's runs up to the thread's come to, what each warp's do, and,
+    after a barrier, what all earlier tiles do."""
     own = summary(kernel, code, runs, run)
     warps = Parked(code, own, "warps", WARPS)
     inclusive = scan_warp(kernel, code, own)
@@ -230,23 +248,13 @@ def prefixes(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: loops
         warps.store(code, op("/", THREAD, integer(WARP)), inclusive)
     code.add(loops.If(op("==", LANE, integer(WARP - 1)), tuple(last_lane)))
     code.add(loops.Barrier())
-    before = sums(kernel, code, own, "before")
-    fold_warps(kernel, code, before, warps, op("/", THREAD, integer(WARP)))
-    left = shuffled(code, inclusive, integer(1), "left")
-    with code.block() as others:
-        append(kernel, code, before, left)
-    code.add(loops.If(op(">", LANE, integer(0)), tuple(others)))
     tile_prefix = Parked(code, own, "earlier", 1)
     with code.block() as first:
         total = sums(kernel, code, own, "total")
         fold_warps(kernel, code, total, warps, integer(WARPS))
         tile_prefix.store(code, integer(0), look_back(kernel, code, total, tile, published))
     code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
-    code.add(loops.Barrier())
-    start = sums(kernel, code, own, "start")
-    append(kernel, code, start, tile_prefix.load(code, integer(0)))
-    append(kernel, code, start, before)
-    return start.names
+    return inclusive, warps, tile_prefix
 
 
 def summary(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp) -> Sums:
