@@ -239,8 +239,8 @@ def prefixes(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: loops
 
 def sum_up_tile(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: loops.Exp,
                 published: str) -> tuple[Sums, Parked, Parked]:
-    """Publishes what the tile comes to. Gives what the warp's runs up to the thread's come to, what each warp's do, and,
-    after a barrier, what all earlier tiles do."""
+    """Publishes what the tile comes to. Gives what the warp's runs up to the thread's come to, what each warp's do,
+    and, after a barrier, what all earlier tiles do."""
     own = summary(kernel, code, runs, run)
     warps = Parked(code, own, "warps", WARPS)
     inclusive = scan_warp(kernel, code, own)
