@@ -230,19 +230,5 @@ class CpuLauncher(Launcher):
 def calling(plans: Sequence[Plan], module: loops.Module, parameter: str) -> frozenset[str]:
     """The kernels that call device functions which have this parameter."""
     having = {f.name for f in module.functions if f.kind == "device" and any(p.name == parameter for p in f.parameters)}
-    return frozenset(p.kernel.name for p in plans if any(calls(f, having) for f in p.functions))
-
-
-def calls(function: loops.Function, names: set[str]) -> bool:
-    """Does the function call one of these, at any depth of its statements?"""
-    waiting: list[Any] = list(function.body)
-    while waiting:
-        statement = waiting.pop()
-        match statement:
-            case loops.Call(_, name) if name in names:
-                return True
-            case loops.For(body=body) | loops.While(body=body):
-                waiting += body
-            case loops.If(_, then, orelse):
-                waiting += (*then, *orelse)
-    return False
+    return frozenset(plan.kernel.name for plan in plans
+                     if any(name in having for f in plan.functions for name in loops.called(f.body)))

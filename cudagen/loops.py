@@ -28,6 +28,7 @@ Invariants (checked by cudagen.loops_check):
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from nessie.base.source import NOWHERE, Origin
@@ -211,3 +212,16 @@ class Function:
 @dataclass(frozen=True)
 class Module:
     functions: tuple[Function, ...]
+
+
+def called(body: tuple[Stmt, ...]) -> Iterator[str]:
+    """The functions that the statements call, at any depth, with repeats."""
+    waiting: list[Stmt] = list(body)
+    while waiting:
+        match statement := waiting.pop():
+            case Call(function=function):
+                yield function
+            case For() | While():
+                waiting += statement.body
+            case If(_, then, orelse):
+                waiting += (*then, *orelse)

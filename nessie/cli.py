@@ -293,7 +293,20 @@ def compile_(options: argparse.Namespace) -> int:
     if options.emit is None:
         raise UsageError("which form is to be printed? Name it with --emit")
     form = next(form for form in pipeline.FORMS if form.name == options.emit)
+    if form is pipeline.CUDA and options.output and not Path(options.output).suffix:
+        return emit_files(options)
     return emit(options, pipeline.pass_making(form))
+
+
+def emit_files(options: argparse.Namespace) -> int:
+    """CUDA as a file for each kernel, in the folder that is to be written."""
+    options.target = options.target or "cuda"
+    program = compiled(options, pipeline.pass_named("fuse"))
+    stem = Path(needed(options, "FILE")).stem
+    for name, text in pipeline.call("cudagen.cuda_files:cuda_files", program, stem).items():
+        pipeline.write_file(Path(options.output), name, text)
+        say(f"{Path(options.output) / name}\n")
+    return 0
 
 
 def show(options: argparse.Namespace) -> int:

@@ -298,7 +298,7 @@ def kept(ran: Pass, inputs: list[Any]) -> str:
     try:
         folder = Path(tempfile.mkdtemp(prefix="nessie-"))
         for form, program in zip(ran.inputs, inputs, strict=True):
-            write_dump(folder, f"{ran.name}.{form.name}", show(form, program))
+            write_file(folder, f"{ran.name}.{form.name}", show(form, program))
     except Exception:           # the error to be told is the pass's
         return ""
     return f"\nwhat it was given is in {folder}"
@@ -328,10 +328,10 @@ def read(form: Form, source: Source) -> Any:
 def dump(job: Job, ran: Pass, program: Any) -> None:
     """Keep what the pass made, if the job says so."""
     if job.dump is not None:
-        write_dump(job.dump, f"{PASSES.index(ran) + 1:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
+        write_file(job.dump, f"{PASSES.index(ran) + 1:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
 
 
-def write_dump(folder: Path, name: str, text: str) -> None:
+def write_file(folder: Path, name: str, text: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")

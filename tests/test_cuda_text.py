@@ -22,6 +22,7 @@ from loops_cases import BLOCK_SUM, CASES, EDGES, EVERYTHING, edge_arguments, ope
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
 from nessie.base.values import DTYPES
+from nessie.cli import main
 from nessie.cudagen import cuda, loops
 from nessie.cudagen.cuda_operators import HELPERS, OPERATORS
 from nessie.cudagen.cudasim import compiler
@@ -212,6 +213,22 @@ def test_a_cuda_compiler_takes_examples(name: str, tmp_path: Path) -> None:
     source = Source(name, (EXAMPLES / f"{name}.nesl").read_text("utf-8"))
     module = run_deep(lambda: compile_program(job, TEXT, source, pass_named("cuda")))
     assert cuda_compiler()(cuda.show(module), tmp_path) == ""
+
+
+def test_a_cuda_compiler_takes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One for each kernel, complete, after what it was made from."""
+    folder = tmp_path / "cu"
+    assert main(["compile", str(EXAMPLES / "quicksort.nesl"), "-e", "quicksort", "-t", "[int]", "--emit", "cuda",
+                 "-o", str(folder)]) == 0
+    written = sorted(folder.iterdir())
+    assert sorted(capsys.readouterr().out.split()) == [str(path) for path in written]
+    assert len(written) > 10
+    for path in written:
+        text = path.read_text("utf-8")
+        kernel = path.stem.removeprefix("quicksort_")
+        assert f"// kernel {kernel} (" in text and f"__global__ void {kernel}_" in text
+        assert "quicksort.nesl:" in text.splitlines()[0]
+        assert cuda_compiler()(text, tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", test_skeletons.CUDA)
