@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import importlib.util
+import os
 import platform
 import re
 import shutil
@@ -229,6 +230,15 @@ def test_a_cuda_compiler_takes_files(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert f"// kernel {kernel} (" in text and f"__global__ void {kernel}_" in text
         assert "quicksort.nesl:" in text.splitlines()[0]
         assert cuda_compiler()(text, tmp_path) == ""
+
+
+def test_a_program_has_one_text() -> None:
+    """Whatever order sets have in a process."""
+    command = [sys.executable, "-m", "nessie", "compile", str(EXAMPLES / "quicksort.nesl"), "-e", "quicksort",
+               "-t", "[int]", "--emit", "cuda"]
+    texts = {subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+             for seed in "12"}
+    assert len(texts) == 1
 
 
 @pytest.mark.parametrize("name", test_skeletons.CUDA)

@@ -122,7 +122,7 @@ def begin_tiles(kernel: Kernel, code: Code, runs: Runs, prefix: str = "") -> tup
 
 def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:
     """How many survivors there are, where that has been found out; else scatters to them have room for all."""
-    for name in counts(kernel.walk):
+    for name in sorted(counts(kernel.walk)):
         if elements_read_counts(kernel.walk):
             code.values[name] = Value(loops.Load(code.array("cells", "int"), integer(kernel.slot(name))), "int")
         elif any(isinstance(step.bind.soac, ir.Permute) and step.bind.soac.size == name for step in kernel.walk.steps):

@@ -159,7 +159,7 @@ def finish(kernel: Kernel, blocks: loops.Exp) -> None:
 
 def blocks_here(code: Code, blocks: loops.Exp) -> loops.Exp:
     """The number of the sweep's blocks, worked out by the kernel."""
-    for name in names_in(blocks):
+    for name in sorted(names_in(blocks)):
         code.scalar(name, "int")
     return code.let_int("blocks", blocks)
 
