@@ -31,6 +31,7 @@ SEGMENTED = ("row sums", "segmented scan", "segmented filter", "prologue, epilog
 CASES = [*FLAT, *(f"segments: {name}" for name in SEGMENTED)]
 QUICK = ("map", "scan", "segments: segmented filter")
 SEEDS = (1, 2, 3)
+TRIES = range(1, 13)                # seeds until a mistake is found: some show only where tiles overlap
 
 
 def cases(quick: tuple[str, ...] = QUICK) -> Any:
@@ -163,7 +164,7 @@ def cannot_show(mistake: Mistake) -> bool:
 def test_every_barrier_and_every_order_is_needed(threads: Watched, kernels: Kernels, case: str) -> None:
     unnoticed = [str(mistake) for number, mistake in kernels.mistakes_of(case)
                  if not cannot_show(mistake)
-                 and not any(threads.replay(kernels.tapes[case], seed, mistake=number) for seed in SEEDS)]
+                 and not any(threads.replay(kernels.tapes[case], seed, mistake=number) for seed in TRIES)]
     assert unnoticed == []
 
 

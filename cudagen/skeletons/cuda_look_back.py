@@ -52,9 +52,10 @@ def look_back(kernel: Kernel, code: Code, total: Sums, tile: loops.Exp, prefix: 
     earlier = sums(kernel, code, total, "earlier")
     at = code.var("at", "int", op("-", tile, integer(1)))
     with code.block() as body:
-        found = code.var("found", "int", loops.Load(status, loops.Name(at), "acquire"))
-        code.add(loops.While(op("==", loops.Name(found), integer(0)), (
-            loops.Pause(), loops.Set(found, loops.Load(status, loops.Name(at), "acquire")))))
+        found = code.var("found", "int", integer(0))
+        nothing = op("==", loops.Name(found), integer(0))
+        look = loops.Set(found, loops.Load(status, loops.Name(at), "acquire"))
+        code.add(loops.While(nothing, (look, loops.If(nothing, (loops.Pause(),)))))
         whole = op("==", loops.Name(found), PREFIX)
         for use, condition in ((f"{prefix}prefixes", whole), (f"{prefix}aggregates", op("not", whole))):
             with code.block() as taken:
