@@ -10,6 +10,7 @@ import numpy as np
 
 from nessie.base.source import InternalError, NessieError, Origin, Span, places
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.idle import Idle, idle
 from nessie.lambda_cu.recursion import origin_of
 from nessie.lambda_cu.scope import children, inner_calls, subexpressions
 from nessie.lambda_cu.stats import Stats
@@ -38,12 +39,19 @@ class Context:
         self.calling = calling(program)
         self.limits, self.stats = limits, stats
         self.traffic: dict[str, Traffic] = {}   # of kernels, by their names, where bytes are counted
+        self.idle_kernels: dict[str, Idle | None] = {}      # when kernels would not be launched, by their names
         self.error: int | None = None           # the least key of a failure not yet raised
         self.held = 0                           # bytes of arrays that are alive
         self.origin: Origin = ()                # of the statement under way, or of the user's call that leads there
         self.launched: Origin = ()              # the same of the last kernel, or of the first since a failure
         self.kernel: ir.Kernel | None = None    # that one
         self.started = time.monotonic()
+
+    def idle_when(self, kernel: ir.Kernel) -> Idle | None:
+        """When a target would not launch the kernel."""
+        if kernel.name not in self.idle_kernels:
+            self.idle_kernels[kernel.name] = idle(kernel, self.scalar_functions)
+        return self.idle_kernels[kernel.name]
 
     def traffic_of(self, kernel: ir.Kernel) -> Traffic:
         if kernel.name not in self.traffic:

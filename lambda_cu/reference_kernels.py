@@ -25,9 +25,11 @@ def run_kernel(kernel: ir.Kernel, arguments: Sequence[Any], context: Context) ->
     scope = Scope({param.name: param.type for param in kernel.params}, context.scalar_functions)
     launch = Launch(values, scope, context)
     elements = sum([launch.bind(bind) for bind in kernel.binds])
-    if elements:                # else nobody had to launch it (lambda_cu.idle)
+    found = context.idle_when(kernel)
+    launched = found is None or any(arguments[number] for number in found.sizes)
+    if launched:
         context.stats.count(elements)
-    if elements and context.stats.detailed:
+    if launched and context.stats.detailed:
         moved = bytes_moved(context.traffic_of(kernel), values)
         context.stats.count_kernel(kernel.name, elements, int(moved))
     return [values[name] for name in kernel.returns]
