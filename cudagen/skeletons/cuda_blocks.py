@@ -1,13 +1,16 @@
-"""What the threads of a block do together: totals in the order of the threads."""
+"""What the threads of a block do together, and what all launches of a GPU's kernel have in common."""
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.device import FAILURE, NO_FAILURE, STOPPED
-from nessie.cudagen.plan import THREADS
+from nessie.cudagen.plan import THREADS, Buffer
 from nessie.cudagen.skeletons.elements import Sweep
-from nessie.cudagen.skeletons.kernel import Kernel
-from nessie.cudagen.skeletons.states import State, assign, combine, current
+from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
+from nessie.cudagen.skeletons.states import State, assign, combine, current, keep
 
 WARP = 32
 WARPS = THREADS // WARP
@@ -19,6 +22,25 @@ def shared_array(code: Code, hint: str, type_: str, size: int) -> str:
     name = code.fresh(hint)
     code.statements.insert(0, loops.Shared(name, type_, size))
     return name
+
+
+@contextmanager
+def first_thread(code: Code) -> Iterator[None]:
+    """What is written meanwhile is done by the block's first thread."""
+    with code.block() as first:
+        yield
+    if first:
+        code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
+
+
+def launch(kernel: Kernel, use: str, code: Code, blocks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
+           alone: bool = False) -> None:
+    """Adds a phase that does what has been written, unless an earlier kernel has failed. `alone`: the first thread of
+    its block does it, and the others do not even look."""
+    unless_stopped(code)
+    if alone:                               # the others must not read that it has stopped when the first says so
+        leave_if(code, op("/=", THREAD, integer(0)))
+    kernel.phase(use, code, blocks, buffers, "cuda")
 
 
 def unless_stopped(code: Code) -> None:
@@ -41,6 +63,16 @@ def stop_if_failed(code: Code) -> None:
     if code.fails:                          # this function's own failure is recorded at its end
         failed = op("or", failed, op("<", loops.Name("failed"), integer(NO_FAILURE)))
     code.add(loops.If(failed, (loops.Store(errors, integer(STOPPED), integer(1)),)))
+
+
+def keep_parts(kernel: Kernel, sweep: Sweep, states: list[State], block: loops.Exp,
+               blocks: loops.Exp) -> tuple[Buffer, ...]:
+    """The block's totals go to its `parts`; the buffers of these."""
+    reduce_block(kernel, sweep.code, sweep, states)
+    with first_thread(sweep.code):
+        for state in states:
+            keep(sweep.code, state, "parts", block, sweep.now(state))
+    return tuple([buffer for state in states for buffer in state_buffers(state, "parts", blocks)])
 
 
 def reduce_block(kernel: Kernel, code: Code, run: Sweep, states: list[State]) -> None:

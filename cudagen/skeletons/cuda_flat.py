@@ -8,9 +8,9 @@ from __future__ import annotations
 from nessie.cudagen import loops
 from nessie.cudagen.code import integer, op
 from nessie.cudagen.plan import THREADS, Buffer
-from nessie.cudagen.skeletons.cuda_blocks import BLOCK, BLOCKS, THREAD, reduce_block, unless_stopped
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, size_exp, state_buffers
-from nessie.cudagen.skeletons.states import State, keep
+from nessie.cudagen.skeletons.cuda_blocks import BLOCK, BLOCKS, THREAD, keep_parts, launch
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, size_exp
+from nessie.cudagen.skeletons.states import State
 from nessie.lambda_cu import ir
 
 MOST_BLOCKS = 1024
@@ -32,16 +32,8 @@ def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> lo
     thread = code.let_int("thread", op("+", op("*", BLOCK, integer(THREADS)), THREAD))
     threads = code.let_int("threads", op("*", BLOCKS, integer(THREADS)))
     code.add(loops.For(index, thread, code.size(root.size), tuple(body), threads))
-    reduce_block(kernel, code, sweep, states)
-    with code.block() as first:
-        for state in states:
-            keep(code, state, "parts", BLOCK, sweep.now(state))
-    if first:
-        code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
-    for state in states:
-        buffers += state_buffers(state, "parts", blocks)
-    unless_stopped(code)
-    kernel.phase("sweep", code, blocks, buffers, "cuda")
+    buffers += keep_parts(kernel, sweep, states, BLOCK, blocks)
+    launch(kernel, "sweep", code, blocks, buffers)
     return blocks
 
 

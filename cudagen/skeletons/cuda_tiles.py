@@ -27,8 +27,9 @@ from nessie.cudagen.skeletons.cuda_blocks import (
     THREAD,
     WARP,
     WARPS,
-    reduce_block,
-    unless_stopped,
+    first_thread,
+    keep_parts,
+    launch,
 )
 from nessie.cudagen.skeletons.cuda_look_back import look_back, published_buffers, ticket
 from nessie.cudagen.skeletons.cuda_sums import Parked, Sums, append, fold_warps, restarting, scan_warp, shuffled, sums
@@ -39,11 +40,10 @@ from nessie.cudagen.skeletons.kernel import (
     counts,
     early_scalars,
     items_exp,
-    state_buffers,
 )
 from nessie.cudagen.skeletons.phases import needed_by_carries
 from nessie.cudagen.skeletons.segments import results, survivors_offsets
-from nessie.cudagen.skeletons.states import State, assign, identity, keep
+from nessie.cudagen.skeletons.states import State, assign, identity
 from nessie.cudagen.walk import UNIT, Walk, using
 from nessie.lambda_cu import ir
 
@@ -89,16 +89,8 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loop
             sweep.declare(state)
     walk_run(kernel, sweep, runs, run)
     totals = [state for state in kernel.states.values() if state.kind == "total"]
-    reduce_block(kernel, code, sweep, totals)
-    with code.block() as first:
-        for state in totals:
-            keep(code, state, "parts", tile, sweep.now(state))
-    if first:
-        code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
-    for state in totals:
-        buffers += state_buffers(state, "parts", tiles)
-    unless_stopped(code)
-    kernel.phase("sweep", code, tiles, buffers + published_buffers(kernel, "", tiles), "cuda")
+    buffers += keep_parts(kernel, sweep, totals, tile, tiles)
+    launch(kernel, "sweep", code, tiles, buffers + published_buffers(kernel, "", tiles))
     return tiles
 
 
@@ -107,8 +99,7 @@ def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
     code = kernel.code()
     tiles, tile, run = begin_tiles(kernel, code, runs, COUNTING)
     sum_up_tile(kernel, code, runs, run, tile, COUNTING)
-    unless_stopped(code)
-    kernel.phase("count", code, tiles, published_buffers(kernel, COUNTING, tiles), "cuda")
+    launch(kernel, "count", code, tiles, published_buffers(kernel, COUNTING, tiles))
     return tiles
 
 
@@ -206,11 +197,10 @@ def sum_up_tile(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: lo
     code.add(loops.If(op("==", LANE, integer(WARP - 1)), tuple(last_lane)))
     code.add(loops.Barrier())
     tile_prefix = Parked(code, own, "earlier", 1)
-    with code.block() as first:
+    with first_thread(code):
         total = sums(kernel, code, own, "total")
         fold_warps(kernel, code, total, warps, integer(WARPS))
         tile_prefix.store(code, integer(0), look_back(kernel, code, total, tile, published))
-    code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
     return inclusive, warps, tile_prefix
 
 

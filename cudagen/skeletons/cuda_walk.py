@@ -15,7 +15,7 @@ from dataclasses import replace
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Plan, Result
-from nessie.cudagen.skeletons.cuda_blocks import THREAD, leave_if, reduce_block, stop_if_failed, unless_stopped
+from nessie.cudagen.skeletons.cuda_blocks import THREAD, first_thread, launch, reduce_block, stop_if_failed
 from nessie.cudagen.skeletons.cuda_flat import commutative, sweep_flat
 from nessie.cudagen.skeletons.cuda_tiles import COUNTING, count_tiles, elements_read_counts, runs_of, sweep_tiles
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
@@ -34,7 +34,7 @@ from nessie.cudagen.skeletons.kernel import (
 from nessie.cudagen.skeletons.phases import elements_exp
 from nessie.cudagen.skeletons.segments import segmented_filters
 from nessie.cudagen.skeletons.states import State, assign, current, declare, held
-from nessie.cudagen.thunks import Tables
+from nessie.cudagen.thunks import Tables, parts
 from nessie.cudagen.walk import Step, Walk
 from nessie.lambda_cu import ir
 
@@ -73,20 +73,24 @@ def counted(kernel: Kernel, tiles: loops.Exp) -> None:
     """Adds the phase that leaves the counts in cells."""
     code = kernel.code()
     many = blocks_here(code, tiles)
-    with code.block() as first:
+    with first_thread(code):
         ranks = {name: kernel.states[rank_of(step, side)] for step in kernel.walk.steps
                  for side, name in enumerate(step.bind.names[:2]) if name in counts(kernel.walk) and name != "_"}
         now = {name: declare(code, kernel.tables, state) for name, state in ranks.items()}
-        with code.block() as walked:
-            for name, state in ranks.items():
-                assign(code, now[name], held(code, state, f"{COUNTING}prefixes", op("-", many, integer(1))))
-        code.add(loops.If(op(">", many, integer(0)), tuple(walked)))
+        through_last(code, [(state, now[name]) for name, state in ranks.items()], COUNTING, many)
         for name, state in ranks.items():
             (count,) = current(state, now[name])
             to_cell(kernel, code, name, count)
-    code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
-    unless_stopped(code)
-    kernel.phase("counted", code, None, kind="cuda")
+    launch(kernel, "counted", code, None)
+
+
+def through_last(code: Code, carries: list[tuple[State, tuple[str, ...]]], prefix: str, tiles: loops.Exp) -> None:
+    """The variables become what carries come to after the last tile, if there is one."""
+    with code.block() as walked:
+        for state, names in carries:
+            assign(code, names, held(code, state, f"{prefix}prefixes", op("-", tiles, integer(1))))
+    if walked:
+        code.add(loops.If(op(">", tiles, integer(0)), tuple(walked)))
 
 
 # Results as long as there are survivors ---------------------------------------------------------
@@ -133,12 +137,7 @@ def finish(kernel: Kernel, blocks: loops.Exp) -> None:
     if totals:
         add_parts(kernel, sweep, totals, many)
     with code.block() as first:
-        with code.block() as walked:
-            for state in ended:
-                assign(code, sweep.variables[state.name],
-                       held(code, state, "prefixes", op("-", many, integer(1))))
-        if walked:
-            code.add(loops.If(op(">", many, integer(0)), tuple(walked)))
+        through_last(code, [(state, sweep.variables[state.name]) for state in ended], "", many)
         for step in kernel.walk.steps:
             final_values(kernel, sweep, step)
         returned_scalars(kernel, code)
@@ -147,19 +146,13 @@ def finish(kernel: Kernel, blocks: loops.Exp) -> None:
         if code.fails or any(p.name == "errors" and p.writable for f in kernel.functions for p in f.parameters):
             stop_if_failed(code)
     if first:
-        if totals:
-            code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
-        else:
-            code.statements += first
-        unless_stopped(code)
-        if not totals:                      # the others must not read that it has stopped when the first says so
-            leave_if(code, op("/=", THREAD, integer(0)))
-        kernel.phase("finish", code, None, kind="cuda")
+        code.statements += [loops.If(op("==", THREAD, integer(0)), tuple(first))] if totals else first
+        launch(kernel, "finish", code, None, alone=not totals)
 
 
 def blocks_here(code: Code, blocks: loops.Exp) -> loops.Exp:
     """The number of the sweep's blocks, worked out by the kernel."""
-    for name in sorted(names_in(blocks)):
+    for name in sorted({part.name for part in parts(blocks) if isinstance(part, loops.Name)}):
         code.scalar(name, "int")
     return code.let_int("blocks", blocks)
 
@@ -209,12 +202,3 @@ def final_values(kernel: Kernel, sweep: Sweep, step: Step) -> None:
                 code.store(names[-1], integer(0), Value(integer(0), "int"))
         case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
             once(kernel, code, thunk, names)
-
-
-def names_in(exp: loops.Exp) -> set[str]:
-    match exp:
-        case loops.Name(name):
-            return {name}
-        case loops.Op(_, arguments):
-            return set().union(*[names_in(a) for a in arguments])
-    return set()
