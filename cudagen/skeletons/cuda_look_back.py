@@ -10,7 +10,7 @@ from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.plan import Buffer
 from nessie.cudagen.skeletons.cuda_blocks import THREAD, shared_array
-from nessie.cudagen.skeletons.cuda_sums import Sums, append, prepend, restarting, sums
+from nessie.cudagen.skeletons.cuda_sums import Sums, append, component_wise, prepend, restarting, sums
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
 from nessie.cudagen.skeletons.states import keep
 
@@ -84,6 +84,5 @@ def published_sums(code: Code, like: Sums, use: str, tile: loops.Exp) -> Sums:
         code.add(loops.Let(name, type_, loops.Load(code.array(array, type_, writable=True), tile, "volatile")))
         return name
 
-    names = {state.name: tuple([element(array, type_) for array, type_ in
-                                zip(state.buffers(use), state.monoid.types, strict=True)]) for state in like.states}
-    return Sums(like.states, names, element(f"ended_{use}", "int") if like.ended else None)
+    return component_wise(like, lambda state, c: element(state.buffers(use)[c], state.monoid.types[c]),
+                          lambda: element(f"ended_{use}", "int"))

@@ -5,6 +5,7 @@ whether a segment has ended in them. Joining is associative, and nothing more is
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from nessie.cudagen import loops
@@ -29,6 +30,12 @@ def restarting(states: list[State]) -> bool:
     return any(state.restarts for state in states)
 
 
+def component_wise(like: Sums, component: Callable[[State, int], str], ended: Callable[[], str]) -> Sums:
+    """Sums whose variables are given by state and component; and, if there is need, whether a segment ended."""
+    names = {state.name: tuple([component(state, c) for c in range(len(state.monoid.types))]) for state in like.states}
+    return Sums(like.states, names, ended() if like.ended else None)
+
+
 def sums(kernel: Kernel, code: Code, like: Sums, hint: str) -> Sums:
     """Those of no items."""
     names = {state.name: declare(code, kernel.tables, state, f"_{hint}") for state in like.states}
@@ -46,19 +53,19 @@ def prepend(kernel: Kernel, code: Code, left: Sums, right: Sums) -> None:
 
 
 def join(kernel: Kernel, code: Code, into: Sums, left: Sums, right: Sums) -> None:
-    with code.block() as goes_on:
+    def combined(restarts: bool) -> None:
         for state in into.states:
-            if state.restarts:
+            if state.restarts == restarts:
                 assign(code, into.names[state.name],
                        combine(code, kernel.tables, state, left.values(state), right.values(state)))
+
+    with code.block() as goes_on:
+        combined(restarts=True)
     with code.block() as starts_afresh:
         for state in into.states:
             if state.restarts and into is not right:
                 assign(code, into.names[state.name], right.values(state))
-    for state in into.states:
-        if not state.restarts:
-            assign(code, into.names[state.name],
-                   combine(code, kernel.tables, state, left.values(state), right.values(state)))
+    combined(restarts=False)
     if into.ended and left.ended and right.ended:
         unbroken = op("==", loops.Name(right.ended), integer(0))
         code.add(loops.If(unbroken, tuple(goes_on), tuple(starts_afresh)))
@@ -82,9 +89,8 @@ def shuffled(code: Code, own: Sums, offset: loops.Exp, hint: str) -> Sums:
         code.add(loops.Let(found, type_, loops.Shuffle(name, offset, "up")))
         return found
 
-    names = {state.name: tuple([look(name, type_) for name, type_ in
-                                zip(own.names[state.name], state.monoid.types, strict=True)]) for state in own.states}
-    return Sums(own.states, names, look(own.ended, "int") if own.ended else None)
+    return component_wise(own, lambda state, at: look(own.names[state.name][at], state.monoid.types[at]),
+                          lambda: look(str(own.ended), "int"))
 
 
 def fold_warps(kernel: Kernel, code: Code, into: Sums, warps: Parked, count: loops.Exp) -> None:
@@ -117,7 +123,5 @@ class Parked:
             code.add(loops.Let(name, type_, loops.Load(array, at)))
             return name
 
-        names = {state.name: tuple([element(array, type_) for array, type_ in
-                                    zip(self.arrays[state.name], state.monoid.types, strict=True)])
-                 for state in self.like.states}
-        return Sums(self.like.states, names, element(self.ended, "int") if self.ended else None)
+        return component_wise(self.like, lambda state, c: element(self.arrays[state.name][c], state.monoid.types[c]),
+                              lambda: element(str(self.ended), "int"))
