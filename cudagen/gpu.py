@@ -27,6 +27,7 @@ from nessie.cudagen.generate import plans_of
 from nessie.cudagen.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
 from nessie.cudagen.memory import Block, Pooled
 from nessie.cudagen.plan import ArrayResult, Phase, Plan, ScalarResult
+from nessie.cudagen.thunks import parts
 from nessie.lambda_cu import ir
 
 POINTER = "P"
@@ -270,9 +271,4 @@ def fetched(device: Gpu, arrays: Mapping[str, Array]) -> list[int]:
 
 
 def reads_cells(exp: loops.Exp) -> bool:
-    match exp:
-        case loops.Load("cells"):
-            return True
-        case loops.Op(_, arguments):
-            return any(reads_cells(argument) for argument in arguments)
-    return False
+    return any(isinstance(part, loops.Load) and part.array == "cells" for part in parts(exp))
