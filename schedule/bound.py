@@ -1,5 +1,5 @@
-"""What no schedule is below, by a linear program that grows by the rows its solutions break; and a schedule to begin
-with, of the nodes that the last solution has together."""
+"""What no schedule is below, by a linear program that grows by the rows its solutions break, in fractions first, then
+in whole numbers; and the nodes that a solution has together, of which good schedules are made."""
 from __future__ import annotations
 
 import time
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nessie.schedule.cycles import find_cycles, without_cycles
-from nessie.schedule.greedy import greedy
 from nessie.schedule.linear import Linear, available
 from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.relaxation import Cut, NamedRow, Relaxation
@@ -16,97 +15,137 @@ from nessie.schedule.separation import Separation
 BROKEN = 0.01                   # rows are added that are broken by so much
 TOGETHER = (0.5, 0.01)          # pairs that are apart by less make clusters
 MANY = 60                       # rows are enough for a round
-GAIN, IDLE = 1e-3, 8            # rounds without such a gain are the last
+GAIN, IDLE = 2e-3, 4            # rounds without such a gain are the last
+LAST = 3                        # solutions in whole numbers that make clusters
+PARTS = 0.6                     # of the time, for solutions in fractions
 TRUST = 1e-7                    # of the bound, what the solver's precision may have added
 
 
-Known = set[tuple[float, frozenset[tuple[int, float]]]]
+class Bounding:
+    """A linear program on its way; `least` is what no schedule is below."""
+
+    def __init__(self, problem: Problem, blocks: Clusters) -> None:
+        self.relaxation = Relaxation(problem, blocks)
+        self.scale = max(problem.profile.launch, max(self.relaxation.weights, default=0.0)) or 1.0
+        self.program = Linear([weight / self.scale for weight in self.relaxation.weights], self.relaxation.most)
+        for low, terms in self.relaxation.rows:
+            self.program.add(low, terms)
+        self.known: set[tuple[float, frozenset[tuple[int, float]]]] = set()
+        self.cuts: list[Cut] = []
+        self.solution: list[float] = []
+        self.least, self.sound = 0.0, False
+
+    def in_parts(self, deadline: float) -> None:
+        """Variables may be fractions."""
+        idle = 0
+        while idle < IDLE and (left := deadline - time.monotonic()) > 0:
+            solved = self.program.solve(left)
+            if solved is None:
+                return
+            value, self.solution = solved
+            idle = idle + 1 if self.raised(value) < GAIN else 0
+            if not self.cut(deadline):
+                return
+
+    def whole(self, deadline: float) -> list[list[float]]:
+        """Variables are whole numbers. The solutions on the way."""
+        found = list[list[float]]()
+        while (left := deadline - time.monotonic()) > 0:
+            value, solution = self.program.solve_whole(left)
+            self.raised(value)
+            if not solution:
+                break
+            self.solution = solution
+            found.append(solution)
+            if not self.cut(deadline):
+                break
+        return found
+
+    def raised(self, value: float) -> float:
+        """By what part this value of the program raises the bound."""
+        before = self.least
+        self.least = max(before, (self.relaxation.constant + value * self.scale) * (1 - TRUST))
+        return (self.least - before) / self.least if self.least else 0.0
+
+    def cut(self, deadline: float) -> bool:
+        """Add rows that the solution breaks, if there are any."""
+        fresh, of_all_kinds = self.broken(deadline)
+        self.sound |= of_all_kinds
+        self.cuts += fresh
+        for low, terms in fresh:
+            self.program.add(low, terms)
+        return bool(fresh)
+
+    def broken(self, deadline: float) -> tuple[list[Cut], bool]:
+        """New rows that are broken; of all kinds? Other kinds are looked for once there are few of one, as they take
+        longer."""
+        separation, fresh = Separation(self.relaxation, self.solution), list[Cut]()
+        for kind in (separation.paths, separation.cycles, separation.launches, separation.reads):
+            for cut in kind():
+                if self.is_new(cut):
+                    fresh.append(cut)
+                if time.monotonic() > deadline:
+                    return fresh, False
+            if len(fresh) > MANY:
+                return fresh, False
+        return fresh, True
+
+    def is_new(self, cut: Cut) -> bool:
+        """Does the solution break the row, which is not there yet?"""
+        low, terms = cut
+        if sum(weight * self.solution[k] for k, weight in terms.items()) > low - BROKEN * max(1.0, low):
+            return False
+        key = low, frozenset(terms.items())
+        if key in self.known:
+            return False
+        self.known.add(key)
+        return True
+
+    def tight(self) -> list[NamedRow]:
+        """The rows that the solution just keeps."""
+        return [self.relaxation.named((low, terms)) for low, terms in self.cuts
+                if sum(weight * self.solution[k] for k, weight in terms.items()) < low + TRUST]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """`least`: no schedule costs less. `clusters`: what the nodes that seem to be together make, as far as that is
-    legal; none where the time did not suffice. `tight`: the rows that the last solution just keeps."""
+    """`least`: no schedule costs less. `parts`: what the nodes that seem to be together make, as far as that is legal,
+    in the last solution first; none where the time did not suffice. `tight`: the rows that the last solution in
+    fractions just keeps."""
     least: float
-    clusters: list[Clusters]
+    parts: list[Clusters]
     tight: list[NamedRow]
-    relaxation: Relaxation
+    bounding: Bounding
 
     def cycles(self, clusters: Clusters) -> list[NamedRow]:
         """Rows that clusters break which wait for each other, but for what is in one of them by no path."""
+        relaxation = self.bounding.relaxation
         home = {k: number for number, members in enumerate(clusters) for k in members}
-        solution = [0.0] * len(self.relaxation.weights)
-        for (u, v), pair in self.relaxation.pairs.items():
+        solution = [0.0] * len(relaxation.weights)
+        for (u, v), pair in relaxation.pairs.items():
             if pair < 0:
                 solution[~pair] = float(home[u] != home[v])
-        return [self.relaxation.named(cut) for cut in Separation(self.relaxation, solution).cycles()]
+        return [relaxation.named(cut) for cut in Separation(relaxation, solution).cycles()]
 
 
 def lower_bound(problem: Problem, blocks: Clusters, seconds: float) -> Bound | None:
     """The bound, as far as this time suffices; None where there is no solver."""
     if not available():
         return None
-    deadline = time.monotonic() + seconds
-    relaxation = Relaxation(problem, blocks)
-    scale = max(problem.profile.launch, max(relaxation.weights, default=0.0)) or 1.0
-    program = Linear([weight / scale for weight in relaxation.weights], relaxation.most)
-    for low, terms in relaxation.rows:
-        program.add(low, terms)
-    least, idle, sound, solution = 0.0, 0, False, list[float]()
-    known: Known = set()
-    cuts: list[Cut] = []
-    while (left := deadline - time.monotonic()) > 0:
-        solved = program.solve(left)
-        if solved is None:
-            break
-        value, solution = solved
-        value = (relaxation.constant + value * scale) * (1 - TRUST)
-        idle = 0 if value > least * (1 + GAIN) else idle + 1
-        least = max(least, value)
-        fresh, of_all_kinds = broken(Separation(relaxation, solution), known, deadline)
-        sound |= of_all_kinds
-        if not fresh or idle == IDLE:
-            break
-        cuts += fresh
-        for low, terms in fresh:
-            program.add(low, terms)
-    found = [rounded(problem, blocks, relaxation, solution, limit) for limit in TOGETHER] if sound else []
-    tight = [relaxation.named((low, terms)) for low, terms in cuts
-             if sum(weight * solution[k] for k, weight in terms.items()) < low + TRUST]
-    return Bound(least, found, tight, relaxation)
-
-
-def broken(separation: Separation, known: Known, deadline: float) -> tuple[list[Cut], bool]:
-    """New rows that are broken; of all kinds? Other kinds are looked for once there are few of one, as they take
-    longer."""
-    fresh: list[Cut] = []
-    for kind in (separation.paths, separation.room, separation.cycles, separation.reads):
-        for cut in kind():
-            if is_new(cut, separation.solution, known):
-                fresh.append(cut)
-            if time.monotonic() > deadline:
-                return fresh, False
-        if len(fresh) > MANY:
-            return fresh, False
-    return fresh, True
-
-
-def is_new(cut: Cut, solution: list[float], known: Known) -> bool:
-    """Does the solution break the row, which is not there yet?"""
-    low, terms = cut
-    if sum(weight * solution[k] for k, weight in terms.items()) > low - BROKEN * max(1.0, low):
-        return False
-    key = low, frozenset(terms.items())
-    if key in known:
-        return False
-    known.add(key)
-    return True
+    began = time.monotonic()
+    bounding = Bounding(problem, blocks)
+    bounding.in_parts(began + seconds * PARTS)
+    tight, found = bounding.tight(), list[Clusters]()
+    if bounding.sound:
+        found = [rounded(problem, blocks, bounding.relaxation, bounding.solution, limit) for limit in TOGETHER]
+        for solution in bounding.whole(began + seconds)[-LAST:]:
+            found.insert(0, rounded(problem, blocks, bounding.relaxation, solution, TOGETHER[0]))
+    return Bound(bounding.least, found, tight, bounding)
 
 
 def rounded(problem: Problem, blocks: Clusters, relaxation: Relaxation, solution: list[float],
             limit: float) -> Clusters:
-    """Clusters of nodes between which there is a path of pairs that are apart by less, as far as they are legal;
-    greedy goes on from there."""
+    """Clusters of nodes between which there is a path of pairs that are apart by less, as far as they are legal."""
     import networkx
 
     graph: Any = networkx.Graph()
@@ -118,7 +157,7 @@ def rounded(problem: Problem, blocks: Clusters, relaxation: Relaxation, solution
     for found in sorted(map(sorted, networkx.connected_components(graph))):
         members = set(found)
         clusters += [found] if problem.legal(found) else [block for block in blocks if members.issuperset(block)]
-    return greedy(problem, acyclic(problem, blocks, clusters))
+    return acyclic(problem, blocks, clusters)
 
 
 def acyclic(problem: Problem, blocks: Clusters, clusters: Clusters) -> Clusters:

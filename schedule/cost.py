@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from nessie.lambda_cu import ir
 from nessie.schedule.pdg import FILTERS, GATHER, HOST, MEMBER, SIZE, Elements, Index, Survivors, space_size
 from nessie.schedule.profiles import Profile
 
@@ -160,9 +159,3 @@ def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]],
     arithmetic = sum(profile.computing(*traffic.again[k]) for nodes in again for k in nodes)
     total = profile.streaming(moved) + profile.launch * launches + profile.sync * len(waits) + arithmetic
     return Cost(total, moved, launches, len(waits))
-
-
-def arrays_of(index: Index, k: int) -> int:
-    """How many arrays a node touches."""
-    names = {use.name for use in index.nodes[k].uses} | {name for name in index.nodes[k].results if name != "_"}
-    return sum(isinstance(index.types.get(name), ir.Array) for name in names)

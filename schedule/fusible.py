@@ -16,10 +16,13 @@ program needs, reasons are what users need. One of them is no law of the walk, b
     once-reads-array scalar code reads arrays that are complete
     space            the index spaces are not walked together
     path             a path from one to the other leads through a pair that is not allowed
+    missing-host     a filter that must be in the kernel too may not be with one of them, or with another such filter
     cut              the user does not want it
     library, host    a library kernel; a statement of the host
 """
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from nessie.schedule.pdg import (
     FILTERS,
@@ -46,9 +49,10 @@ SINGLE = (HOST, ORDER, ONCE)            # what may share a kernel with nothing, 
 
 
 class Fusible:
-    """reason[u, v] for u < v that may not share a kernel; `bad[u]` is the mask of u's impossible partners, `direct[u]`
-    of those that are not so for a path only: for a copy of u there is none, what needs u has it elsewhere too.
-    `alike[u]` is the first node of u's kind: they differ only for what depends on them, or they on it."""
+    """reason[u, v] for u < v that may not share a kernel, in such an order that what others follow from comes first;
+    `bad[u]` is the mask of u's impossible partners, `direct[u]` of those that are so for more than a path or hosts: for
+    a copy of u there are no others, what needs u has it elsewhere too. `alike[u]` is the first node of u's kind: they
+    differ only for what depends on them, or they on it."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -78,6 +82,8 @@ class Fusible:
                 self._forbid(u, v, "cut")
         self.direct = list(self.bad)
         self._close_paths()
+        while self._close_hosts():
+            self._close_paths()
 
     def ok(self, u: int, v: int) -> bool:
         return not self.bad[u] >> v & 1
@@ -102,6 +108,23 @@ class Fusible:
                 if index.descendants[u] >> v & 1 and not self.bad[u] >> v & 1 and (
                         after[u] & self.bad[v] & ancestors[v] or before[v] & self.bad[u] & index.descendants[u]):
                     self._forbid(u, v, "path")
+
+    def _close_hosts(self) -> bool:
+        """A pair is impossible if one of its hosts is with one of it, or with another host. Were there such pairs?"""
+        kinds: dict[int, int] = {}
+        for u, kind in enumerate(self.alike):
+            kinds[kind] = kinds.get(kind, 0) | 1 << u
+        found = False
+        for kind, members in kinds.items():
+            for other, partners in kinds.items():
+                hosts = self.hosts(kind, other) or ()
+                needed = sum(1 << h for h in hosts)
+                never = any(self.bad[h] & needed for h in hosts)
+                for u in bits(members) if hosts else ():
+                    for v in bits(partners & ~self.bad[u] & ~(1 << u)) if never or self.bad[u] & needed else ():
+                        self._forbid(min(u, v), max(u, v), "missing-host")
+                        found = True
+        return found
 
     def _chain(self, space: Space) -> list[tuple[Space, int | None]]:
         """The space and those it is a part of, each with the filter that hosts it."""
@@ -184,6 +207,14 @@ class Fusible:
         if a.op == "SEG_REDUCE" and b.op != ONCE and space_size(b.space) != self.index.segments(a.space):
             return "segment-end"
         return "two-look-backs" if late and b.op in LOOK_BACK else None
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The numbers of a mask's bits."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
 
 
 def walked_alike(space: Space, other: Space) -> bool:

@@ -65,14 +65,17 @@ class Merging:
             for k in cluster:
                 self.bad[name] |= bad[k]
         self.alike = {name: {problem.fusible.alike[k] for k in cluster} for name, cluster in self.members.items()}
-        self.arrays = {name: sum(problem.arrays[k] for k in cluster) for name, cluster in self.members.items()}
+        self.held = {name: problem.room.held(cluster) for name, cluster in self.members.items()}
         self.failed: set[tuple[int, int]] = set()           # pairs of masks that would wait for each other, or lose
 
     def try_merge(self, u: int, v: int) -> bool:
         """Put the clusters of u and v together if that is legal."""
         c, d = sorted((self.of[u], self.of[v]))
-        if c == d or self.bad[c] & self.mask[d] or self.arrays[c] + self.arrays[d] > self.problem.profile.arrays \
-                or (self.mask[c], self.mask[d]) in self.failed or not self.hosted(c, d):
+        if c == d or self.bad[c] & self.mask[d] or (self.mask[c], self.mask[d]) in self.failed or not self.hosted(c, d):
+            return False
+        room = self.problem.room
+        held = room.still_held(self.held[c] | self.held[d], self.mask[c] | self.mask[d])
+        if len(held) > room.most:
             return False
         if (self.careful and self.loss(c, d) > 0) or self.path_around(c, d) or self.path_around(d, c):
             self.failed.add((self.mask[c], self.mask[d]))
@@ -81,7 +84,8 @@ class Merging:
         self.mask[c] |= self.mask.pop(d)
         self.bad[c] |= self.bad.pop(d)
         self.alike[c] |= self.alike.pop(d)
-        self.arrays[c] += self.arrays.pop(d)
+        self.held[c] = held
+        del self.held[d]
         for k in self.members.pop(d):
             self.of[k] = c
         return True

@@ -14,7 +14,9 @@ may be computed again come after them, each like a block of its own: a copy.
     (3)  y[v,r] <= y[h,r]                        h in hosts(r,v); a copy is where a reader is, whose hosts are its own
     (4)  y[u,r] + y[v,r] <= y[r,r] + y[h,r]      h in hosts(u,v) that (3) does not ask for: r may walk the segments,
                                                  and so say nothing about its members' hosts
-    (5)  sum_v arrays(v) * y[v,r] <= arrays * y[r,r]
+    (5)  sum_a h[a,r] <= most * y[r,r]           so many arrays a kernel may have in memory (schedule.room)
+         h[a,r] >= y[k,r] - sum_p y[p,r]         k uses a; the block and the copy p make it
+         h[a,r] >= y[m,r] - y[k,r]               the block m makes a, k uses it; no y[k,r], if it is an output
     (6)  d[a,k,r] >= y[k,r] - sum_p y[p,r]       k streams a; the block and the copy p make it (none, for inputs)
          n[a,r] >= d[a,k,r]                      a launch reads a once
          w[a]   >= sum_r d[a,k,r]                written once, if any k is elsewhere; d[a,k,r] for all r, if k is a copy
@@ -22,10 +24,7 @@ may be computed again come after them, each like a block of its own: a copy.
     (8)  q[a,r] >= d[a,k,r] + (y[c,r] - 1) + (c[f] - 1)      what k streams goes into the carry of c in its kernel,
                                                  which so sweeps a twice; no (y - 1) if c = k, no (c - 1) if always
          c[f]   >= w[a]                          f's survivors are numbered if one of its arrays a is written
-    (9)  for a cycle of kernels C1 -> .. -> Ck -> C1, entered at e_i and left at x_i, found in a solution:
-         sum_i (1 - together[e_i,x_i]) + sum_i joined[x_i,e_i+1] >= 1
-         together[u,v] >= y[u,r] + y[v,r] - 1    for all r
-         joined[u,v]   <= 1 - |y[u,r] - y[v,r]|  for all r
+    (9)  no cycle of kernels that wait for each other: schedule.cycle_cuts, as they are found in solutions
     (10) what schedule.separation has found of sums of d, n, w, q, c; implied, but by whole numbers only
 
 Only y is integral: with y fixed, all others take their least (joined: greatest) value by themselves. Paths and (9) ask
@@ -38,6 +37,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 
 from nessie.schedule.again import wanted
+from nessie.schedule.fusible import bits
 from nessie.schedule.model import Model, Terms
 from nessie.schedule.pdg import HOST, Survivors, Unit
 from nessie.schedule.problem import Clusters, Plan, Problem
@@ -64,7 +64,6 @@ class Formulation:
         self.among = {b for b, block in enumerate(self.blocks)          # the blocks that may need hosts
                       if any(isinstance(nodes[k].space, Survivors) for k in block)}
         self.model = Model()
-        self.cuts: set[str] = set()                                     # the variables that (9) needed so far
         self.kernels: list[list[int]] = [[] for _ in self.parts]         # per part, the r it may run in
         self.members: list[list[int]] = [[] for _ in self.blocks]        # per r, the parts that may run there
         self.named: dict[Name, list[str]] = {("k", "", 0): [y(r, r) for r in range(len(self.blocks))]}
@@ -86,10 +85,8 @@ class Formulation:
     def _blocks_of(self, mask: int) -> int:
         """The mask of the blocks that have one of these nodes."""
         found = 0
-        while mask:
-            lowest = mask & -mask
-            found |= 1 << self.block_of[lowest.bit_length() - 1]
-            mask ^= lowest
+        for k in bits(mask):
+            found |= 1 << self.block_of[k]
         return found
 
     def _copies_bad(self) -> None:
@@ -136,6 +133,13 @@ class Formulation:
         nodes = [k for k in self.index.readers.get(name, ()) if name in self.problem.traffic.streamed[k]]
         return sorted({part for k in nodes for part in (self.block_of[k], self.copy_of.get(k)) if part is not None})
 
+    def _makers(self, name: str) -> list[int]:
+        """The block that makes the array, and the copy, if there is one."""
+        node = self.index.maker.get(name)
+        if node is None:
+            return []
+        return [self.block_of[node], *([self.copy_of[node]] if node in self.copy_of else [])]
+
     def may(self, v: int, r: int) -> bool:
         return r in self.kernels[v]
 
@@ -158,7 +162,7 @@ class Formulation:
                 for h in sorted(self.hosts(r, v)):
                     self._at_most(y(v, r), h, r)
             self._hosts_of_members(r, own)
-            self._size_limit(r, others)
+            self._room(r)
 
     def _at_most(self, variable: str, h: int, r: int) -> None:
         """The variable is 0 unless block h is in kernel r."""
@@ -172,16 +176,34 @@ class Formulation:
                     host = {y(h, r): -1.0} if self.may(h, r) else {}
                     self.model.add(4, high=0, **{y(u, r): 1, y(v, r): 1, y(r, r): -1}, **host)
 
-    def _size_limit(self, r: int, others: list[int]) -> None:
+    def _room(self, r: int) -> None:
         """(5), where it says anything."""
-        weight = {v: sum(self.problem.arrays[k] for k in self.parts[v]) for v in (r, *others)}
-        limit = self.problem.profile.arrays
-        if others and sum(weight.values()) > limit:
-            self.model.add(5, high=0, **{y(r, r): min(0, weight[r] - limit)}, **{y(v, r): weight[v] for v in others})
+        room, members = self.problem.room, self.members[r]
+        names = sorted(set[str]().union(*(room.of[k] for v in members for k in self.parts[v])))
+        if len(names) <= room.most:
+            return
+        total: Terms = {y(r, r): -room.most}
+        for a, name in enumerate(names):
+            array, makers = room.arrays[name], self._makers(name)
+            held = self.variable(f"h_{a}_{r}")
+            total[held] = 1
+            for k in members:
+                if k not in makers and any(array.users >> node & 1 for node in self.parts[k]):
+                    here = {y(maker, r): 1.0 for maker in makers if maker in members}
+                    self.model.add(5, low=0, **{held: 1, y(k, r): -1}, **here)
+            if makers and makers[0] in members:
+                made = {held: 1.0, y(makers[0], r): -1.0}
+                users = self._blocks_of(array.users) & ~(1 << makers[0])
+                for k in range(len(self.blocks)):
+                    if users >> k & 1:
+                        self.model.add(5, low=0, **made, **({y(k, r): 1.0} if k in members else {}))
+                if array.output:
+                    self.model.add(5, low=0, **made)
+        self.model.add(5, high=0, **total)
 
     # Cost ---------------------------------------------------------------------------------------
 
-    def _variable(self, name: str, weight: float = 0.0) -> str:
+    def variable(self, name: str, weight: float = 0.0) -> str:
         self.model.real.append(name)
         if weight:
             self.model.objective[name] = weight
@@ -207,7 +229,7 @@ class Formulation:
 
     def _carries(self) -> dict[int, str]:
         """Per filter the variable that says that its survivors are numbered; none where they are always."""
-        carries = {f: self._variable(f"c_{f}") for f, arrays in self.problem.traffic.carries.items() if arrays}
+        carries = {f: self.variable(f"c_{f}") for f, arrays in self.problem.traffic.carries.items() if arrays}
         self.named.update({("c", f, 0): [name] for f, name in carries.items()})
         return carries
 
@@ -215,14 +237,11 @@ class Formulation:
         """(6) and (8) for one array. Variables are numbered by the array's place among those that are read."""
         traffic, model = self.problem.traffic, self.model
         a = len(model.real)
-        makers: list[int] = []
-        if name in self.index.maker:
-            node = self.index.maker[name]
-            makers = [self.block_of[node], *((self.copy_of[node],) if node in self.copy_of else ())]
+        makers = self._makers(name)
         readers = [part for part in self._streaming(name) if part not in makers]
         written = None
         if makers and name not in traffic.forced and readers:
-            written = self._variable(f"w_{a}", self.time(name))
+            written = self.variable(f"w_{a}", self.time(name))
             for f, carry in carries.items():
                 if name in traffic.carries[f]:
                     model.add(8, low=0, **{carry: 1, written: -1})
@@ -231,10 +250,10 @@ class Formulation:
         for k in readers:
             for r in self.kernels[k]:
                 if r not in read:
-                    read[r] = self._variable(f"n_{a}_{r}", self.time(name))
+                    read[r] = self.variable(f"n_{a}_{r}", self.time(name))
                 here = [y(maker, r) for maker in makers if self.may(maker, r)]
                 if here:
-                    cut = self._variable(f"d_{a}_{k}_{r}")
+                    cut = self.variable(f"d_{a}_{k}_{r}")
                     model.add(6, low=0, **{cut: 1, y(k, r): -1}, **dict.fromkeys(here, 1.0))
                 else:
                     cut = y(k, r)
@@ -265,7 +284,7 @@ class Formulation:
                 if self.may(self.block_of[c], r):
                     if r not in again:
                         weight = self.problem.profile.rescan * self.time(name)
-                        again[r] = self._variable(f"q_{a}_{r}", weight)
+                        again[r] = self.variable(f"q_{a}_{r}", weight)
                     others = {y(self.block_of[c], r)} - {y(k, r)} | ({carries[c]} if c in carries else set())
                     self.model.add(8, low=-len(others), **{again[r]: 1, cuts[k, r]: -1}, **dict.fromkeys(others, -1.0))
 
@@ -286,13 +305,13 @@ class Formulation:
             blocks = sorted({self.block_of[k] for k in waiting} - {f})
             if not sync or not blocks or number in self.problem.traffic.waited:
                 continue
-            waits = self._variable(f"s_{number}", sync)
+            waits = self.variable(f"s_{number}", sync)
             for v in (*blocks, *(self.copy_of[k] for k in sorted(waiting) if k in self.copy_of)):
                 for group in self._alternatives(v):
                     terms: Terms = {}
                     for r in group:
                         if self.may(f, r):
-                            apart = self._variable(f"e_{number}_{v}_{r}")
+                            apart = self.variable(f"e_{number}_{v}_{r}")
                             self.model.add(7, low=0, **{apart: 1, y(v, r): -1, y(f, r): 1})
                             terms[apart] = -1
                         else:
@@ -335,41 +354,6 @@ class Formulation:
         again = {r: [k for k, p in self.copy_of.items() if values.get(y(p, r), 0.0) > 0.5] for r in clusters}
         kernels = sorted((sorted(members), wanted(self.problem, members, again[r])) for r, members in clusters.items())
         return Plan([members for members, _ in kernels], [copies for _, copies in kernels])
-
-    def cut(self, cycle: list[tuple[int, int, int]]) -> None:
-        """(9): forbid a cycle, given as (entry, exit, entry of the next kernel) per kernel."""
-        terms: Terms = {}
-        low = 1.0
-        for entry, leave, following in cycle:
-            e, x, n = (self.block_of[k] for k in (entry, leave, following))
-            if e != x:
-                low -= 1
-                together = self._together(min(e, x), max(e, x))
-                terms[together] = terms.get(together, 0.0) - 1
-            if x != n and not self.bad[x] >> n & 1:
-                joined = self._joined(min(x, n), max(x, n))
-                terms[joined] = terms.get(joined, 0.0) + 1
-        self.model.add(9, low=low, **terms)
-
-    def _together(self, u: int, v: int) -> str:
-        name = f"together_{u}_{v}"
-        if name not in self.cuts:
-            self.cuts.add(self._variable(name))
-            for r in self.kernels[u]:
-                if self.may(v, r):
-                    self.model.add(9, low=-1, **{name: 1, y(u, r): -1, y(v, r): -1})
-        return name
-
-    def _joined(self, u: int, v: int) -> str:
-        name = f"joined_{u}_{v}"
-        if name not in self.cuts:
-            self.cuts.add(self._variable(name))
-            for r in sorted({*self.kernels[u], *self.kernels[v]}):
-                one, other = (y(u, r), self.may(u, r)), (y(v, r), self.may(v, r))
-                for (plus, may_plus), (minus, may_minus) in ((one, other), (other, one)):
-                    if may_plus:
-                        self.model.add(9, high=1, **{name: 1, plus: 1}, **({minus: -1} if may_minus else {}))
-        return name
 
 
 def y(v: int, r: int) -> str:

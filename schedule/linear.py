@@ -1,4 +1,5 @@
-"""Linear programs that grow row by row, solved by HiGHS itself: each time from where the last solution was."""
+"""Linear programs that grow row by row, solved by HiGHS itself: each time from where the last solution was. Their
+variables may be asked to be whole numbers in the end."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ class Linear:
         self.engine.silent()
         self.infinity = highspy.kHighsInf
         self.optimal = highspy.HighsModelStatus.kOptimal
+        self.whole = highspy.HighsVarType.kInteger
         for weight, limit in zip(weights, most, strict=True):
             self.engine.addCol(weight, 0.0, limit, 0, [], [])
 
@@ -37,3 +39,13 @@ class Linear:
         if self.engine.getModelStatus() != self.optimal:
             return None
         return float(self.engine.getInfo().objective_function_value), list(self.engine.getSolution().col_value)
+
+    def solve_whole(self, seconds: float) -> tuple[float, list[float]]:
+        """What no solution in whole numbers is below; the best that was found, which may be none."""
+        count = self.engine.getNumCol()
+        self.engine.changeColsIntegrality(count, list(range(count)), [self.whole] * count)
+        self.engine.setOptionValue("mip_rel_gap", 0.0)
+        self.engine.setOptionValue("time_limit", self.engine.getRunTime() + seconds)
+        self.engine.run()
+        found = self.engine.getSolution()
+        return float(self.engine.getInfo().mip_dual_bound), list(found.col_value) if found.value_valid else []

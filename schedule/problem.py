@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from nessie.schedule.blocks import forced_blocks
-from nessie.schedule.cost import Cost, Traffic, arrays_of, cost
+from nessie.schedule.cost import Cost, Traffic, cost
 from nessie.schedule.fusible import Fusible
 from nessie.schedule.pdg import Graph, Index
 from nessie.schedule.profiles import Profile
+from nessie.schedule.room import Room
 
 Clusters = list[list[int]]
 
@@ -32,7 +34,7 @@ class Problem:
         self.index, self.profile = Index(graph), profile
         self.fusible = Fusible(self.index)
         self.traffic = Traffic(self.index)
-        self.arrays = [arrays_of(self.index, k) for k in range(len(graph.nodes))]
+        self.room = Room(self.index, profile.arrays)
         wished = [(self.index.position[u], self.index.position[v]) for u, v in graph.fused]
         self.blocks = forced_blocks(self.fusible, wished, self.fits) if wished else self.single()
         kept = {k for pair in wished for k in pair}
@@ -66,10 +68,21 @@ class Problem:
         """What the plan costs, in nanoseconds."""
         return self.cost(plan.clusters, plan.again).total
 
-    def fits(self, members: Iterable[int]) -> bool:
-        """Are the arrays of the nodes few enough for one kernel's registers?"""
-        members = list(members)
-        return len(members) == 1 or sum(self.arrays[k] for k in members) <= self.profile.arrays
+    @property
+    def crowded(self) -> bool:
+        """Could a kernel have too many arrays?"""
+        return len(self.room.arrays) > self.room.most
+
+    def roomy(self) -> Problem:
+        """The problem where kernels may have any number of arrays."""
+        roomy = copy(self)
+        roomy.profile = replace(self.profile, arrays=len(self.room.arrays))
+        roomy.room = Room(self.index, roomy.profile.arrays)
+        return roomy
+
+    def fits(self, members: Iterable[int], copies: Iterable[int] = ()) -> bool:
+        """Has a kernel of these nodes, which computes those again, few enough arrays in memory?"""
+        return not self.crowded or len(self.room.held(members, copies)) <= self.room.most
 
     def legal(self, members: Sequence[int]) -> bool:
         """Every pair is allowed, and its hosts are here."""
@@ -82,7 +95,7 @@ class Problem:
         """May a legal kernel compute these nodes again, which it reads? Paths are nothing to them; their hosts are
         those of what reads them."""
         together = sum(1 << k for k in (*members, *copies))
-        return self.fits([*members, *copies]) and not any(self.fusible.direct[p] & together for p in copies)
+        return self.fits(members, copies) and not any(self.fusible.direct[p] & together for p in copies)
 
     def single(self) -> Clusters:
         """Every node on its own."""

@@ -12,18 +12,22 @@ little. This one says of pairs only whether they are in two kernels, and knows b
     (3)  c[f] >= w[a]         f's survivors are numbered if one of its arrays a is written
     (4)  s[f] >= z[f,v]       v walks f's survivors
     (5)  z[u,v] >= z[h,u]     h hosts u and v, and the same for v
-    (6)  k >= the nodes of a clique of pairs that are not ok, and >= arrays of all nodes / arrays of a kernel
+    (6)  k >= the nodes of a clique of pairs that are not ok
 
 and what schedule.separation finds broken by a solution. What may be computed again is only known to cost nothing.
 Variables are numbered; `constant` is paid by every schedule.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nessie.schedule.fusible import bits
 from nessie.schedule.pdg import HOST
 from nessie.schedule.problem import Clusters, Problem
-from nessie.schedule.search import allowed, apart
+from nessie.schedule.search import allowed
+
+STARTS = 40                     # of the search for a clique
 
 Terms = dict[int, float]
 Name = tuple[str, int | str, int]           # of a variable: its letter, and the node, or nodes, or array
@@ -107,18 +111,13 @@ class Relaxation:
         low, terms = row
         return low, {self.names[k]: weight for k, weight in terms.items()}
 
-    def size(self, k: int) -> int:
-        """The arrays of a node that has room beside others, or else is alone."""
-        return min(self.problem.arrays[k], self.problem.profile.arrays)
-
     # Rows ---------------------------------------------------------------------------------------
 
     def _launches(self) -> None:
         """(6)"""
         nodes = [k for k, node in enumerate(self.problem.index.nodes) if node.op != HOST]
-        launches = self.variable("k", "", self.problem.profile.launch, float(len(nodes)))
-        full = -(-sum(map(self.size, nodes)) // self.problem.profile.arrays)
-        self.add(float(max(full, len(apart(self.problem, nodes)))), {launches: 1.0})
+        self.launches = self.variable("k", "", self.problem.profile.launch, float(len(nodes)))
+        self.add(float(clique_size(self.problem.fusible.bad, nodes)), {self.launches: 1.0})
 
     def _arrays(self) -> None:
         """(1), (2), (3)"""
@@ -162,3 +161,15 @@ class Relaxation:
                     if other not in (0, pair):
                         low, less = self.value(other), self.value(pair)
                         self.add(low.constant, {**less.terms, **{x: -weight for x, weight in low.terms.items()}})
+
+
+def clique_size(bad: Sequence[int], nodes: Sequence[int]) -> int:
+    """How many of the nodes there are at least no two of which may be together."""
+    everyone, best = sum(1 << k for k in nodes), 0
+    for start in sorted(nodes, key=lambda k: -(bad[k] & everyone).bit_count())[:STARTS]:
+        size, left = 1, bad[start] & everyone
+        while left:
+            left &= bad[max(bits(left), key=lambda k: (bad[k] & left).bit_count())]
+            size += 1
+        best = max(best, size)
+    return best

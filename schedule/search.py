@@ -28,7 +28,10 @@ CASES = 3                       # nodes of which the bound asks what if they are
 
 
 def search(problem: Problem, blocks: Clusters, best: Plan) -> Plan | None:
-    """The cheapest plan of these blocks; `best` unless others cost less. None where that takes too many tries."""
+    """The cheapest plan of these blocks; `best` unless others cost less. None where that takes too many tries, or where
+    copies may make room for other arrays."""
+    if problem.crowded and problem.again:
+        return None
     least = least_cost(problem)
     spare = max(0, int((problem.total(best) * (1 - PRECISION) - least) / problem.profile.launch))
     try:

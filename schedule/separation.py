@@ -4,19 +4,19 @@ A path's length is the sum of z along it: nodes whose path is shorter than 1 may
 
     paths      u and v may not be together: any path between them has a length of 1 at least
     cycles     u must run before v: so does a path back, on which what depends on a node is not before it, for nothing
-    room       a tree of pairs whose nodes have more arrays than m kernels hold: m of its pairs are apart
+    chains     of clusters that wait for each other (schedule.quotient)
     readers    nodes s no two of which may be together, each with a path to a node l that reads a: so many kernels
                read a as paths have no length; twice, if a carry of s depends on l. That a's maker is elsewhere is
                sure if it may not be with s, or as sure as z[p,l]
-    crowd      the nodes near such an s are in kernels that read a, and these hold so many arrays; rounded up, as
-               schedules have no parts
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from heapq import heapify, heappop, heappush
-from math import ceil, floor
 
+from nessie.schedule.pdg import HOST
+from nessie.schedule.quotient import Quotient
 from nessie.schedule.relaxation import Cut, Reading, Relaxation, Terms, Value
 
 Steps = dict[int, tuple[int, int]]              # of a path: where it came from, and by which pair
@@ -24,7 +24,6 @@ Steps = dict[int, tuple[int, int]]              # of a path: where it came from,
 NEAR = 0.999                                    # a shorter path breaks a row
 FEW = 4                                         # rows of a kind that a node is good for in one round
 STARTS = 8                                      # of the search for a clique
-DEEP = 3                                        # pairs of a tree that are apart
 TRUSTED = 1e-3                                  # what is less is none
 
 
@@ -35,7 +34,8 @@ class Separation:
         self.relaxation, self.problem = relaxation, relaxation.problem
         self.solution = [max(0.0, value) for value in solution]
         self.bad = self.problem.fusible.bad
-        self.steps = [[(v, self.value(pair), pair) for v, pair in joined] for joined in relaxation.joined]
+        self.steps = [[(v, step, pair) for v, pair in joined if (step := self.value(pair)) < NEAR]
+                      for joined in relaxation.joined]
 
     def value(self, pair: int) -> float:
         return self.solution[~pair] if pair < 0 else float(pair)
@@ -43,10 +43,10 @@ class Separation:
     def of(self, value: Value) -> float:
         return value.constant + sum(weight * self.solution[k] for k, weight in value.terms.items())
 
-    def near(self, sources: Mapping[int, float], through: Callable[[int], bool] | None = None
+    def near(self, sources: Mapping[int, float], ends: int = 0, limit: float = NEAR
              ) -> tuple[dict[int, float], Steps]:
-        """The nodes with a short path from a source, nearest first, and the last steps of the paths, which go on
-        `through` nodes only."""
+        """The nodes with a shorter path from a source than that, nearest first, and the last steps of the paths, which
+        go no further from nodes of the mask `ends`."""
         length, steps = dict(sources), Steps()
         waiting = [(start, k) for k, start in sources.items()]
         heapify(waiting)
@@ -56,16 +56,16 @@ class Separation:
             if u in found:
                 continue
             found[u] = here
-            for v, step, pair in self.steps[u] if through is None or through(u) else ():
+            for v, step, pair in () if ends >> u & 1 else self.steps[u]:
                 there = here + step
-                if there < length.get(v, NEAR):
+                if there < length.get(v, limit):
                     length[v], steps[v] = there, (u, pair)
                     heappush(waiting, (there, v))
         return found, steps
 
     def paths(self) -> Iterator[Cut]:
         for u, bad in enumerate(self.bad):
-            found, steps = self.near({u: 0.0}, lambda v, u=u, bad=bad: v == u or not bad >> v & 1)  # type: ignore[misc]
+            found, steps = self.near({u: 0.0}, bad)
             broken = [v for v in found if v > u and bad >> v & 1]
             for v in broken[:FEW]:
                 yield 1.0, follow(steps, v)[1]
@@ -98,33 +98,17 @@ class Separation:
                     length[w], steps[w] = there, (u, pair)
                     heappush(waiting, (there, w))
 
-    def room(self) -> Iterator[Cut]:
-        """Trees grow by the nearest node; no two start in the nodes of one that has broken a row."""
-        limit, taken = self.problem.profile.arrays, set[int]()
-        for start in range(len(self.bad)):
-            here, size, apart, count = {start}, self.relaxation.size(start), 0.0, 0
-            terms: Terms = {}
-            last, around = start, list[tuple[float, int, int]]()
-            while start not in taken:
-                for v, step, pair in self.steps[last]:
-                    if v not in here:
-                        heappush(around, (step, v, pair))
-                while around and around[0][1] in here:
-                    heappop(around)
-                if not around or apart + around[0][0] > DEEP:
-                    break
-                step, last, pair = heappop(around)
-                here.add(last)
-                size += self.relaxation.size(last)
-                apart += step
-                terms.update({~pair: 1.0} if pair < 0 else {})
-                needed = -(-size // limit) - 1
-                if needed > count and apart < needed - 1 + NEAR:
-                    count = needed
-                    yield float(needed), dict(terms)
-                    taken |= here
+    @cached_property
+    def quotient(self) -> Quotient:
+        return Quotient(self)
 
-    # Reads --------------------------------------------------------------------------------------
+    # Reads and launches -------------------------------------------------------------------------
+
+    def launches(self) -> Iterator[Cut]:
+        one = Value(1.0, {})
+        values = {k: one for k, node in enumerate(self.problem.index.nodes) if node.op != HOST}
+        if row := self.quotient.chain(self.relaxation.launches, values, alike=True):
+            yield row
 
     def reads(self) -> Iterator[Cut]:
         for reading in self.relaxation.readings.values():
@@ -134,8 +118,8 @@ class Separation:
             for variable, reading_kernels in kinds:
                 if reading_kernels:
                     yield added(variable, [reading_kernels[s] for s in self.clique(reading_kernels)])
-                if len(reading_kernels) > 1:
-                    yield from self.crowd(variable, reading_kernels)
+                if row := self.quotient.chain(variable, reading_kernels):
+                    yield row
 
     def once(self, reading: Reading) -> dict[int, Value]:
         """How much each node's kernel reads the array."""
@@ -191,27 +175,6 @@ class Separation:
                 left = [other for other in left if self.bad[s] >> other & 1]
             best = max(best, chosen, key=lambda nodes: sum(worth[s] for s in nodes))
         return best
-
-    def crowd(self, variable: int, values: dict[int, Value]) -> Iterator[Cut]:
-        limit = self.problem.profile.arrays
-        near, steps = self.near({s: max(0.0, 1 - self.of(value)) for s, value in values.items()})
-        parts = []
-        for v in near:
-            s, terms = follow(steps, v)
-            value = less(values[s].constant, terms, values[s].terms)
-            share = self.relaxation.size(v) / limit
-            parts.append(Value(share * value.constant, {k: share * weight for k, weight in value.terms.items()}))
-        low, terms = added(variable, parts)
-        yield low, terms
-        part = low - floor(low)
-        if TRUSTED < part < 1 - TRUSTED:
-            yield float(ceil(low)), {k: rounded(weight, part) for k, weight in terms.items()}
-
-
-def rounded(weight: float, part: float) -> float:
-    """Of a variable that is a whole number in schedules, in a row whose right side has this fractional part."""
-    whole = floor(weight + 1e-9)
-    return whole + min(max(0.0, weight - whole) / part, 1.0)
 
 
 def follow(steps: Steps, v: int) -> tuple[int, Terms]:

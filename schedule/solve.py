@@ -5,7 +5,8 @@
         and cheap nodes computed again where that saves most
     all schedules that may cost less, where they are few       optimal, and no solver is needed
     what an earlier run has proved                             optimal
-    a linear program over pairs of nodes (schedule.bound)      a bound for what is still open, other candidates
+    a linear program over pairs of nodes (schedule.bound)      a bound for what is still open
+    the integer program of what its solutions have together    other candidates, mostly the best
     the integer program, with what that one's rows say,        optimal, or a better bound
         unless it is too large
     without second sweeps, where a device has them             another candidate
@@ -29,6 +30,7 @@ from nessie.schedule.again import with_copies
 from nessie.schedule.bound import Bound, lower_bound
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
+from nessie.schedule.cycle_cuts import CycleCuts
 from nessie.schedule.cycles import find_cycles, without_cycles
 from nessie.schedule.greedy import greedy
 from nessie.schedule.ilp import Formulation
@@ -39,7 +41,11 @@ from nessie.schedule.solver import NODES, SECONDS, Infeasible, solve_model
 
 VARIABLES = 3000                # binary variables of a program that is solved whole
 SMALL = 400                     # up to which it comes first
-RELAXED = 0.35, 0.6             # of the time, for a bound; where the program is too large to be solved whole
+PACKED = 1200                   # of one of what a solution of the linear program has together
+RELAXED = 0.5, 0.75             # of the time, for a bound; where the program is too large to be solved whole
+PRECISION = 3e-7                # of a bound, by which solvers may be wrong
+LOOSE = 0.75                    # of the time, for kernels with any number of arrays
+SHARE = 0.4                     # of the time that is left, for each attempt
 ROUNDS = 60                     # of cycle cuts
 
 Found = tuple["Plan | None", "float | None"]        # and a bound that no plan beats
@@ -70,59 +76,59 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
           store: Store | None = None) -> Solution:
     """The cheapest schedule found. `store`: where optima are kept from run to run."""
     limits = limits or Limits()
+    if contracted and problem.crowded:
+        # Contraction may be in the way of the best where a kernel has too many arrays. Of kernels that may have any
+        # number it is not, and if the best of these have not too many, no others are better.
+        found = solve(problem.roomy(), solver, replace(limits, seconds=limits.seconds * LOOSE), store=store)
+        if has_room(problem, Plan(found.clusters, found.again)):
+            return found
+        limits = replace(limits, seconds=limits.seconds * (1 - LOOSE))
     deadline = time.monotonic() + limits.seconds
     least = least_cost(problem)
     best = with_copies(problem, greedy(problem, least=least))
     if reaches(problem, best, least):
         return solution_of(problem, best, OPTIMAL)
-    blocks = contract(problem) if contracted else problem.apart()
+    blocks = contract(problem) if contracted and not problem.crowded else problem.apart()
     best = min((best, with_copies(problem, greedy(problem, blocks))), key=problem.total)
-    roomy, parts = problem, blocks
-    if contracted and not problem.fits(range(len(problem.arrays))):
-        # Contraction may be in the way of the best where a kernel has too many arrays. Of kernels that may have any
-        # number it is not, and none of these is cheaper than the best of them.
-        roomy = Problem(problem.index.graph, replace(problem.profile, arrays=sum(problem.arrays)))
-        parts = contract(roomy)
-    proved = search(roomy, parts, best) or recall(store, problem, problem.total(best))
-    if proved is not None and not has_room(problem, proved):        # then node by node
-        least = max(least, roomy.total(proved))
-        roomy, parts = problem, problem.apart()
-        proved = search(roomy, parts, best)
+    proved = search(problem, blocks, best) or recall(store, problem, problem.total(best))
     if proved is not None:
         return solution_of(problem, proved, OPTIMAL)
-    count = variables(roomy, parts)
+    count = variables(problem, blocks)
     part = RELAXED[count > limits.variables] if limits.seconds > 0 else 0.0
-    relaxed = lower_bound(roomy, parts, limits.seconds * part) if part else None
+    relaxed = lower_bound(problem, blocks, limits.seconds * part) if part else None
     if relaxed:
         least = max(least, relaxed.least)
-        tried = [with_copies(problem, clusters) for clusters in relaxed.clusters if all(map(problem.fits, clusters))]
-        best = min((best, *tried), key=problem.total)
-    if status_of(problem.total(best), least) == OPTIMAL:
-        keep(store, problem, best)
-        return solution_of(problem, best, OPTIMAL)
-    strong = partial(whole, relaxed=relaxed)
-    attempts: list[Attempt] = [strong, single_sweeps, windows] if count <= SMALL else [windows, strong, single_sweeps]
-    if count > limits.variables:
-        attempts = [windows]
+        best = min((best, *(with_copies(problem, greedy(problem, clusters)) for clusters in relaxed.parts)),
+                   key=problem.total)
+    attempts: list[Attempt] = [partial(whole, relaxed=relaxed), single_sweeps, windows]
+    if count > SMALL:
+        packings = [partial(packed, parts=parts) for parts in relaxed.parts] if relaxed else []
+        attempts = [*packings, windows, *attempts[:2]] if count <= limits.variables else [*packings, windows]
     for attempt in attempts:
-        left = deadline - time.monotonic()
-        share = left * (0.6 if attempt is not attempts[-1] and count > SMALL else 0.9)
-        loose = attempt is strong
-        found, known = attempt(roomy if loose else problem, parts if loose else blocks, best, solver,
-                               replace(limits, seconds=share))
-        least = max(least, known or 0.0)
-        if found is not None and has_room(problem, found):
-            best = min((best, found), key=problem.total)
         if status_of(problem.total(best), least) == OPTIMAL:
-            keep(store, problem, best)
             break
-    return solution_of(problem, best, status_of(problem.total(best), least))
+        left = deadline - time.monotonic()
+        share = left * (SHARE if attempt is not attempts[-1] and count > SMALL else 0.9)
+        plan, known = attempt(problem, blocks, best, solver, replace(limits, seconds=share))
+        least = max(least, known or 0.0)
+        best = min((best, plan or best), key=problem.total)
+    status = status_of(problem.total(best), least)
+    if status == OPTIMAL:
+        keep(store, problem, best)
+    return solution_of(problem, best, status)
 
 
 def has_room(problem: Problem, plan: Plan) -> bool:
     """Has no kernel too many arrays?"""
-    return all(problem.fits([*members, *copies])
+    return all(problem.fits(members, copies)
                for members, copies in zip_longest(plan.clusters, plan.again, fillvalue=()))
+
+
+def packed(problem: Problem, _: Clusters, best: Plan, solver: str, limits: Limits, parts: Clusters) -> Found:
+    """The integer program of these clusters, which are only put together; no bound."""
+    if variables(problem, parts) > PACKED:
+        return None, None
+    return exact(problem, parts, best, solver, limits)[0], None
 
 
 def whole(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits,
@@ -160,7 +166,7 @@ def windows(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits:
 def status_of(total: float, bound: float) -> str:
     """What may be said of a schedule of this cost when none is cheaper than the bound."""
     gap = (total - bound) / bound if bound > 0 else float(total > 0)
-    return OPTIMAL if gap < 1e-7 else f"within {max(gap * 100, 0.1):.1f} %"
+    return OPTIMAL if gap < PRECISION else f"within {max(gap * 100, 0.1):.1f} %"
 
 
 def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
@@ -195,7 +201,7 @@ def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: 
     formulation = Formulation(problem, blocks, frozen, problem.again if again is None else again)
     if relaxed:
         formulation.strengthen(relaxed.tight)
-    known = formulation.encode(start)
+    cuts, known = CycleCuts(formulation), formulation.encode(start)
     bound: float | None = None
     best: Plan | None = None
     deadline = time.monotonic() + limits.seconds
@@ -216,7 +222,7 @@ def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: 
         if status_of(problem.total(best or start), bound) == OPTIMAL:
             return best or start, bound
         for cycle in cycles:
-            formulation.cut(cycle)
+            cuts.forbid(cycle)
         if relaxed:
             formulation.strengthen(relaxed.cycles(plan.clusters))
         if not frozen:

@@ -35,6 +35,8 @@ def witness(fusible: Fusible, u: int, v: int) -> str:
     first, second = index.nodes[u], index.nodes[v]
     if reason == "path":
         return path_text(fusible, u, v)
+    if reason == MISSING_HOST:
+        return host_text(fusible, u, v)
     if reason in ("host", "library"):
         return outside_text(first, second)
     if reason == "space":
@@ -127,15 +129,26 @@ def shortest_way(index: Index, u: int, v: int) -> list[int]:
 def path_text(fusible: Fusible, u: int, v: int) -> str:
     """A node that would have to be in the kernel too, and may not."""
     index = fusible.index
-    for w in range(len(index.nodes)):
-        if index.descendants[u] >> w & 1 and index.descendants[w] >> v & 1:
-            for x, y in ((u, w), (w, v)):
-                if not fusible.ok(x, y) and fusible.reason[x, y] != "path":
-                    other, between = index.nodes[y if x == w else x].name, index.nodes[w].name
-                    return f"{between} comes between them and cannot be in a kernel with {other}: " \
-                           f"{witness(fusible, x, y)}"
-    w = next(w for w in range(len(index.nodes)) if index.descendants[u] >> w & 1 and index.descendants[w] >> v & 1)
-    return f"{index.nodes[w].name} comes between them and cannot be in their kernel"
+    between = [w for w in range(len(index.nodes)) if index.descendants[u] >> w & 1 and index.descendants[w] >> v & 1]
+    x, y = first_forbidden(fusible, [pair for w in between for pair in ((u, w), (w, v))])
+    w, other = (y, x) if x == u else (x, y)
+    return f"{index.nodes[w].name} comes between them and cannot be in a kernel with {index.nodes[other].name}: " \
+        f"{witness(fusible, x, y)}"
+
+
+def host_text(fusible: Fusible, u: int, v: int) -> str:
+    """A filter that would have to be in the kernel too, and may not."""
+    hosts = fusible.hosts(u, v) or ()
+    pair = first_forbidden(fusible, [(min(h, k), max(h, k)) for h in hosts for k in (u, v, *hosts)])
+    names = listed(fusible.index.nodes[k].name for k in pair if k not in (u, v))
+    return f"{names} would have to be in the kernel, for the survivors that they walk, and cannot: " \
+        f"{witness(fusible, *pair)}"
+
+
+def first_forbidden(fusible: Fusible, pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Of the pairs that may not share a kernel, the one that was found first: others may follow from it."""
+    wanted = set(pairs)
+    return next(pair for pair in fusible.reason if pair in wanted)
 
 
 def space_text(index: Index, space: Space) -> str:
@@ -171,11 +184,7 @@ def refused_text(fusible: Fusible, u: int, v: int, refused: Refused) -> tuple[st
     if refused.pair is None:
         return TOO_LARGE, "the kernel would use more arrays than one kernel may"
     x, y = refused.pair
-    hosts = fusible.hosts(u, v) or ()
     names = listed(index.nodes[k].name for k in (x, y) if k not in (u, v))
-    if {x, y}.intersection(hosts):
-        return MISSING_HOST, f"{names} would have to be in the kernel, for the survivors that they walk, and cannot: " \
-            f"{witness(fusible, x, y)}"
     if not names:
         return fusible.reason[x, y], witness(fusible, x, y)
     return CIRCLE, f"{names} would have to be in the kernel too, or kernels would wait for each other, and cannot: " \

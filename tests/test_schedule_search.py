@@ -19,6 +19,7 @@ import pytest
 from nessie.base.source import InternalError
 from nessie.lambda_cu import ir
 from nessie.schedule import certificate, pdg, schedule, solver
+from nessie.schedule import solve as solve_module
 from nessie.schedule.blocks import Refused
 from nessie.schedule.contract import contract
 from nessie.schedule.cost import cost
@@ -36,6 +37,7 @@ from nessie.schedule.solve import Limits, Solution, exact, solution, solve
 from nessie.schedule.windows import improve
 
 PROFILES = (CPU, H200, Profile("bytes", 1.0, 1.0, 0.0, 0.0, operation=0.1), Profile("small", 20.0, 5e3, 5e3, 0.5))
+TIGHT = tuple(replace(profile, arrays=3) for profile in PROFILES)
 PATIENT = Limits(seconds=60.0)
 DESCRIPTORS = (Elements("d", "n", "t"), Elements("e", "n", "t"), Elements("u", "n", "n"))
 
@@ -175,7 +177,8 @@ def brute(problem: Problem) -> float:
         for members in map(tuple, clusters):
             if members not in copies:
                 copies[members] = [again for again in subsets(problem.cheap - set(members))
-                                   if is_read(index, members, again) and certificate.one_pass(index, members + again)]
+                                   if is_read(index, members, again) and certificate.one_pass(index, members + again)
+                                   and has_room(problem, members, again)]
             if acyclic:
                 assert (() in copies[members]) == problem.legal(members), \
                     (members, problem.fusible.reason, index.graph)
@@ -183,6 +186,23 @@ def brute(problem: Problem) -> float:
             if certificate.execution_order(index, clusters, again) is not None:
                 best = min(best, cost(problem.traffic, problem.profile, clusters, again).total)
     return best
+
+
+def has_room(problem: Problem, members: tuple[int, ...], again: tuple[int, ...]) -> bool:
+    """Has the kernel no more arrays in memory than may be, or than some node has by itself?"""
+    index = problem.index
+    alone = [in_memory(index, (k,), ()) for k in range(len(index.nodes))]
+    return in_memory(index, members, again) <= max(problem.profile.arrays, *alone)
+
+
+def in_memory(index: pdg.Index, members: tuple[int, ...], again: tuple[int, ...]) -> int:
+    """The arrays that come from outside the kernel, and those that leave it."""
+    computed = [index.nodes[k] for k in members + again]
+    made = {name for node in computed for name in node.results}
+    read = {use.name for node in computed for use in node.uses} - made
+    elsewhere = {use.name for k, node in enumerate(index.nodes) if k not in members for use in node.uses}
+    leaving = {name for k in members for name in index.nodes[k].results} & {*elsewhere, *index.graph.outputs}
+    return sum(isinstance(index.types.get(name), ir.Array) for name in read | leaving)
 
 
 def subsets(nodes: set[int]) -> Iterator[tuple[int, ...]]:
@@ -195,12 +215,12 @@ def is_read(index: Index, members: tuple[int, ...], again: tuple[int, ...]) -> b
     return all(used.intersection(index.nodes[k].results) for k in again)
 
 
-def search(seeds: range, most: int, engine: str = "highs", cheap: float = 0.0) -> int:
+def search(seeds: range, most: int, engine: str = "highs", cheap: float = 0.0,
+           profiles: tuple[Profile, ...] = PROFILES) -> int:
     """How many of the graphs are better off with copies."""
     with_copies = 0
     for seed in seeds:
-        graph, profile = random_graph(seed, most, cheap), PROFILES[seed % len(PROFILES)]
-        problem = Problem(graph, profile)
+        problem = Problem(random_graph(seed, most, cheap), profiles[seed % len(profiles)])
         least = brute(problem)
         with_copies += compare(problem, least, engine, seed)
     return with_copies
@@ -310,6 +330,17 @@ def test_the_program_finds_what_brute_force_finds_with_copies() -> None:
     assert search(range(8000, 8010), 5, "cbc", cheap=0.7) > 0
 
 
+def test_the_program_finds_what_brute_force_finds_where_kernels_have_few_arrays() -> None:
+    search(range(9000, 9120), 6, profiles=TIGHT)
+    assert search(range(7000, 7060), 6, cheap=0.7, profiles=TIGHT) > 0
+
+
+@pytest.mark.slow
+def test_the_program_finds_what_brute_force_finds_where_kernels_have_few_arrays_on_thousands() -> None:
+    search(range(40_000, 41_500), 6, profiles=TIGHT)
+    search(range(50_000, 50_500), 6, cheap=0.7, profiles=TIGHT)
+
+
 @pytest.mark.slow
 def test_the_program_finds_what_brute_force_finds_on_thousands() -> None:
     search(range(2000, 4000), 6)
@@ -324,7 +355,7 @@ def test_the_program_finds_what_brute_force_finds_with_copies_on_thousands() -> 
 
 
 def hard() -> Problem:
-    """The first random one that an integer program solves, and greedy does not."""
+    """The first random one that needs a solver, and for which greedy is not the best."""
     return next(problem for problem in large_problems() if problem.cost(greedy(problem)).total > solve(problem).cost)
 
 
@@ -345,7 +376,15 @@ def large_problems() -> Iterator[Problem]:
 
 
 def large_problem() -> Problem:
-    return next(large_problems())
+    """The first for which an integer program is asked."""
+    for problem in large_problems():
+        asked: list[object] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(solve_module, "solve_model", lambda *given, asked=asked: asked.append(given))
+            solve(problem)
+        if asked:
+            return problem
+    raise AssertionError
 
 
 def test_what_is_left_of_a_solution_with_cycles_may_be_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,6 +483,7 @@ def test_losses_of_merging_are_exact() -> None:
 def test_without_solvers_greedy_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
     import pulp
     problem = hard()
+    monkeypatch.setattr("nessie.schedule.bound.available", lambda: False)
     monkeypatch.setattr(pulp.HiGHS, "available", lambda self: False)
     monkeypatch.setattr(pulp.PULP_CBC_CMD, "actualSolve", lambda *_: (_ for _ in ()).throw(pulp.PulpSolverError()))
     found = solve(problem)
