@@ -3,7 +3,7 @@ in whole numbers; and the nodes that a solution has together, of which good sche
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nessie.schedule.cycles import find_cycles, without_cycles
@@ -15,9 +15,9 @@ from nessie.schedule.separation import Separation
 BROKEN = 0.01                   # rows are added that are broken by so much
 TOGETHER = (0.5, 0.01)          # pairs that are apart by less make clusters
 MANY = 60                       # rows are enough for a round
-GAIN, IDLE = 2e-3, 4            # rounds without such a gain are the last
+GAIN, IDLE = 4e-3, 3            # rounds without such a gain are the last
 LAST = 3                        # solutions in whole numbers that make clusters
-PARTS = 0.6                     # of the time, for solutions in fractions
+PARTS = 0.5                     # of the time, for solutions in fractions
 TRUST = 1e-7                    # of the bound, what the solver's precision may have added
 
 
@@ -25,6 +25,7 @@ class Bounding:
     """A linear program on its way; `least` is what no schedule is below."""
 
     def __init__(self, problem: Problem, blocks: Clusters) -> None:
+        self.problem, self.blocks = problem, blocks
         self.relaxation = Relaxation(problem, blocks)
         self.scale = max(problem.profile.launch, max(self.relaxation.weights, default=0.0)) or 1.0
         self.program = Linear([weight / self.scale for weight in self.relaxation.weights], self.relaxation.most)
@@ -33,7 +34,7 @@ class Bounding:
         self.known: set[tuple[float, frozenset[tuple[int, float]]]] = set()
         self.cuts: list[Cut] = []
         self.solution: list[float] = []
-        self.least, self.sound = 0.0, False
+        self.least = 0.0
 
     def in_parts(self, deadline: float) -> None:
         """Variables may be fractions."""
@@ -69,26 +70,24 @@ class Bounding:
 
     def cut(self, deadline: float) -> bool:
         """Add rows that the solution breaks, if there are any."""
-        fresh, of_all_kinds = self.broken(deadline)
-        self.sound |= of_all_kinds
+        fresh = self.broken(deadline)
         self.cuts += fresh
         for low, terms in fresh:
             self.program.add(low, terms)
         return bool(fresh)
 
-    def broken(self, deadline: float) -> tuple[list[Cut], bool]:
-        """New rows that are broken; of all kinds? Other kinds are looked for once there are few of one, as they take
-        longer."""
+    def broken(self, deadline: float) -> list[Cut]:
+        """New rows that are broken. Other kinds are looked for once there are few of one, as they take longer."""
         separation, fresh = Separation(self.relaxation, self.solution), list[Cut]()
         for kind in (separation.paths, separation.cycles, separation.launches, separation.reads):
             for cut in kind():
                 if self.is_new(cut):
                     fresh.append(cut)
                 if time.monotonic() > deadline:
-                    return fresh, False
+                    return fresh
             if len(fresh) > MANY:
-                return fresh, False
-        return fresh, True
+                break
+        return fresh
 
     def is_new(self, cut: Cut) -> bool:
         """Does the solution break the row, which is not there yet?"""
@@ -105,6 +104,23 @@ class Bounding:
         """The rows that the solution just keeps."""
         return [self.relaxation.named((low, terms)) for low, terms in self.cuts
                 if sum(weight * self.solution[k] for k, weight in terms.items()) < low + TRUST]
+
+
+    def rounded(self, solution: list[float], limit: float) -> Clusters:
+        """Clusters of nodes between which there is a path of pairs that are apart by less, as far as they are legal."""
+        import networkx
+
+        graph: Any = networkx.Graph()
+        graph.add_nodes_from(range(len(self.problem.index.nodes)))
+        graph.add_edges_from((u, v) for (u, v), pair in self.relaxation.pairs.items()
+                             if pair == 0 or (pair < 0 and solution[~pair] < limit))
+        graph.add_edges_from((block[0], k) for block in self.blocks for k in block)
+        clusters: Clusters = []
+        for found in sorted(map(sorted, networkx.connected_components(graph))):
+            members = set(found)
+            legal = self.problem.legal(found)
+            clusters += [found] if legal else [block for block in self.blocks if members.issuperset(block)]
+        return acyclic(self.problem, self.blocks, clusters)
 
 
 @dataclass(frozen=True)
@@ -127,6 +143,12 @@ class Bound:
                 solution[~pair] = float(home[u] != home[v])
         return [relaxation.named(cut) for cut in Separation(relaxation, solution).cycles()]
 
+    def sharpened(self, seconds: float) -> Bound:
+        """With more solutions in whole numbers, as far as this time suffices; `parts` are theirs."""
+        found = self.bounding.whole(time.monotonic() + seconds)
+        parts = [self.bounding.rounded(solution, TOGETHER[0]) for solution in found[:-LAST - 1:-1]]
+        return replace(self, least=self.bounding.least, parts=parts)
+
 
 def lower_bound(problem: Problem, blocks: Clusters, seconds: float) -> Bound | None:
     """The bound, as far as this time suffices; None where there is no solver."""
@@ -135,29 +157,10 @@ def lower_bound(problem: Problem, blocks: Clusters, seconds: float) -> Bound | N
     began = time.monotonic()
     bounding = Bounding(problem, blocks)
     bounding.in_parts(began + seconds * PARTS)
-    tight, found = bounding.tight(), list[Clusters]()
-    if bounding.sound:
-        found = [rounded(problem, blocks, bounding.relaxation, bounding.solution, limit) for limit in TOGETHER]
-        for solution in bounding.whole(began + seconds)[-LAST:]:
-            found.insert(0, rounded(problem, blocks, bounding.relaxation, solution, TOGETHER[0]))
-    return Bound(bounding.least, found, tight, bounding)
-
-
-def rounded(problem: Problem, blocks: Clusters, relaxation: Relaxation, solution: list[float],
-            limit: float) -> Clusters:
-    """Clusters of nodes between which there is a path of pairs that are apart by less, as far as they are legal."""
-    import networkx
-
-    graph: Any = networkx.Graph()
-    graph.add_nodes_from(range(len(problem.index.nodes)))
-    graph.add_edges_from((u, v) for (u, v), pair in relaxation.pairs.items()
-                         if pair == 0 or (pair < 0 and solution[~pair] < limit))
-    graph.add_edges_from((block[0], k) for block in blocks for k in block)
-    clusters: Clusters = []
-    for found in sorted(map(sorted, networkx.connected_components(graph))):
-        members = set(found)
-        clusters += [found] if problem.legal(found) else [block for block in blocks if members.issuperset(block)]
-    return acyclic(problem, blocks, clusters)
+    parts = [bounding.rounded(bounding.solution, limit) for limit in TOGETHER] if bounding.solution else []
+    found = Bound(bounding.least, parts, bounding.tight(), bounding)
+    sharpened = found.sharpened(began + seconds - time.monotonic())
+    return replace(sharpened, parts=sharpened.parts + parts)
 
 
 def acyclic(problem: Problem, blocks: Clusters, clusters: Clusters) -> Clusters:

@@ -45,7 +45,7 @@ class Linear:
         count = self.engine.getNumCol()
         self.engine.changeColsIntegrality(count, list(range(count)), [self.whole] * count)
         self.engine.setOptionValue("mip_rel_gap", 0.0)
-        self.engine.setOptionValue("time_limit", self.engine.getRunTime() + seconds)
+        self.engine.setOptionValue("time_limit", seconds)           # counts from here, for a program in whole numbers
         self.engine.run()
         found = self.engine.getSolution()
         return float(self.engine.getInfo().mip_dual_bound), list(found.col_value) if found.value_valid else []

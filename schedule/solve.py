@@ -27,7 +27,7 @@ from itertools import zip_longest
 from nessie.base.source import InternalError
 from nessie.schedule import graph_text
 from nessie.schedule.again import with_copies
-from nessie.schedule.bound import Bound, lower_bound
+from nessie.schedule.bound import PARTS, Bound, lower_bound
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
 from nessie.schedule.cycle_cuts import CycleCuts
@@ -44,7 +44,7 @@ SMALL = 400                     # up to which it comes first
 PACKED = 1200                   # of one of what a solution of the linear program has together
 RELAXED = 0.5, 0.75             # of the time, for a bound; where the program is too large to be solved whole
 PRECISION = 3e-7                # of a bound, by which solvers may be wrong
-LOOSE = 0.75                    # of the time, for kernels with any number of arrays
+REST = 0.25                     # of the time once more, where kernels would have too many arrays
 SHARE = 0.4                     # of the time that is left, for each attempt
 ROUNDS = 60                     # of cycle cuts
 
@@ -79,10 +79,10 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     if contracted and problem.crowded:
         # Contraction may be in the way of the best where a kernel has too many arrays. Of kernels that may have any
         # number it is not, and if the best of these have not too many, no others are better.
-        found = solve(problem.roomy(), solver, replace(limits, seconds=limits.seconds * LOOSE), store=store)
+        found = solve(problem.roomy(), solver, limits, store=store)
         if has_room(problem, Plan(found.clusters, found.again)):
             return found
-        limits = replace(limits, seconds=limits.seconds * (1 - LOOSE))
+        limits = replace(limits, seconds=limits.seconds * REST)
     deadline = time.monotonic() + limits.seconds
     least = least_cost(problem)
     best = with_copies(problem, greedy(problem, least=least))
@@ -98,12 +98,12 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     relaxed = lower_bound(problem, blocks, limits.seconds * part) if part else None
     if relaxed:
         least = max(least, relaxed.least)
-        best = min((best, *(with_copies(problem, greedy(problem, clusters)) for clusters in relaxed.parts)),
-                   key=problem.total)
+        best = put_together(problem, relaxed.parts, best, deadline)
     attempts: list[Attempt] = [partial(whole, relaxed=relaxed), single_sweeps, windows]
     if count > SMALL:
         packings = [partial(packed, parts=parts) for parts in relaxed.parts] if relaxed else []
-        attempts = [*packings, windows, *attempts[:2]] if count <= limits.variables else [*packings, windows]
+        more = attempts[:2] if count <= limits.variables else [partial(sharpened, relaxed=relaxed)] if relaxed else []
+        attempts = [*packings, windows, *more]
     for attempt in attempts:
         if status_of(problem.total(best), least) == OPTIMAL:
             break
@@ -126,9 +126,29 @@ def has_room(problem: Problem, plan: Plan) -> bool:
 
 def packed(problem: Problem, _: Clusters, best: Plan, solver: str, limits: Limits, parts: Clusters) -> Found:
     """The integer program of these clusters, which are only put together; no bound."""
-    if variables(problem, parts) > PACKED:
+    if len(parts) > PACKED or variables(problem, parts) > PACKED:
         return None, None
     return exact(problem, parts, best, solver, limits)[0], None
+
+
+def sharpened(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits, relaxed: Bound) -> Found:
+    """What more time for the bound gives."""
+    deadline = time.monotonic() + limits.seconds
+    relaxed = relaxed.sharpened(limits.seconds * PARTS)
+    best = put_together(problem, relaxed.parts, best, deadline)
+    for parts in relaxed.parts:
+        left = replace(limits, seconds=max(0.0, deadline - time.monotonic()))
+        plan, _ = packed(problem, blocks, best, solver, left, parts)
+        best = min((best, plan or best), key=problem.total)
+    return best, relaxed.least
+
+
+def put_together(problem: Problem, parts: list[Clusters], best: Plan, deadline: float) -> Plan:
+    """The best of what greedy makes of these clusters, as far as there is time."""
+    for clusters in parts:
+        if time.monotonic() < deadline:
+            best = min((best, with_copies(problem, greedy(problem, clusters))), key=problem.total)
+    return best
 
 
 def whole(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits: Limits,

@@ -11,7 +11,7 @@ from typing import Any
 from nessie.schedule.model import Model
 
 NODES = 2000                    # of the branch-and-bound tree
-SECONDS = 2.0
+SECONDS = 2.1
 
 
 class Infeasible(Exception):
