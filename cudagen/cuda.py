@@ -38,6 +38,7 @@ from nessie.cudagen.loops import (
     Stmt,
     Store,
     Var,
+    Vote,
     While,
 )
 from nessie.lambda_cu.ops import result_type
@@ -45,6 +46,7 @@ from nessie.lambda_cu.ops import result_type
 DEEPEST = 30                    # deeper statements are not indented more
 SPECIAL_BITS = {"blockIdx": 31, "gridDim": 31, "blockDim": 11, "threadIdx": 10}
 MASK = "0xffffffffu"
+WARP = 32
 SHUFFLES = {"down": "__shfl_down_sync", "up": "__shfl_up_sync", "index": "__shfl_sync"}
 WORD = "unsigned long long"
 
@@ -246,6 +248,8 @@ class FunctionPrinter:
                 return self.load(array, index, order)
             case Shuffle(name, offset, mode):
                 return self.shuffle(name, offset, mode)
+            case Vote(name):
+                return Piece(f"(long long)__ballot_sync({MASK}, {self.names[name]})", "int", UNARY, WARP)
             case Op("select", arguments):
                 condition, then, orelse = [self.piece(a) for a in arguments]
                 text = f"{within(condition, SELECT + 1)} ? {within(then, SELECT + 1)} : {orelse.text}"

@@ -22,8 +22,8 @@ Invariants (checked by cudagen.loops_check):
   - expressions are well typed, constants fit their types; indices and bounds are int, steps positive; only float + and
     * reassociate;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
-  - Barrier, Pause, Shuffle, Shared, what acquires or releases and the special names of CUDA occur only in functions of
-    kind 'cuda', and Shared only at the top of a body; FRAME only in others;
+  - Barrier, Pause, Shuffle, Vote, Shared, what acquires or releases and the special names of CUDA occur only in
+    functions of kind 'cuda', and Shared only at the top of a body; FRAME only in others;
   - a function with results ends every path in Return, and nothing follows a Return.
 """
 from __future__ import annotations
@@ -75,7 +75,14 @@ class Shuffle:
     mode: str = "down"
 
 
-Exp = Const | Name | Op | Load | Shuffle
+@dataclass(frozen=True)
+class Vote:
+    """An int with a bit for each lane of the warp, the lowest for the first: whether the bool `name` holds there. All
+    lanes take part; cuda only."""
+    name: str
+
+
+Exp = Const | Name | Op | Load | Shuffle | Vote
 
 # Statements -------------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """The meaning of loops: runs a function on NumPy arrays and Python scalars, without any compiler.
 
 Every load and store is checked against the array's bounds and counted. A function's frame has the address one below
-its caller's. A 'cuda' function runs thread by thread: each is a coroutine that gives way at barriers, shuffles and
-turns of `while`; `order` draws which thread goes first, so that a missing barrier shows. Shared memory is unset at
-first; reading it then is an error.
+its caller's. A 'cuda' function runs thread by thread: each is a coroutine that gives way at barriers, shuffles,
+votes and turns of `while`; `order` draws which thread goes first, so that a missing barrier shows. Shared memory is
+unset at first; reading it then is an error.
 
     run(module, "f", (3, xs, out), counts)                  a host or device function; gives its results
     launch(module, "k", (3, xs, out), blocks=2, threads=64)    a cuda function
@@ -40,6 +40,7 @@ from nessie.cudagen.loops import (
     Stmt,
     Store,
     Var,
+    Vote,
     While,
 )
 from nessie.cudagen.meanings import MEANINGS, Scalar
@@ -70,7 +71,8 @@ class Memory:
 
 @dataclass(frozen=True)
 class Wait:
-    """Why a thread gives way: at which statement, and in a shuffle the value it shows and the lane it looks at."""
+    """Why a thread gives way: at which statement, and in a shuffle or a vote the value it shows and the lane it looks
+    at."""
     at: object
     shown: Scalar | None = None
     lane: int | None = None
@@ -146,7 +148,8 @@ class Block:
             lanes = self.waits[first:first + WARP]
             if all(w is not None and w.lane is not None and w.at is lanes[0].at for w in lanes):  # type: ignore[union-attr]
                 for lane, wait in enumerate(lanes):
-                    self.told[first + lane] = heard(lanes, wait.lane)                            # type: ignore[union-attr]
+                    self.told[first + lane] = (votes(lanes) if isinstance(lanes[0].at, Vote)     # type: ignore[union-attr]
+                                               else heard(lanes, wait.lane))                     # type: ignore[union-attr]
                     self.waits[first + lane] = TURN
                 opened = True
         return opened
@@ -165,6 +168,11 @@ def heard(lanes: Sequence[Wait | None], lane: int | None) -> Scalar | None:
     if wait is None:
         raise LoopsError(f"a shuffle looks at lane {lane}, which does not exist")
     return wait.shown
+
+
+def votes(lanes: Sequence[Wait | None]) -> int:
+    """A bit for each lane that shows true."""
+    return sum(1 << lane for lane, wait in enumerate(lanes) if wait is not None and wait.shown)
 
 
 @dataclass
@@ -273,15 +281,18 @@ class Machine:
     # Expressions ----------------------------------------------------------------------------
 
     def value(self, exp: Exp, frame: Frame) -> Generator[Wait, Any, Any]:
-        """The expression's value; gives way at each shuffle in it."""
-        for shuffle in shuffles(exp) if "threadIdx" in frame else ():
-            lane = self.looked_at(shuffle, frame)
-            frame[f"shuffle {id(shuffle)}"] = yield Wait(shuffle, frame[shuffle.name], lane)
+        """The expression's value; gives way at each shuffle and vote in it."""
+        for exchange in exchanges(exp) if "threadIdx" in frame else ():
+            lane = self.looked_at(exchange, frame)
+            frame[f"told {id(exchange)}"] = yield Wait(exchange, frame[exchange.name], lane)
         return self.evaluate(exp, frame)
 
-    def looked_at(self, shuffle: Shuffle, frame: Frame) -> int:
+    def looked_at(self, shuffle: Shuffle | Vote, frame: Frame) -> int:
         """The lane whose value the thread gets: its own where the offset leaves the warp."""
-        offset, own = self.evaluate(shuffle.offset, frame), frame["threadIdx"] % WARP
+        own = frame["threadIdx"] % WARP
+        if isinstance(shuffle, Vote):
+            return int(own)
+        offset = self.evaluate(shuffle.offset, frame)
         lane = {"down": own + offset, "up": own - offset, "index": offset % WARP}[shuffle.mode]
         return int(lane) if 0 <= lane < WARP else int(own)
 
@@ -299,8 +310,8 @@ class Machine:
             case Op(op, arguments):
                 self.counts.operations[op] += 1
                 return MEANINGS[op](*[self.evaluate(a, frame) for a in arguments])
-            case Shuffle():
-                return frame[f"shuffle {id(exp)}"]
+            case Shuffle() | Vote():
+                return frame[f"told {id(exp)}"]
         raise TypeError(exp)
 
     def load(self, memory: Memory, index: int) -> Scalar:
@@ -324,13 +335,15 @@ class Machine:
             raise LoopsError(f"{memory.name}[{index}] lies outside its {len(memory.elements)} elements")
 
 
-def shuffles(exp: Exp) -> list[Shuffle]:
-    """The shuffles in an expression, in order of evaluation."""
+def exchanges(exp: Exp) -> list[Shuffle | Vote]:
+    """The shuffles and votes in an expression, in order of evaluation."""
     match exp:
         case Shuffle(_, offset):
-            return [*shuffles(offset), exp]
+            return [*exchanges(offset), exp]
+        case Vote():
+            return [exp]
         case Load(_, index):
-            return shuffles(index)
+            return exchanges(index)
         case Op(_, arguments):
-            return [found for argument in arguments for found in shuffles(argument)]
+            return [found for argument in arguments for found in exchanges(argument)]
     return []

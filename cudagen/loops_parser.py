@@ -30,6 +30,7 @@ from nessie.cudagen.loops import (
     Stmt,
     Store,
     Var,
+    Vote,
     While,
 )
 from nessie.cudagen.loops_printer import ATOMICS, KEYWORDS, KINDS, LEVELS, SELECT, SHUFFLES, TYPES
@@ -226,6 +227,10 @@ class Parser:
             tokens.expect(",")
             (offset,) = tokens.listed(self.expression, ")")
             return Shuffle(name, offset, mode)
+        if tokens.accept("vote"):
+            tokens.expect("(")
+            (name,) = tokens.listed(tokens.name, ")")
+            return Vote(name)
         if order := tokens.accept("volatile", "acquire"):
             array = tokens.name()
             return Load(array, self.indexed(self.expression), order)

@@ -26,6 +26,7 @@ from nessie.cudagen.loops import (
     Stmt,
     Store,
     Var,
+    Vote,
     While,
 )
 from nessie.lambda_cu.ops import OPS
@@ -40,7 +41,7 @@ LOOSEST, SELECT = 0, 1
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
                       "while", "if", "else", "atomic", "call", "pause", "acquire", "release", "barrier",
-                      "return", "volatile", "shuffle", "inf", "nan", "true", "false"])
+                      "return", "volatile", "shuffle", "vote", "inf", "nan", "true", "false"])
 
 
 def show(module: Module) -> str:
@@ -134,6 +135,8 @@ def show_exp(exp: Exp, around: int = LOOSEST) -> str:
             return f"{order and order + ' '}{word(array)}[{show_exp(index)}]"
         case Shuffle(name, offset, mode):
             return f"shuffle {mode}({word(name)}, {show_exp(offset)})"
+        case Vote(name):
+            return f"vote({word(name)})"
         case Op("select", (condition, then, orelse)):
             text = f"{show_exp(condition, SELECT + 1)} ? {show_exp(then, SELECT + 1)} : {show_exp(orelse, SELECT)}"
             return parenthesise(text, around > SELECT)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nessie.base.source import IllFormed
-from nessie.cudagen.loops import FRAME, Const, Exp, Load, Name, Op, Shuffle
+from nessie.cudagen.loops import FRAME, Const, Exp, Load, Name, Op, Shuffle, Vote
 from nessie.lambda_cu.ops import result_type
 
 SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx", FRAME)
@@ -42,6 +42,10 @@ def type_of(exp: Exp, scope: Scope) -> str:
             require(mode in ("down", "up", "index"), f"shuffle mode {mode} does not exist")
             want("shuffle's offset", type_of(offset, scope), "int")
             return lookup(name, scope.scalars, "scalar")
+        case Vote(name):
+            only_cuda(scope, "Vote")
+            want("what is voted on", lookup(name, scope.scalars, "scalar"), "bool")
+            return "int"
         case Op(op, arguments, reassociate):
             types = tuple([type_of(a, scope) for a in arguments])
             require(not reassociate or (op in ("+", "*") and set(types) == {"float"}),

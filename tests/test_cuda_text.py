@@ -83,6 +83,8 @@ def kernel(body: str, parameters: str = "int n, int[] xs, writable int[] out") -
     ("atomic min(out[n], 3);", "atomicMin(&out[n], (long long)(3));"),
     ("bool b = true; bool c = shuffle up(b, 1);",
      "const bool b = true;\n  const bool c = (bool)__shfl_up_sync(0xffffffffu, (int)b, 1);"),
+    ("bool b = n > 0; int a = vote(b) + 1;", "const bool b = n > 0;\n  "
+     "const long long a = (long long)__ballot_sync(0xffffffffu, b) + 1;"),
     ("for (i = 0; i < n; i += 1) {}", "for (long long i = 0; i < n; i += 1) {\n  }"),
     ("var int m = n; for (i = 0; i < m; i += 2) { m = 0; }", "long long m = n;\n  "
      "for (long long i = 0, i_end = m; i < i_end; i += 2) {\n    m = 0;\n  }"),
@@ -193,7 +195,8 @@ def test_a_cuda_compiler_takes_every_statement_of_cuda(tmp_path: Path) -> None:
         release cells[4] = 1;
         while (acquire cells[4] == 0) { pause; }
         sums[a] = shuffle down(x, 1) + shuffle up(x, n) + shuffle index(last, a xor 1);
-        cells[a] = shuffle down(a, 1) + char_code(shuffle up(c, 1));
+        bool odd = a rem 2 == 1;
+        cells[a] = shuffle down(a, 1) + char_code(shuffle up(c, 1)) + vote(odd);
         if (isnan(x)) { return; }
         while (volatile cells[5] == 0) {}
       }""")

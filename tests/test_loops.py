@@ -51,7 +51,8 @@ def expressions() -> st.SearchStrategy[loops.Exp]:
             st.sampled_from("+*").flatmap(lambda o: st.tuples(inner, inner).map(lambda a: Op(o, a, True))),
             st.tuples(inner, inner, inner).map(lambda a: Op("select", a)),
             st.builds(Load, names, inner, st.sampled_from(["", "volatile", "acquire"])),
-            st.builds(loops.Shuffle, names, inner, st.sampled_from(["down", "up", "index"])))
+            st.builds(loops.Shuffle, names, inner, st.sampled_from(["down", "up", "index"])),
+            st.builds(loops.Vote, names))
     return st.recursive(leaves, larger, max_leaves=12)
 
 
@@ -154,6 +155,8 @@ BROKEN = [
     ("cuda f() { shared int b[0]; }", "b is empty"),
     ("host f() { int a = 1; int b = shuffle down(a, 1); }", "Shuffle occurs"),
     ("cuda f() { int a = 1; int b = shuffle down(a, 1.0); }", "shuffle's offset is float"),
+    ("host f() { bool a = true; int b = vote(a); }", "Vote occurs"),
+    ("cuda f() { int a = 1; int b = vote(a); }", "what is voted on is int"),
     ("host f() { int a = blockIdx; }", "blockIdx occurs"),
     ("device f() -> int { }", "without Return"),
     ("device f() -> int { if (true) { return 1; } }", "without Return"),
@@ -301,6 +304,7 @@ def test_a_missing_barrier_shows_in_some_order() -> None:
     "if (threadIdx < 5) { barrier; }",
     "if (threadIdx < 5) { barrier; } else { barrier; }",
     "int a = threadIdx; if (a < 5) { int b = shuffle down(a, 1); }",
+    "bool a = threadIdx < 5; if (a) { int b = vote(a); }",
 ])
 def test_threads_that_wait_apart_are_seen(body: str) -> None:
     with pytest.raises(LoopsError, match="wait at different places"):
@@ -322,6 +326,18 @@ def test_shuffles_stay_in_their_warp() -> None:
         up = t - 1 if t > warp else t
         down = t if t < warp + 31 else up                      # lane 31 hears itself: its own b
         assert out[t] == up * 1000 + warp + 1 + down
+
+
+def test_warps_vote() -> None:
+    text = ("cuda f(writable int[] out) { bool a = threadIdx rem 3 == 0; bool b = threadIdx < 40;"
+            " out[threadIdx] = vote(a) + lshift(vote(b), 32); }")
+    out = np.zeros(64, np.uint64)
+    launch(parse(text), "f", (out.view(np.int64),), 1, 64)
+    for t in range(64):
+        lanes = range(t // 32 * 32, t // 32 * 32 + 32)
+        a, b = (sum(2**k for k, lane in enumerate(lanes) if holds(lane))
+                for holds in (lambda lane: lane % 3 == 0, lambda lane: lane < 40))
+        assert int(out[t]) == a + b * 2**32
 
 
 def test_a_thread_may_wait_for_another_blocks_flag() -> None:

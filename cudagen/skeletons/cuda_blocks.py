@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
@@ -25,12 +25,21 @@ def shared_array(code: Code, hint: str, type_: str, size: int) -> str:
 
 
 @contextmanager
-def first_thread(code: Code) -> Iterator[None]:
-    """What is written meanwhile is done by the block's first thread."""
+def threads_below(code: Code, count: int) -> Iterator[None]:
+    """What is written meanwhile is done by so many threads of the block."""
+    condition = op("==", THREAD, integer(0)) if count == 1 else op("<", THREAD, integer(count))
     with code.block() as first:
         yield
     if first:
-        code.add(loops.If(op("==", THREAD, integer(0)), tuple(first)))
+        code.add(loops.If(condition, tuple(first)))
+
+
+def first_thread(code: Code) -> AbstractContextManager[None]:
+    return threads_below(code, 1)
+
+
+def first_warp(code: Code) -> AbstractContextManager[None]:
+    return threads_below(code, WARP)
 
 
 def launch(kernel: Kernel, use: str, code: Code, blocks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),

@@ -82,11 +82,17 @@ def scan_warp(kernel: Kernel, code: Code, own: Sums) -> Sums:
     return own
 
 
-def shuffled(code: Code, own: Sums, offset: loops.Exp, hint: str) -> Sums:
-    """What the lane so far below holds."""
+def join_lanes(kernel: Kernel, code: Code, own: Sums) -> None:
+    """Afterwards the first lane holds what all come to, from the last lane to the first."""
+    for offset in (1, 2, 4, 8, 16):
+        prepend(kernel, code, shuffled(code, own, integer(offset), "above", "down"), own)
+
+
+def shuffled(code: Code, own: Sums, offset: loops.Exp, hint: str, mode: str = "up") -> Sums:
+    """What the lane so far below holds; with 'down', what the one so far above does."""
     def look(name: str, type_: str) -> str:
         found = code.fresh(hint)
-        code.add(loops.Let(found, type_, loops.Shuffle(name, offset, "up")))
+        code.add(loops.Let(found, type_, loops.Shuffle(name, offset, mode)))
         return found
 
     return component_wise(own, lambda state, at: look(own.names[state.name][at], state.monoid.types[at]),

@@ -6,7 +6,7 @@ however long segments are. A kernel without carries walks its tiles once. With c
     ticket      a block draws the number of its tile, so that all tiles before it have been begun
     summary     each thread walks its run for what carries come to, and stores nothing
     scan        the threads' totals, by shuffles within warps, then over the warps' totals in shared memory
-    look-back   the first thread finds out what all tiles before this one come to (skeletons.cuda_look_back)
+    look-back   the first warp finds out what all tiles before this one come to (skeletons.cuda_look_back)
     sweep       each thread walks its run again, from what comes before it: all elements, all stores
 
 Where elements read how many survivors there are, a launch that ends with the look-back comes first.
@@ -28,6 +28,7 @@ from nessie.cudagen.skeletons.cuda_blocks import (
     WARP,
     WARPS,
     first_thread,
+    first_warp,
     keep_parts,
     launch,
 )
@@ -197,10 +198,12 @@ def sum_up_tile(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: lo
     code.add(loops.If(op("==", LANE, integer(WARP - 1)), tuple(last_lane)))
     code.add(loops.Barrier())
     tile_prefix = Parked(code, own, "earlier", 1)
-    with first_thread(code):
+    with first_warp(code):
         total = sums(kernel, code, own, "total")
         fold_warps(kernel, code, total, warps, integer(WARPS))
-        tile_prefix.store(code, integer(0), look_back(kernel, code, total, tile, published))
+        earlier = look_back(kernel, code, total, tile, published)
+        with first_thread(code):
+            tile_prefix.store(code, integer(0), earlier)
     return inclusive, warps, tile_prefix
 
 
