@@ -224,7 +224,7 @@ class Partition:
 class Permute:
     """Result arrays of `size` elements: result[index(i)] = value(i), `default` where nothing is written. An
     index of -1 writes nothing. mode 'distinct': no index twice (promised); 'last': the last i wins; 'max': the
-    greatest value wins."""
+    greatest wins, the default among them."""
     value: Thunk
     index: Thunk
     space: Space

@@ -190,7 +190,9 @@ def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:
 
 
 def write_greatest(result: NDArray[Any], target: Indices, values: NDArray[Any]) -> None:
-    """The greatest of the values with one target; NaN is greater than all and 0.0 than -0.0, as `max` has it."""
+    """The greatest of what a place has and of the values that are written there; NaN is greater than all and 0.0 than
+    -0.0, as `max` has it."""
+    target, values = np.append(np.arange(len(result)), target), np.append(result, values)
     order = np.lexsort((np.copysign(1.0, values), values))
     result[target[order]] = values[order]
 

@@ -144,7 +144,7 @@ def test_permute_modes(xs: list[int]) -> None:
     last, greatest = [-7] * 9, [-7] * 9
     for i, x in enumerate(xs):
         last[x % 9] = i
-        greatest[x % 9] = max(y for y in xs if y % 9 == x % 9)
+        greatest[x % 9] = max(-7, *(y for y in xs if y % 9 == x % 9))
     assert run("""(n : int, xs : [int; n]) {
       let a = PERMUTE { i => i } { i => mod(xs[i], 9) using xs } (n) into 9 (-7) last
       let b = PERMUTE { i => xs[i] using xs } { i => mod(xs[i], 9) using xs } (n) into 9 (-7) max
