@@ -205,6 +205,10 @@ class FunctionPrinter:
         match atomic.op, type_:
             case ("add", "float"):
                 return f"atomicAdd({place}, {value})"
+            case "max", ("float" | "bool"):
+                return f"atomic_{type_}_max({place}, {value})"
+            case "max", "char":
+                return f"atomicMax({place}, {value})"
             case ("min" | "max"), _:
                 return f"{'atomicMin' if atomic.op == 'min' else 'atomicMax'}({place}, (long long)({value}))"
             case "exchange", "float":

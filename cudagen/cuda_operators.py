@@ -128,6 +128,19 @@ HELPERS: dict[str, str] = {
                             "long long value;", "return value;"),
     "store_release": ordered("void store_release(long long *place, long long value)", "st.release.gpu.s64 [%0], %1;",
                              ': "l"(place), "l"(value)', "__atomic_store_n(place, value, __ATOMIC_RELEASE);"),
+    # As ints, floats without sign order as they are, negative ones the other way round. What is no number wins.
+    "atomic_float_max": """\
+static __device__ __forceinline__ void atomic_float_max(double *place, double value) {
+  const long long bits = value != value ? 0x7ff8000000000000LL : __double_as_longlong(value);
+  if (bits < 0) {
+    atomicMin((unsigned long long *)place, (unsigned long long)bits);
+  } else {
+    atomicMax((long long *)place, bits);
+  }
+}""",
+    "atomic_bool_max": ordered("void atomic_bool_max(bool *place, bool value)", "st.relaxed.gpu.u8 [%0], %1;",
+                               ': "l"(place), "r"(1)', "if (value) __atomic_store_n(place, true, __ATOMIC_RELAXED);",
+                               before="if (value)"),
     "wrap_add": wrapping("wrap_add", "+"),
     "wrap_sub": wrapping("wrap_sub", "-"),
     "wrap_mul": wrapping("wrap_mul", "*"),

@@ -152,7 +152,8 @@ class If:
 @dataclass(frozen=True)
 class Atomic:
     """array[index] = old op value, in one step; op: 'add' 'min' 'max' 'exchange' 'cas' (with `compare`).
-    `result`, if given, is bound to the old value. int arrays; 'add' and 'exchange' on float too."""
+    `result`, if given, is bound to the old value. int arrays; 'add' and 'exchange' on float too; on cuda 'max' on all
+    types, but only of ints with a result."""
     op: str
     array: str
     index: Exp

@@ -30,7 +30,7 @@ from nessie.cudagen.loops_typing import SPECIAL, Scope, lookup, only_cuda, requi
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 SCALARS = ("int", "float", "bool", "char")
 ATOMIC_TYPES = {"add": ("int", "float"), "exchange": ("int", "float"),
-                "min": ("int",), "max": ("int",), "cas": ("int",)}
+                "min": ("int",), "max": SCALARS, "cas": ("int",)}
 
 
 def check(module: Module) -> None:
@@ -180,6 +180,9 @@ class FunctionCheck:
         type_ = self.target(statement.array, statement.index, scope)
         require(statement.op in ATOMIC_TYPES, f"atomic {statement.op} does not exist")
         require(type_ in ATOMIC_TYPES[statement.op], f"atomic {statement.op} does not apply to {type_}")
+        if statement.op == "max" and type_ != "int":
+            only_cuda(scope, f"atomic max of {type_}")
+            require(statement.result is None, f"atomic max of {type_} has no result")
         require((statement.op == "cas") == (statement.compare is not None), "cas, and only cas, compares")
         for value in (statement.value, statement.compare):
             if value is not None:

@@ -68,7 +68,7 @@ class Walk:
 
     @property
     def sequential(self) -> bool:
-        """Must elements be walked in order by one thread? A later write wins, or a maximum has no atomic."""
+        """Must elements be walked in order by one thread of the CPU? A later write wins, or a maximum has no atomic."""
         return any(isinstance(step.bind.soac, ir.Permute) and (step.bind.soac.mode == "last"
                    or (step.bind.soac.mode == "max" and self.bases[step.name] != ("int",))) for step in self.steps)
 

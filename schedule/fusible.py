@@ -11,7 +11,7 @@ program needs, reasons are what users need. One of them is no law of the walk, b
     segment-end      a segment's reduction is known where the segment ends, its elements have passed
     scatter-order    a PERMUTE writes in another order than the walk's
     two-look-backs   a tile would wait twice for all earlier tiles
-    one-thread       one thread walks a PERMUTE where the last write wins; others are better off with all threads
+    one-thread       one thread of the CPU walks a PERMUTE where the last write wins; others are better off with all
     position         a survivor's position in its segment is not counted by the walk
     once-reads-array scalar code reads arrays that are complete
     space            the index spaces are not walked together

@@ -172,13 +172,14 @@ def test_a_cuda_compiler_takes_whole_kernels(text: str, tmp_path: Path) -> None:
 
 def test_a_cuda_compiler_takes_every_operator(tmp_path: Path) -> None:
     text = cuda.show(operators_module())
-    assert {*re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)} == HELPERS.keys() - {"load_acquire", "store_release"}
+    of_memory = {"load_acquire", "store_release", "atomic_float_max", "atomic_bool_max"}
+    assert {*re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)} == HELPERS.keys() - of_memory
     assert cuda_compiler()(text, tmp_path) == ""
 
 
 def test_a_cuda_compiler_takes_every_statement_of_cuda(tmp_path: Path) -> None:
     module = parse("""
-      cuda k(int n, writable int[] cells, writable float[] sums) {
+      cuda k(int n, writable int[] cells, writable float[] sums, writable char[] chars, writable bool[] flags) {
         shared float tile[64];
         int a = threadIdx;
         float x = float(a);
@@ -192,6 +193,9 @@ def test_a_cuda_compiler_takes_every_statement_of_cuda(tmp_path: Path) -> None:
         atomic exchange(cells[3], was);
         atomic add(sums[0], tile[63 - a]);
         last = atomic exchange(sums[1], nan);
+        atomic max(sums[2], x);
+        atomic max(chars[0], c);
+        atomic max(flags[0], a == 3);
         release cells[4] = 1;
         while (acquire cells[4] == 0) { pause; }
         sums[a] = shuffle down(x, 1) + shuffle up(x, n) + shuffle index(last, a xor 1);

@@ -157,6 +157,8 @@ BROKEN = [
     ("cuda f() { int a = 1; int b = shuffle down(a, 1.0); }", "shuffle's offset is float"),
     ("host f() { bool a = true; int b = vote(a); }", "Vote occurs"),
     ("cuda f() { int a = 1; int b = vote(a); }", "what is voted on is int"),
+    ("host f(writable float[] x) { atomic max(x[0], 1.0); }", "max of float occurs"),
+    ("cuda f(writable char[] x) { a = atomic max(x[0], 'a'); }", "max of char has no result"),
     ("host f() { int a = blockIdx; }", "blockIdx occurs"),
     ("device f() -> int { }", "without Return"),
     ("device f() -> int { if (true) { return 1; } }", "without Return"),

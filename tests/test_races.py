@@ -25,8 +25,8 @@ pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ co
 
 LENGTH = 5000                           # of flat walks: three tiles
 LENGTHS = [1, 0, 2100, 3, 0, 0, 2050, 2, *[7] * 100, 0]
-FLAT = ("map", "map and its sum", "ordered reduce", "scan", "filter", "partition", "permute max", "scatter survivors",
-        "filter, then map, sum and rank", "errors", "order")
+FLAT = ("map", "map and its sum", "ordered reduce", "scan", "filter", "partition", "permute last", "permute max",
+        "permute max of other types", "scatter survivors", "filter, then map, sum and rank", "errors", "order")
 SEGMENTED = ("row sums", "segmented scan", "segmented filter", "prologue, epilogue, sums of all", "order")
 CASES = [*FLAT, *(f"segments: {name}" for name in SEGMENTED)]
 QUICK = ("map", "scan", "segments: segmented filter")

@@ -76,6 +76,11 @@ FLAT = {
     "permute max": """
         let ys = PERMUTE { i => i + 1 } { i => xs[i] and 3 using xs } (n) into 4 (0) max
         return ys""",
+    "permute max of other types": """
+        let ys = PERMUTE { i => float(xs[i]) * -0.5 using xs } { i => xs[i] and 3 using xs } (n) into 4 (-1.0) max
+        let bs = PERMUTE { i => xs[i] > 3 using xs } { i => i and 3 } (n) into 4 (false) max
+        let cs = PERMUTE { i => code_char(97 + xs[i]) using xs } { i => i and 3 } (n) into 4 ('b') max
+        return (ys, bs, cs)""",
     "scatter survivors": """
         let (k, ys) = FILTER { i => xs[i] using xs } { i => xs[i] > 0 using xs } (n)
         let zs = PERMUTE { i => ys[i] using ys } { i => k - 1 - i using k } (k) into k (0) distinct

@@ -12,6 +12,7 @@ from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
 from nessie.cudagen.skeletons.states import State, assign, combine, current, keep
 
+MOST_BLOCKS = 1024              # where each thread takes elements that are a grid apart
 WARP = 32
 WARPS = THREADS // WARP
 THREAD, BLOCK, BLOCKS = loops.Name("threadIdx"), loops.Name("blockIdx"), loops.Name("gridDim")
@@ -22,6 +23,18 @@ def shared_array(code: Code, hint: str, type_: str, size: int) -> str:
     name = code.fresh(hint)
     code.statements.insert(0, loops.Shared(name, type_, size))
     return name
+
+
+def grid(size: loops.Exp) -> loops.Exp:
+    """How many blocks walk so many elements that are a grid apart."""
+    return op("min", op("/", op("+", size, integer(THREADS - 1)), integer(THREADS)), integer(MOST_BLOCKS))
+
+
+def each_in_grid(code: Code, index: str, size: loops.Exp, body: tuple[loops.Stmt, ...]) -> None:
+    """The body for each of so many indices, which the threads of all blocks share."""
+    thread = code.let_int("thread", op("+", op("*", BLOCK, integer(THREADS)), THREAD))
+    threads = code.let_int("threads", op("*", BLOCKS, integer(THREADS)))
+    code.add(loops.For(index, thread, size, body, threads))
 
 
 @contextmanager

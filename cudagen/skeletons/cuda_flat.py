@@ -6,21 +6,19 @@ The number of blocks depends on the length alone, and with it the shape of the r
 from __future__ import annotations
 
 from nessie.cudagen import loops
-from nessie.cudagen.code import integer, op
-from nessie.cudagen.plan import THREADS, Buffer
-from nessie.cudagen.skeletons.cuda_blocks import BLOCK, BLOCKS, THREAD, keep_parts, launch
+from nessie.cudagen.plan import Buffer
+from nessie.cudagen.skeletons.cuda_blocks import BLOCK, each_in_grid, grid, keep_parts, launch
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, size_exp
 from nessie.cudagen.skeletons.states import State
 from nessie.lambda_cu import ir
 
-MOST_BLOCKS = 1024
 COMMUTATIVE = frozenset({"+", "*", "max", "min", "and", "or", "xor"})
 
 
 def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> loops.Exp:
     """Adds the phase that walks; the number of its blocks."""
     size = size_exp(kernel, root.size)
-    blocks = op("min", op("/", op("+", size, integer(THREADS - 1)), integer(THREADS)), integer(MOST_BLOCKS))
+    blocks = grid(size)
     code, states = kernel.code(), list(kernel.states.values())
     early_scalars(kernel, code)
     sweep = kernel.sweep(code, states, all_steps(kernel))
@@ -29,9 +27,7 @@ def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> lo
     index = code.fresh("i")
     with code.block() as body:
         sweep.root(loops.Name(index))
-    thread = code.let_int("thread", op("+", op("*", BLOCK, integer(THREADS)), THREAD))
-    threads = code.let_int("threads", op("*", BLOCKS, integer(THREADS)))
-    code.add(loops.For(index, thread, code.size(root.size), tuple(body), threads))
+    each_in_grid(code, index, code.size(root.size), tuple(body))
     buffers += keep_parts(kernel, sweep, states, BLOCK, blocks)
     launch(kernel, "sweep", code, blocks, buffers)
     return blocks

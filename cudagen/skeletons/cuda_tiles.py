@@ -53,25 +53,21 @@ COUNTING = "counting_"                              # begins the names of what t
 
 @dataclass(frozen=True)
 class Runs(Chunks):
-    """The threads' runs, `width` items each; all items are the first thread's where the walk must be sequential."""
+    """The threads' runs, `width` items each."""
 
     def bounds(self, code: Code, chunk: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
         items = code.let_int("items", self.items(code))
-        if self.sequential:
-            return code.let_int("low", op("select", op("==", chunk, integer(0)), integer(0), items)), items
         low = code.let_int("low", op("min", op("*", chunk, integer(self.width)), items))
         return low, code.let_int("high", op("min", op("+", low, integer(self.width)), items))
 
     def tiles(self, items: loops.Exp) -> loops.Exp:
         """How many blocks so many items take."""
-        if self.sequential:
-            return op("min", items, integer(1))
         tile = self.width * THREADS
         return op("/", op("+", items, integer(tile - 1)), integer(tile))
 
 
-def runs_of(root: ir.Space, width: int, sequential: bool, kernel: str) -> Runs:
-    return Runs(root, width, sequential, f"{identifier(kernel)}_segment_of")
+def runs_of(root: ir.Space, width: int, kernel: str) -> Runs:
+    return Runs(root, width, False, f"{identifier(kernel)}_segment_of")
 
 
 def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loops.Exp:

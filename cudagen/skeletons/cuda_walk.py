@@ -2,6 +2,7 @@
 
     count      where elements read how many survivors there are: the walk, for that alone; `counted` leaves it in cells
     sweep      the walk: all elements, all stores (skeletons.cuda_flat where any order will do, else cuda_tiles)
+    settle     where a PERMUTE's last write wins: what has won goes to its place (skeletons.cuda_settle)
     finish     one block reduces the parts of totals; its first thread knows what carries came to, runs what runs once,
                and leaves scalars in cells
 
@@ -14,9 +15,10 @@ from dataclasses import replace
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
-from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Plan, Result
+from nessie.cudagen.plan import THREADS, ArrayResult, Plan, Result
 from nessie.cudagen.skeletons.cuda_blocks import THREAD, first_thread, launch, reduce_block, stop_if_failed
 from nessie.cudagen.skeletons.cuda_flat import commutative, sweep_flat
+from nessie.cudagen.skeletons.cuda_settle import claim_buffers, settle
 from nessie.cudagen.skeletons.cuda_tiles import COUNTING, count_tiles, elements_read_counts, runs_of, sweep_tiles
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
 from nessie.cudagen.skeletons.kernel import (
@@ -58,15 +60,19 @@ def carried(states: dict[str, State]) -> dict[str, State]:
 
 
 def sweep(kernel: Kernel, root: ir.Space, width: int) -> loops.Exp:
-    runs = runs_of(root, width, kernel.walk.sequential, kernel.walk.kernel.name)
+    runs = runs_of(root, width, kernel.walk.kernel.name)
+    buffers = result_buffers(kernel) + claim_buffers(kernel, root)
     if elements_read_counts(kernel.walk):
         counted(kernel, count_tiles(kernel, runs))
-        return sweep_tiles(kernel, runs, result_buffers(kernel))
-    buffers = bounded(kernel, result_buffers(kernel))
-    any_order = isinstance(root, ir.Flat) and not kernel.walk.sequential and not kernel.carries
+    else:
+        buffers = tuple([replace(buffer, size=bound(kernel, buffer.size)) for buffer in buffers])
+    any_order = isinstance(root, ir.Flat) and not kernel.carries
     if any_order and isinstance(root, ir.Flat) and all(commutative(state) for state in kernel.states.values()):
-        return sweep_flat(kernel, root, buffers)
-    return sweep_tiles(kernel, runs, buffers)
+        blocks = sweep_flat(kernel, root, buffers)
+    else:
+        blocks = sweep_tiles(kernel, runs, buffers)
+    settle(kernel, root, {buffer.name: buffer.size for buffer in buffers})
+    return blocks
 
 
 def counted(kernel: Kernel, tiles: loops.Exp) -> None:
@@ -96,21 +102,16 @@ def through_last(code: Code, carries: list[tuple[State, tuple[str, ...]]], prefi
 # Results as long as there are survivors ---------------------------------------------------------
 
 
-def bounded(kernel: Kernel, buffers: tuple[Buffer, ...]) -> tuple[Buffer, ...]:
-    """The buffers, with room for all elements in place of counts."""
+def bound(kernel: Kernel, size: loops.Exp) -> loops.Exp:
+    """The size of a buffer, with room for all elements in place of counts."""
     root = kernel.walk.root
     assert root is not None
-    most = size_exp(kernel, root.size if isinstance(root, ir.Flat) else root.total)
-
-    def bound(exp: loops.Exp) -> loops.Exp:
-        match exp:
-            case loops.Load():
-                return most
-            case loops.Op(name, arguments):
-                return loops.Op(name, tuple([bound(a) for a in arguments]))
-        return exp
-
-    return tuple([replace(buffer, size=bound(buffer.size)) for buffer in buffers])
+    match size:
+        case loops.Load():
+            return size_exp(kernel, root.size if isinstance(root, ir.Flat) else root.total)
+        case loops.Op(name, arguments):
+            return loops.Op(name, tuple([bound(kernel, a) for a in arguments]))
+    return size
 
 
 def result(kernel: Kernel, name: str) -> Result:

@@ -36,6 +36,7 @@ class Sweep:
     active     the bindings that take part: all, or in a summary those that carries need
     states     by name, and the variables that hold them
     writing    arrays are stored; a summary only computes
+    unordered  elements are not walked in order, even where a PERMUTE's last write wins
     limits     the count of a FILTER when the chunk ends
     """
     code: Code
@@ -44,6 +45,7 @@ class Sweep:
     states: dict[str, State]
     active: frozenset[str]
     writing: bool = True
+    unordered: bool = False
     variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     limits: dict[str, loops.Exp] = field(default_factory=dict)
 
@@ -188,21 +190,31 @@ class Sweep:
         target = self.code.let("target", scalar_value(self.values(soac.index, here))).exp
         size = self.code.size(soac.size)
         values = tuple(self.code.let("value", value) for value in values)
+        named = [(name, value) for name, value in zip(step.bind.names, values, strict=True) if name != "_"]
         with self.code.block() as inside:
-            for name, value in zip(step.bind.names, values, strict=True):
-                if name != "_":
-                    self.scatter(soac.mode, name, target, value)
+            if self.unordered and soac.mode == "last" and named:
+                self.claim(step, target)
+            for name, value in named:
+                self.scatter(soac.mode, name, target, value)
         self.code.add(loops.If(op("and", op(">=", target, integer(0)), op("<", target, size)), tuple(inside)))
 
     def scatter(self, mode: str, name: str, target: loops.Exp, value: Value) -> None:
+        if mode == "last" and self.unordered:
+            self.code.store(written(name), self.code.error_index, value)
+            return
         array = self.code.array(name, value.type, writable=True)
-        if mode == "max" and value.type == "int":
+        if mode == "max" and (self.unordered or value.type == "int"):
             self.code.add(loops.Atomic("max", array, target, value.exp))
         elif mode == "max":
             greater = op("or" if value.type == "bool" else "max", loops.Load(array, target), value.exp)
             self.code.add(loops.Store(array, target, greater))
         else:
             self.code.add(loops.Store(array, target, value.exp))
+
+    def claim(self, step: Step, target: loops.Exp) -> None:
+        """The write that comes last in order has the greatest index, which grows from survivor to survivor, too."""
+        claims = self.code.array(claims_of(step), "int", writable=True)
+        self.code.add(loops.Atomic("max", claims, target, self.code.error_index))
 
     # Segments -------------------------------------------------------------------------------
 
@@ -249,6 +261,16 @@ def rank_of(step: Step, side: int) -> str:
 
 def position_of(step: Step, side: int) -> str:
     return f"{step.name}_within{side}"
+
+
+def claims_of(step: Step) -> str:
+    """Which element writes to a place, of those that have claimed it."""
+    return f"{step.name}_claims"
+
+
+def written(name: str) -> str:
+    """What each element would write."""
+    return f"{name}_written"
 
 
 # Which states a walk has ------------------------------------------------------------------------

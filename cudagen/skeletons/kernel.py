@@ -45,7 +45,8 @@ class Kernel:
         return Code(scalars, arrays, walk.stored)
 
     def sweep(self, code: Code, states: list[State], active: frozenset[str], writing: bool = True) -> Sweep:
-        return Sweep(code, self.tables, self.walk, {state.name: state for state in states}, active, writing)
+        return Sweep(code, self.tables, self.walk, {state.name: state for state in states}, active, writing,
+                     self.chunks is None)
 
     def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
               kind: str = "host") -> None:
