@@ -20,16 +20,18 @@ from weakref import finalize
 
 import numpy as np
 
+from nessie.base.source import Unsupported, user_span
 from nessie.base.values import DTYPES
 from nessie.cudagen import cuda, loops
 from nessie.cudagen.device import MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
 from nessie.cudagen.generate import plans_of
 from nessie.cudagen.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
 from nessie.cudagen.memory import Block, Pooled
-from nessie.cudagen.plan import ArrayResult, Phase, Plan, ScalarResult
+from nessie.cudagen.plan import THREADS, ArrayResult, Phase, Plan, ScalarResult
 from nessie.cudagen.thunks import parts
 from nessie.lambda_cu import ir
 
+MOST_BLOCKS = 2**31 - 1         # of a launch
 POINTER = "P"
 FORMATS = {"int": "q", "float": "d", "bool": "?", "char": "i"}      # of parameters, as `struct` packs them
 WORTH_SHRINKING = 1 << 20       # bytes of a buffer
@@ -248,10 +250,18 @@ class GpuLauncher(Launcher):
                 value = DTYPES[buffer.base].type(buffer.fill)
                 device.driver.fill(array.buffer.address, value, array.length)
         blocks = 1 if step.blocks is None else step.blocks(words, counts)
+        if blocks > MOST_BLOCKS:
+            raise self.too_long(blocks)
         if blocks:
             device.running |= step.fails
             values = [words[a] if isinstance(a, int) else a(words, counts) for a in step.arguments]
             device.driver.launch(device.functions[step.function], blocks, step.packed.pack(*values))
+
+    def too_long(self, blocks: int) -> Unsupported:
+        span = user_span(self.plan.kernel.origin)
+        return Unsupported(f"this is too long for a GPU: it takes {blocks:,} blocks of {THREADS} threads, and CUDA "
+                           f"starts at most {MOST_BLOCKS:,} at once", *([(span, "")] if span else []),
+                           hint="--target cpu has no such limit")
 
     def result(self, result: Any, counts: list[int], arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):

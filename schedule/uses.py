@@ -27,7 +27,7 @@ def op_name(soac: ir.Soac) -> str:
 
 
 def serial(soac: ir.Soac) -> bool:
-    """Must one thread of the CPU walk it, since the last write wins or a maximum of this type is no atomic operation?"""
+    """Must one thread of the CPU walk it, as the last write wins or a maximum of this type is no atomic operation?"""
     return isinstance(soac, ir.Permute) and (
         soac.mode == "last" or (soac.mode == "max" and soac.default[0].type != "int"))
 

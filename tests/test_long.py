@@ -1,0 +1,199 @@
+"""Spaces of more than 2**31 elements on the GPU: the text has no number of 32 bits in which an index could be, and
+kernels do the last of so many elements right. Arrays as long as that are not made: a kernel is given the parts that it
+touches."""
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_runs import program_of
+from test_skeletons import CUDA, SEGMENTED, cuda_kernel, flat_kernel, segmented_kernel
+
+from nessie.base.source import Unsupported
+from nessie.base.values import DTYPES
+from nessie.cudagen.cuda_operators import HELPERS
+from nessie.cudagen.cudasim import compiler
+from nessie.cudagen.cudasim.driver import Cudasim
+from nessie.cudagen.device import MOST_ROUNDS, NO_FAILURE
+from nessie.cudagen.generate import RUN, plans_of
+from nessie.cudagen.gpu import MOST_BLOCKS, Gpu, build_program
+from nessie.cudagen.plan import THREADS
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.parser import parse_kernel
+
+GPU = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+TILE = RUN * THREADS
+LONG = 2**31 + 300
+
+# The text -----------------------------------------------------------------------------------------
+
+SPACES = {"irregular": ("offs0 : [int; m+1]", "irregular(offs0, m, n)"), "uniform": ("l : int", "uniform(m, l, n)"),
+          "affine": ("slope : int, more : int", "affine(m, slope, more, n)")}
+WITH_CHARS = ("chars and bools", "permute max of other types")
+KERNELS = {**{name: cuda_kernel(name) for name in CUDA if name not in WITH_CHARS},
+           **{f"{space}: {name}": segmented_kernel(*SPACES[space], SEGMENTED[name])
+              for space in SPACES for name in SEGMENTED}}
+SHUFFLED_BOOL = re.compile(r"\(bool\)__shfl_\w+\(0xffffffffu, \(int\)")
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_no_number_is_too_narrow(name: str) -> None:
+    """What a thread knows of its place is made a long long before it is used; nothing but chars is narrower."""
+    text = build_program(program_of(KERNELS[name])).text
+    for helper in HELPERS.values():
+        text = text.replace(helper, "")
+    places = re.findall(r"(?:\(long long\))?(?:threadIdx|blockIdx|gridDim|blockDim)\.x", text)
+    assert places and all(place.startswith("(long long)") for place in places)
+    rest = SHUFFLED_BOOL.sub("", text).replace("unsigned long long", "").replace("long long", "")
+    assert re.findall(r"\b(?:int|unsigned|short|long|float|size_t)\b", rest) == []
+
+
+# Kernels ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@GPU
+def test_a_walk_of_so_many_elements() -> None:
+    """All of it."""
+    kernel = parse_kernel(f"""kernel K (n : int) {{
+        let (t, odd) = REDUCE {{ i => (i, i and 1) }} (0, 0) {{ (a, b, c, d) => (a + c, b + d) }} (n)
+        let ys = PERMUTE {{ i => i }} {{ i => i - {2**31} }} (n) into 300 (-1) max
+        return (t, odd, ys) }}""")
+    device = Gpu(program_of(kernel), Cudasim(2, 1))
+    device.begin(None)
+    total, odd, ys = device.launch("K", [LONG])
+    assert (total, odd) == (LONG * (LONG - 1) // 2, LONG // 2)
+    assert device.download(ys).tolist() == list(range(2**31, LONG))
+
+
+@dataclass
+class Window:
+    """The part of an array that is there: from this index on."""
+    start: int
+    values: Any
+
+
+@dataclass
+class OneTile:
+    """A walk's last tile, when all before have been done: `windows` and `scalars` are the sweep's parameters."""
+    kernel: ir.Kernel
+    windows: dict[str, Window]
+    scalars: dict[str, int] = field(default_factory=dict)
+
+    def run(self) -> dict[str, Any]:
+        """What is in the windows afterwards."""
+        driver = Cudasim(1, 1)
+        built = build_program(program_of(self.kernel))
+        _, module = plans_of(program_of(self.kernel), "cuda")
+        (sweep,) = (f for f in module.functions if f.name.endswith("_sweep"))
+        errors, words = driver.error_words()
+        words[:] = NO_FAILURE, 0, MOST_ROUNDS, 0, 0, 0
+        found, given = {}, []
+        for parameter in sweep.parameters:
+            if not parameter.array:
+                given.append(self.scalars[parameter.name])
+            elif parameter.name == "errors":
+                given.append(errors)
+            else:
+                window = self.windows[parameter.name]
+                values = np.array(window.values, DTYPES[parameter.type])
+                address = driver.allocate(values.nbytes)
+                driver.write(address, values)
+                found[parameter.name] = driver.memory[address].view(values.dtype)
+                given.append((address - window.start * values.itemsize) % 2**64)
+        functions = driver.load(built.text, (sweep.name,))
+        driver.launch(functions[sweep.name], 1, struct.pack("@" + built.formats[sweep.name], *given))
+        assert words[0] == NO_FAILURE
+        return found
+
+
+def before(tile: int, **prefixes: int) -> dict[str, Window]:
+    """What a tile finds of those before it: the one next to it knows all up to it. Of what it publishes itself, too."""
+    first = tile - 40
+    windows = {"tickets": Window(0, [tile]), "status": Window(first, [1] * 39 + [2, 0])}
+    for name, value in prefixes.items():
+        for use in ("aggregates", "prefixes"):
+            array = f"ended_{use}" if name == "ended" else f"{name}_{use}0"
+            windows[array] = Window(first, [0x3f] * 39 + [value, 0])
+    return windows
+
+
+def wrapped(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63
+
+
+TILES = [2**31 // TILE, 2**32 // TILE + 1, MOST_BLOCKS - 1]
+
+
+@GPU
+@pytest.mark.parametrize("tile", TILES)
+def test_the_last_tile_of_a_scan(tile: int) -> None:
+    kernel = flat_kernel("""
+        let ps = SCAN { i => i } (0) { (x, y) => x + y } (n)
+        let zs = PERMUTE { i => ps[i] using ps } { i => n - 1 - i using n } (n) into n (0) distinct
+        return (ps, zs)""")
+    low, n = tile * TILE, tile * TILE + TILE - 3
+    found = OneTile(kernel, before(tile, ps=wrapped(low * (low - 1) // 2))
+                    | {"ps": Window(low, [-1] * TILE), "zs": Window(0, [-1] * TILE)}, {"n": n}).run()
+    sums = [wrapped(i * (i - 1) // 2) for i in range(low, n)]
+    assert found["ps"].tolist() == [*sums, -1, -1, -1]
+    assert found["zs"].tolist() == [*sums[::-1], -1, -1, -1]
+
+
+@GPU
+@pytest.mark.parametrize("tile", TILES)
+def test_the_last_tile_of_a_filter(tile: int) -> None:
+    kernel = flat_kernel("""
+        let (k, ys) = FILTER { i => i * 2 } { i => (i and 1) == 1 } (n)
+        return (k, ys)""")
+    low, n = tile * TILE, (tile + 1) * TILE
+    found = OneTile(kernel, before(tile, k_count0=low // 2) | {"ys": Window(low // 2, [-1] * TILE)}, {"n": n}).run()
+    assert found["ys"].tolist() == [i * 2 for i in range(low + 1, n, 2)] + [-1] * (TILE // 2)
+    assert found["k_count0_prefixes0"][-1] == n // 2
+
+
+@GPU
+@pytest.mark.parametrize("tile", TILES)
+def test_the_last_tile_of_segments(tile: int) -> None:
+    """Of three elements each, with their ends the items are a multiple of four."""
+    kernel = segmented_kernel("l : int", "uniform(m, l, n)", """
+        let rs = SEG_REDUCE { (s, j, i) => i + j } (0) { (x, y) => x + y } D
+        let ys = SEG_MAP { (s, j, i) => i * 10 + s } D
+        return (rs, ys)""")
+    low, high = tile * TILE // 4, (tile + 1) * TILE // 4
+    found = OneTile(kernel, before(tile, rs=0, ended=1)
+                    | {"rs": Window(low, [-1] * (high - low)), "ys": Window(3 * low, [-1] * 3 * (high - low))},
+                    {"n": 3 * high, "m": high, "l": 3}).run()
+    assert found["rs"].tolist() == [wrapped(3 * (3 * s + 1) + 3) for s in range(low, high)]
+    assert found["ys"].tolist() == [wrapped(i * 10 + i // 3) for i in range(3 * low, 3 * high)]
+
+
+# Launches -----------------------------------------------------------------------------------------
+
+
+@GPU
+def test_more_blocks_than_cuda_starts_are_refused() -> None:
+    """Not the longest walk that can be."""
+    kernel = parse_kernel("""kernel K (n : int) {
+        let (v, ok) = REDUCE { i => (i, i > 3) } (0, false) { (a, p, b, q) => if q then (b, q) else (a, p) } (n)
+        return (v, ok) }""")
+    launched: list[int] = []
+
+    class Idle(Cudasim):
+        def allocate(self, size: int) -> int:
+            return super().allocate(64)
+
+        def launch(self, function: Any, blocks: int, arguments: bytes, threads: int = THREADS) -> None:
+            launched.append(blocks)
+
+    device = Gpu(replace(program_of(kernel), kernels=(kernel,)), Idle(1, 1))
+    device.begin(None)
+    device.launch("K", [MOST_BLOCKS * TILE])
+    assert launched == [MOST_BLOCKS, 1]
+    with pytest.raises(Unsupported, match=r"takes 2,147,483,648 blocks of 256 threads") as refused:
+        device.launch("K", [MOST_BLOCKS * TILE + 1])
+    assert "--target cpu" in str(refused.value) and device.used() == 0
