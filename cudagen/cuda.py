@@ -41,6 +41,7 @@ from nessie.cudagen.loops import (
     Vote,
     While,
 )
+from nessie.cudagen.unread import read_names
 from nessie.lambda_cu.ops import result_type
 
 DEEPEST = 30                    # deeper statements are not indented more
@@ -91,6 +92,7 @@ class FunctionPrinter:
         bound = [*(p.name for p in function.parameters), *bound_names(function.body)]
         self.names = {name: self.supply.fresh(name) for name in sorted(bound, key=lambda n: n in self.supply.taken)}
         self.types = {p.name: p.type for p in function.parameters}
+        self.read = read_names(function.body)
         self.variables: set[str] = set()
         self.lines: list[str] = []
         self.depth = 0
@@ -225,15 +227,17 @@ class FunctionPrinter:
                            else self.text(argument)
                            for parameter, argument in zip(function.parameters, arguments, strict=True)])
         call = f"{self.named[function.name]}({listed})"
-        if len(names) == 1:
-            self.line(f"const {TYPES[function.results[0]]} {self.bind(names[0], function.results[0])} = {call};")
-        elif names:
+        read = [(at, name) for at, name in enumerate(names) if name in self.read]
+        types = function.results
+        if not read:
+            self.line(call + ";")
+        elif len(names) == 1:
+            self.line(f"const {TYPES[types[0]]} {self.bind(names[0], types[0])} = {call};")
+        else:
             several = self.supply.fresh("results")
             self.line(f"const {result_text(function, self.named)} {several} = {call};")
-            for position, (name, type_) in enumerate(zip(names, function.results, strict=True)):
-                self.line(f"const {TYPES[type_]} {self.bind(name, type_)} = {several}.r{position};")
-        else:
-            self.line(call + ";")
+            for at, name in read:
+                self.line(f"const {TYPES[types[at]]} {self.bind(name, types[at])} = {several}.r{at};")
 
     # Expressions ----------------------------------------------------------------------------
 

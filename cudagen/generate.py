@@ -6,6 +6,8 @@
 """
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nessie.base.names import Names
 from nessie.cudagen import loops
 from nessie.cudagen.code import RESERVED, identifier
@@ -16,6 +18,7 @@ from nessie.cudagen.skeletons.cuda_walk import plan_cuda
 from nessie.cudagen.skeletons.order import plan_order
 from nessie.cudagen.skeletons.phases import plan_walk
 from nessie.cudagen.thunks import Tables
+from nessie.cudagen.unread import without_unread
 from nessie.cudagen.walk import thunks, walk_of
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.rename import rename_kernel
@@ -32,8 +35,12 @@ def plans_of(program: ir.Program, target: str, width: int | None = None) -> tupl
     a chunk on the CPU, items a thread on a GPU."""
     tables = tables_of(program, target == "cpu")
     plans = tuple(plan_of(kernel, program, tables, target, width) for kernel in program.kernels)
+    shared = device_functions(program, tables)
+    if target == "cuda":
+        plans = tuple(replace(plan, functions=tuple(map(without_unread, plan.functions))) for plan in plans)
+        shared = tuple(map(without_unread, shared))
     functions = [f for plan in plans for f in plan.functions]
-    return plans, loops.Module((*device_functions(program, tables), *functions))
+    return plans, loops.Module((*shared, *functions))
 
 
 def plan_of(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> Plan:

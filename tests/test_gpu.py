@@ -10,6 +10,7 @@ from typing import Any
 import executors
 import numpy as np
 import pytest
+from cuda_programs import SPACES
 from executors import Compiled, Failed
 from kernel_runs import Meaning, program_of
 from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
@@ -74,11 +75,6 @@ def test_flat_kernels(built: Built, name: str, n: int, seed: int) -> None:
     assert failed != NO_FAILURE or results == meaning.results
 
 
-SPACES = {
-    "irregular": ("offs0 : [int; m+1]", "irregular(offs0, m, n)"),
-    "uniform": ("l : int", "uniform(m, l, n)"),
-    "affine": ("slope : int, more : int", "affine(m, slope, more, n)"),
-}
 LONG = [[3000], [0] * 2100, [1, 0, 2500, 3, 0, 0, 2700, 2], [2] * 1500, [257] * 9, [0, 4096, 0]]
 
 

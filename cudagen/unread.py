@@ -1,0 +1,157 @@
+"""What a function computes and nobody reads: thunks and skeletons bind names before it is known who reads them, and a
+compiler for GPUs warns of each.
+
+    without_unread(function)    the function without what it computes in vain
+    read_names(body)            the names that statements read
+
+  in    a loops function
+  out   one with the same effects, in which everything that is bound is read, save for parameters, loop indices and what
+        calls give; no If and no For is empty
+  how   a name is needed if an effect reads it, or what a needed name is given: a Let, a Var by all its Sets, a Shared
+        array by all its Stores. The rest goes, then what is empty, and what only that has read goes next
+  why   operators are total, and a load that nobody reads cannot be missed, unless it orders others
+"""
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nessie.cudagen.loops import (
+    Atomic,
+    Barrier,
+    Call,
+    Exp,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Name,
+    Op,
+    Pause,
+    Return,
+    Set,
+    Shared,
+    Shuffle,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
+
+
+def without_unread(function: Function) -> Function:
+    body = function.body
+    while (kept := cleaned(body, needed(body))) != body:
+        body = kept
+    return replace(function, body=body)
+
+
+def read_names(body: tuple[Stmt, ...]) -> set[str]:
+    return {name for statement in statements(body) for exp in expressions(statement) for name in names(exp)}
+
+
+def needed(body: tuple[Stmt, ...]) -> set[str]:
+    own = {s.name for s in statements(body) if isinstance(s, (Let, Var, Shared))}
+    given = defaultdict[str, set[str]](set)             # what is read for what a name is given
+    waiting = list[str]()
+    for statement in statements(body):
+        read = [name for exp in expressions(statement) for name in names(exp)]
+        match statement:
+            case Let(name) | Var(name) | Set(name) | Store(name) if name in own and not orders(statement):
+                given[name].update(read)
+            case Let(name) | Var(name) | Set(name):
+                waiting += [name, *read]
+            case _:
+                waiting += read
+    found = set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += given[name]
+    return found
+
+
+def cleaned(body: tuple[Stmt, ...], wanted: set[str]) -> tuple[Stmt, ...]:
+    """The statements, without those that bind or set what is not wanted."""
+    kept = list[Stmt]()
+    for statement in body:
+        match statement:
+            case Let(name) | Var(name) | Set(name) | Shared(name) | Store(name) if name not in wanted:
+                continue
+            case Atomic(result=str() as name) if name not in wanted:
+                statement = replace(statement, result=None)
+            case For(body=inner):
+                statement = replace(statement, body=cleaned(inner, wanted))
+                if not statement.body:
+                    continue
+            case While(_, inner):
+                statement = replace(statement, body=cleaned(inner, wanted))
+            case If(condition, then, orelse):
+                then, orelse = cleaned(then, wanted), cleaned(orelse, wanted)
+                if not then and not orelse:
+                    continue
+                statement = If(condition, then, orelse) if then else If(Op("not", (condition,)), orelse)
+        kept.append(statement)
+    return tuple(kept)
+
+
+# What there is ------------------------------------------------------------------------------------
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """At any depth."""
+    waiting = list(body)
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        match statement:
+            case For(body=inner) | While(_, inner):
+                waiting += inner
+            case If(_, then, orelse):
+                waiting += (*then, *orelse)
+
+
+def expressions(statement: Stmt) -> tuple[Exp, ...]:
+    """Those of the statement itself; an array that it writes, too, as its name."""
+    match statement:
+        case Let(_, _, exp) | Var(_, _, exp) | Set(_, exp) | While(exp) | If(exp):
+            return (exp,)
+        case Store(array, index, value):
+            return (Name(array), index, value)
+        case For(_, low, high, _, step):
+            return (low, high, step)
+        case Atomic(_, array, index, value, _, compare):
+            return (Name(array), index, value, *([] if compare is None else [compare]))
+        case Call(_, _, exps) | Return(exps):
+            return exps
+        case Shared() | Pause() | Barrier():
+            return ()
+    raise TypeError(statement)
+
+
+def names(exp: Exp) -> Iterator[str]:
+    for part in parts(exp):
+        match part:
+            case Name(name) | Load(name) | Shuffle(name):
+                yield name
+
+
+def orders(statement: Stmt) -> bool:
+    """Does it tell others of what was done, or see what they do?"""
+    return (isinstance(statement, Store) and statement.release) or any([
+        isinstance(part, Load) and part.order != "" for exp in expressions(statement) for part in parts(exp)])
+
+
+def parts(exp: Exp) -> Iterator[Exp]:
+    waiting = [exp]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        match part:
+            case Op(_, arguments):
+                waiting += arguments
+            case Load(_, inner) | Shuffle(_, inner):
+                waiting.append(inner)
