@@ -22,7 +22,7 @@ from nessie.base.deep import forget_interrupt, run_deep
 from nessie.base.source import InternalError, NessieError, Source, Span, UsageError
 from nessie.base.types import Fun, Type
 from nessie.base.wishes import CUT, FUSE, Wish, Wishes
-from nessie.command_line import COMPILING, parse_command_line
+from nessie.command_line import COMPILING, CUBIN, parse_command_line
 from nessie.streams import complain, open_streams, print_outcomes, say, warn
 
 if TYPE_CHECKING:
@@ -292,6 +292,10 @@ def check(options: argparse.Namespace) -> int:
 def compile_(options: argparse.Namespace) -> int:
     if options.emit is None:
         raise UsageError("which form is to be printed? Name it with --emit")
+    if options.emit == CUBIN:
+        return emit_cubins(options)
+    if options.arch:
+        raise UsageError(f"--arch is for --emit {CUBIN}")
     form = next(form for form in pipeline.FORMS if form.name == options.emit)
     if form is pipeline.CUDA and options.output and not Path(options.output).suffix:
         return emit_files(options)
@@ -300,13 +304,32 @@ def compile_(options: argparse.Namespace) -> int:
 
 def emit_files(options: argparse.Namespace) -> int:
     """CUDA as a file for each kernel, in the folder that is to be written."""
-    options.target = options.target or "cuda"
-    program = compiled(options, pipeline.pass_named("fuse"))
-    stem = Path(needed(options, "FILE")).stem
-    for name, text in pipeline.call("cudagen.cuda_files:cuda_files", program, stem).items():
+    program = fused_for_gpu(options)
+    for name, text in pipeline.call("cudagen.cuda_files:cuda_files", program, stem(options)).items():
         pipeline.write_file(Path(options.output), name, text)
         say(f"{Path(options.output) / name}\n")
     return 0
+
+
+def emit_cubins(options: argparse.Namespace) -> int:
+    """Machine code for a GPU, a file for each kernel, in the folder that is named, if one is; and what each function
+    takes of the GPU."""
+    program = fused_for_gpu(options)
+    files = pipeline.call("cudagen.nvidia.cubin_files:cubin_files", program, stem(options), options.arch)
+    for name, file in files.items() if options.output else ():
+        pipeline.write_file(Path(options.output), name, file.cubin)
+    say(pipeline.call("cudagen.nvidia.cubin_files:usage_table", files))
+    return 0
+
+
+def fused_for_gpu(options: argparse.Namespace) -> Any:
+    """The fused program, for the target cuda unless another GPU's is asked for."""
+    refuse_other_targets(options, pipeline.CUDA)
+    return compiled(options, pipeline.pass_named("fuse"))
+
+
+def stem(options: argparse.Namespace) -> str:
+    return Path(needed(options, "FILE")).stem
 
 
 def show(options: argparse.Namespace) -> int:
@@ -317,13 +340,17 @@ def show(options: argparse.Namespace) -> int:
 
 def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
     """Print what the passes up to `until` make of the file."""
-    form = until.output
-    if form.targets and options.target not in (None, *form.targets):
-        raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
-    options.target = options.target or next(iter(form.targets), None)
+    refuse_other_targets(options, until.output)
     program = compiled(options, until)
     write_result(options, pipeline.show(until.output, program))
     return 0
+
+
+def refuse_other_targets(options: argparse.Namespace, form: pipeline.Form) -> None:
+    """Than those that have this form; where none is named, it is the first of them."""
+    if form.targets and options.target not in (None, *form.targets):
+        raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
+    options.target = options.target or next(iter(form.targets), None)
 
 
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,10 @@ def size(text: str) -> tuple[str, float]:
     return (name, number) if name and number >= 0 else wrong(text, "NAME=N, such as n=1000 or xs=1e7")
 
 
+def architecture(text: str) -> str:
+    return text if re.fullmatch(r"sm_\d+[af]?", text) else wrong(text, "an architecture, such as sm_90")
+
+
 def pair(text: str) -> tuple[str, str]:
     first, _, second = (part.strip().lower() for part in text.partition(","))
     return (first, second) if first and second and "," not in second else wrong(text, "two names, such as total,sq")
@@ -96,7 +101,8 @@ def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
 
 CALLING = ("run", "profile", "explain")        # commands that take ARGs
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
-EMITTED = tuple(form.name for form in FORMS if form.name != "nesl")
+CUBIN = "cubin"                                # machine code: it has no text
+EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
 OPTIONS = (
     Option(("--target",), "TARGET", f"where it runs, and what it is compiled for: {', '.join(TARGETS)} "
            "(default: cpu)", choices=TARGETS),
@@ -132,7 +138,10 @@ OPTIONS = (
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
-    Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)}", ("compile",), EMITTED),
+    Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)} (of which what each kernel takes of the GPU "
+           "is printed; -o DIR writes the code)", ("compile",), EMITTED),
+    Option(("--arch",), "SM", "the GPU that cubins are for, such as sm_90 (default: the one here)", ("compile",),
+           type=architecture),
     Option(("--after",), "PASS", "the pass whose result to print", ("show",), tuple(p.name for p in PASSES)),
     Option(("--format",), "FORMAT", "dot (the default), svg or json", ("graph",), ("dot", "svg", "json")),
 )

@@ -331,10 +331,10 @@ def dump(job: Job, ran: Pass, program: Any) -> None:
         write_file(job.dump, f"{PASSES.index(ran) + 1:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
 
 
-def write_file(folder: Path, name: str, text: str) -> None:
+def write_file(folder: Path, name: str, content: str | bytes) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     except OSError as error:
         raise NessieError(f"cannot write {folder / name}: {error.strerror}") from None
 

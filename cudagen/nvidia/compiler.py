@@ -43,6 +43,15 @@ def found() -> Compiler | None:
     return Compiler("nvcc", Path(nvcc)) if nvcc else None
 
 
+def version(compiler: Compiler) -> str:
+    """Of CUDA."""
+    if compiler.name == "NVRTC":
+        return Nvrtc(compiler.path).version()
+    told = subprocess.run([str(compiler.path), "--version"], capture_output=True, text=True, check=False).stdout
+    release = re.search(r"release (\d+\.\d+)", told)
+    return release[1] if release else "of an unknown version"
+
+
 def compiled(text: str, architecture: str) -> bytes:
     """The cubin for a GPU such as sm_90."""
     compiler = found()
@@ -53,9 +62,14 @@ def compiled(text: str, architecture: str) -> bytes:
 
 
 def build(compiler: Compiler, text: str, architecture: str) -> bytes:
+    return build_verbosely(compiler, text, architecture)[0]
+
+
+def build_verbosely(compiler: Compiler, text: str, architecture: str, *more: str) -> tuple[bytes, str]:
+    """The cubin, and what the compiler says meanwhile; `more` are further options of its."""
     make = by_nvrtc if compiler.name == "NVRTC" else by_nvcc
     try:
-        return make(compiler.path, text, (f"--gpu-architecture={architecture}", *FLAGS))
+        return make(compiler.path, text, (f"--gpu-architecture={architecture}", *FLAGS, *more))
     except Refused as refused:
         complaint = str(refused)[:MOST_TOLD].strip()
         if UNKNOWN_GPU.search(complaint):
@@ -64,16 +78,16 @@ def build(compiler: Compiler, text: str, architecture: str) -> bytes:
         raise InternalError(f"{compiler} refuses the kernels: {complaint}") from None
 
 
-def by_nvrtc(path: Path, text: str, options: tuple[str, ...]) -> bytes:
+def by_nvrtc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
     return Nvrtc(path).cubin(text, options)
 
 
-def by_nvcc(path: Path, text: str, options: tuple[str, ...]) -> bytes:
+def by_nvcc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
     with tempfile.TemporaryDirectory(prefix="nessie-") as folder:
         written, made = Path(folder) / "kernels.cu", Path(folder) / "kernels.cubin"
         written.write_text(text, "utf-8")
-        done = subprocess.run([str(path), "-cubin", "-w", *options, str(written), "-o", str(made)],
+        done = subprocess.run([str(path), "-cubin", *options, str(written), "-o", str(made)],
                               capture_output=True, text=True, start_new_session=True)      # Ctrl-C is for us
         if done.returncode != 0:
             raise Refused(done.stdout + done.stderr)
-        return made.read_bytes()
+        return made.read_bytes(), done.stdout + done.stderr

@@ -59,15 +59,22 @@ class Nvrtc:
         self.library = ctypes.CDLL(str(path))
         self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
 
-    def cubin(self, text: str, options: tuple[str, ...]) -> bytes:
-        """Of all kernels of the text."""
+    def version(self) -> str:
+        """Of CUDA."""
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self.do("Version", ctypes.byref(major), ctypes.byref(minor))
+        return f"{major.value}.{minor.value}"
+
+    def cubin(self, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+        """Of all kernels of the text, and what is said of them."""
         program, words = ctypes.c_void_p(), [option.encode() for option in options]
         self.do("CreateProgram", ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
         try:
             status = self.library.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*words))
+            log = self.content(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
             if status != 0:
-                raise Refused(f"{self.told(status)}\n{self.content(program, 'ProgramLog').decode(errors='replace')}")
-            return self.content(program, "CUBIN")
+                raise Refused(f"{self.told(status)}\n{log}")
+            return self.content(program, "CUBIN"), log
         finally:
             self.library.nvrtcDestroyProgram(ctypes.byref(program))
 
