@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from nessie.cudagen.nvidia import nvrtc
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 RUNNER = BENCHMARKS / "run.py"
 
@@ -43,3 +47,19 @@ def test_programs_are_compiled_and_timed_beside_another_version() -> None:
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("5 programs, reference, the other version first\ncases a second")
     assert "\nflatten " in ran.stdout
+
+
+@pytest.mark.skipif(not nvrtc.library_path(), reason="there is no NVRTC (pip install nvidia-cuda-nvrtc)")
+def test_what_kernels_take_of_gpus_is_told(tmp_path: Path) -> None:
+    saved = tmp_path / "cubins.txt"
+    words = [sys.executable, str(BENCHMARKS / "cubins.py"), "norm2", "--arch", "sm_80", "--arch", "sm_90", "--save",
+             str(saved)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    head, _, titles, *rows, _, summary = ran.stdout.splitlines()
+    assert head.endswith("; sm_80 / sm_90") and titles.split()[:4] == ["program", "form", "schedule", "kernel"]
+    assert {row.split()[2] for row in rows} == {"none", "ilp"} and all(row.startswith("norm2 ") for row in rows)
+    assert summary.startswith(f"{len(rows)} kernels, 0 with spills; at most ")
+    assert saved.read_text("utf-8") == ran.stdout
+    wrong = subprocess.run([*words[:2], "nothing"], capture_output=True, text=True, timeout=120)
+    assert wrong.returncode == 2 and "there is no program nothing" in wrong.stderr
