@@ -1,0 +1,253 @@
+"""Kernels and programs on a real GPU, where there is one: they give what the reference executor gives.
+
+    pytest tests/test_on_gpu.py -m ""                   on the first GPU; skipped, with the reason, where there is none
+    pytest tests/test_on_gpu.py -m "" --on cudasim      the same tests on the CPU: they differ in the device alone
+
+Of floats that a GPU's own exp and the like have computed the last bits may differ, which is told apart from the rest.
+"""
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import executors
+import numpy as np
+import pytest
+import test_gpu
+from cuda_programs import EXAMPLES, SPACES, kernel_name, skeletons
+from executors import Compiled, Failed
+from kernel_runs import BASES, Meaning, program_of
+from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
+
+from nessie.base.source import Interrupted, NessieError, Source
+from nessie.cudagen import host
+from nessie.cudagen.cpu import Cpu
+from nessie.cudagen.cudasim import compiler as cudasim
+from nessie.cudagen.cudasim.driver import Cudasim
+from nessie.cudagen.device import NO_FAILURE, Array
+from nessie.cudagen.gpu import Driver, Gpu, build_program
+from nessie.cudagen.nvidia import detection
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.parser import parse_kernel
+from nessie.pipeline import Job
+from nessie.session import Session
+from nessie.targets import Target
+from nessie.world import World
+
+TILE = 2048
+SIZES = (0, 1, 31, 32, 33, 255, 256, 257, TILE - 1, TILE, TILE + 1, 2 * TILE - 1, 2 * TILE, 2 * TILE + 1, 20_000)
+MANY = {"cuda": 5_000_000, "cudasim": 30_000}           # elements: more tiles than run at a time
+ROUNDS = {"cuda": 20, "cudasim": 2}                     # of what shows mistakes now and then
+LAST_BITS = 1e-12
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?inf|nan")
+CASES = [json.loads(line)["source"] for line in
+         Path(__file__).with_name("nesl_cases.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def on(request: pytest.FixtureRequest) -> str:
+    """The target."""
+    target = str(request.config.getoption("--on"))
+    if target == "cuda" and (missing := detection.problem()):
+        pytest.skip(f"{missing[0]}; --on cudasim does the same on the CPU")
+    if target == "cudasim" and not cudasim.found():
+        pytest.skip("there is no C++ compiler")
+    return target
+
+
+@pytest.fixture(scope="module")
+def new_driver(on: str) -> Callable[[], Driver]:
+    if on == "cudasim":
+        return lambda: Cudasim(2, 1)
+    from nessie.cudagen.nvidia.driver import Nvidia
+    return Nvidia
+
+
+# Kernels ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def device(new_driver: Callable[[], Driver]) -> Gpu:
+    """With all skeletons."""
+    return Gpu(build_program(skeletons()), new_driver())
+
+
+def agrees(device: Gpu, name: str, kernel: ir.Kernel, arguments: list[Any]) -> None:
+    meaning = Meaning(kernel, arguments)
+    results, failed = test_gpu.launch(device, kernel_name(name), arguments)
+    assert failed == meaning.failed
+    assert failed != NO_FAILURE or results == meaning.results
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("name", CUDA)
+@pytest.mark.slow
+def test_flat_kernels(device: Gpu, name: str, n: int) -> None:
+    agrees(device, name, cuda_kernel(name), [n, numbers(n)])
+
+
+def segments(lengths: list[int], space: str, *more: Any) -> list[Any]:
+    n, m = sum(lengths), len(lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return [n, m, numbers(n), numbers(m, 5), *(more if space != "irregular" else (offsets,))]
+
+
+@pytest.mark.parametrize("lengths", [*LENGTHS, *test_gpu.LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
+@pytest.mark.parametrize("name", SEGMENTED)
+@pytest.mark.slow
+def test_irregular_segments(device: Gpu, name: str, lengths: list[int]) -> None:
+    kernel = segmented_kernel(*SPACES["irregular"], SEGMENTED[name])
+    agrees(device, f"irregular {name}", kernel, segments(lengths, "irregular"))
+
+
+@pytest.mark.parametrize("count, length", [(0, 3), (3, 0), (2, 7), (40, 90), (1, TILE), (3, TILE), (TILE + 52, 1)])
+@pytest.mark.parametrize("name", SEGMENTED)
+@pytest.mark.slow
+def test_uniform_segments(device: Gpu, name: str, count: int, length: int) -> None:
+    kernel = segmented_kernel(*SPACES["uniform"], SEGMENTED[name])
+    agrees(device, f"uniform {name}", kernel, segments([length] * count, "uniform", length))
+
+
+@pytest.mark.parametrize("count, slope, more", [(0, 1, 0), (70, 1, 0), (4, -1, 3), (2, -40, 70)])
+@pytest.mark.parametrize("name", SEGMENTED)
+@pytest.mark.slow
+def test_triangles(device: Gpu, name: str, count: int, slope: int, more: int) -> None:
+    kernel = segmented_kernel(*SPACES["affine"], SEGMENTED[name])
+    agrees(device, f"affine {name}", kernel, segments([slope * s + more for s in range(count)], "affine", slope, more))
+
+
+def found_by(device: Any, kernel: str, arguments: list[Any]) -> tuple[list[Any], bool]:
+    """Results, arrays as NumPy's, and whether a check has failed."""
+    device.begin(None)
+    given = [device.upload(BASES[a.dtype], a) if isinstance(a, np.ndarray) else a for a in arguments]
+    results = device.launch(kernel, given)
+    failed = device.failure() != NO_FAILURE
+    values = [device.download(r) if isinstance(r, Array) else r for r in results]
+    for array in {id(a): a for a in (*given, *results) if isinstance(a, Array)}.values():
+        device.free(array)
+    return values, failed
+
+
+MANY_TILES = [*CUDA, *(f"irregular {name}" for name in SEGMENTED)]
+
+
+@pytest.mark.parametrize("name", MANY_TILES)
+@pytest.mark.slow
+def test_many_tiles(device: Gpu, on: str, name: str) -> None:
+    """More than run at a time, several times over; compared with the target cpu, as the reference is too slow."""
+    n, plain = MANY[on], name.removeprefix("irregular ")
+    if name in CUDA:
+        kernel, arguments = cuda_kernel(name), [n, numbers(n)]
+    else:
+        kernel = segmented_kernel(*SPACES["irregular"], SEGMENTED[plain])
+        lengths = np.random.default_rng(n).geometric(0.01, n // 100) - 1
+        lengths[len(lengths) // 2] += n // 3            # one of very many tiles
+        arguments = segments(lengths.tolist(), "irregular")
+    expected, fails = found_by(Cpu(program_of(kernel), 2), kernel.name, arguments)
+    for _ in range(ROUNDS[on]):
+        found, failed = found_by(device, kernel_name(name), arguments)
+        assert failed == fails
+        if not fails:
+            for ours, theirs in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("n", [0, 1, TILE, TILE + 1, 3 * TILE + 5])
+@pytest.mark.parametrize("descending", ["", " descending"])
+@pytest.mark.parametrize("base", test_gpu.NUMBERS)
+@pytest.mark.slow
+def test_orders(new_driver: Callable[[], Driver], base: str, descending: str, n: int) -> None:
+    kernel = parse_kernel(f"""kernel K (n : int, xs : [{base}; n]) {{
+        let os = ORDER {{ i => xs[i] using xs }} (n){descending}
+        return os }}""")
+    given = [n, np.random.default_rng(n).choice(test_gpu.NUMBERS[base], n)]
+    results, _ = test_gpu.launch(Gpu(program_of(kernel), new_driver()), "K", given)
+    assert results == Meaning(kernel, given).results
+
+
+# Programs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fuse", ["ilp", "none"])
+@pytest.mark.parametrize("name", test_gpu.PROGRAMS)
+def test_programs(new_driver: Callable[[], Driver], name: str, fuse: str) -> None:
+    source, cases = test_gpu.PROGRAMS[name]
+    program = Compiled(source)
+    program.devices[f"gpu {fuse}"] = Gpu(program.executable(fuse), new_driver())
+    for arguments in cases:
+        found = executors.outcome(program, f"gpu {fuse}", arguments)
+        assert executors.agree(found, executors.outcome(program, f"reference {fuse}", arguments)), (arguments, found)
+
+
+def told(target: str, source: Source) -> str:
+    """What `nessie run` prints of the program."""
+    printed: list[str] = []
+    world = World(printed.append, False, 0, io.StringIO(""))
+    session = Session(Target(target, world=world), Job(target=target, strict=False))
+    for outcome in session.run(source):
+        printed.append(f"{outcome}\n")
+    return "".join(printed)
+
+
+def alike(found: str, expected: str) -> bool:
+    """Equal, save for the last bits of floats."""
+    if NUMBER.sub("#", found) != NUMBER.sub("#", expected):
+        return False
+    return all(a == b or ("." in a + b and math.isclose(float(a), float(b), rel_tol=LAST_BITS, abs_tol=LAST_BITS))
+               for a, b in zip(NUMBER.findall(found), NUMBER.findall(expected), strict=True))
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.nesl")), ids=lambda path: path.stem)
+@pytest.mark.slow
+def test_examples(on: str, path: Path) -> None:
+    found = told(on, Source(path.name, path.read_text("utf-8")))
+    assert alike(found, path.with_suffix(".expected").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("source", CASES)
+@pytest.mark.slow
+def test_recorded_cases(on: str, source: str) -> None:
+    case = Source("case", source)
+    found, expected = told(on, case), told("reference", case)
+    assert alike(found, expected), (found, expected)
+
+
+# What a run may meet ------------------------------------------------------------------------------
+
+
+def test_a_check_that_fails_is_told(new_driver: Callable[[], Driver]) -> None:
+    program = Compiled(test_gpu.PROGRAMS["division by zero"][0])
+    program.devices["gpu ilp"] = Gpu(program.executable("ilp"), new_driver())
+    found = executors.outcome(program, "gpu ilp", [[5] * 270 + [3] * 5])
+    assert isinstance(found, Failed) and found.told is not None and "element 270" in found.told[0][1]
+
+
+def test_kernels_without_end_are_interrupted(new_driver: Callable[[], Driver]) -> None:
+    program = Compiled(test_gpu.ENDLESS)
+    device = Gpu(program.executable("ilp"), new_driver())
+    assert test_gpu.on_gpu(program, device, [[0, -4]]) == [0, 0]
+    with pytest.raises(NessieError, match=r"it took longer than 0\.5 s"):
+        test_gpu.on_gpu(program, device, [[1] * 600], host.Limits(seconds=0.5))
+    with pytest.raises(NessieError, match="recursion is deeper than 100,000 calls"):
+        test_gpu.on_gpu(program, device, [[1] * 600], host.Limits(depth=100))
+    timer = threading.Timer(0.5, device.interrupt)
+    timer.start()
+    with pytest.raises(Interrupted):
+        test_gpu.on_gpu(program, device, [[1] * 600])
+    timer.join()
+    assert test_gpu.on_gpu(program, device, [[-2]]) == [0]
+    assert device.used() == 0
+
+
+def test_full_memory_is_told(new_driver: Callable[[], Driver]) -> None:
+    program = Compiled("function main(n) : int -> [int] = {i * i : i in [0:n]};")
+    device = Gpu(program.executable("ilp"), new_driver())
+    with pytest.raises(NessieError, match=r"out of memory: .* of 1,000,000 are in use"):
+        test_gpu.on_gpu(program, device, [10**6], host.Limits(memory=10**6))
+    assert test_gpu.on_gpu(program, device, [300]) == [i * i for i in range(300)] and device.used() == 0
