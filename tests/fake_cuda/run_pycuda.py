@@ -10,14 +10,22 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import executors
 import numpy as np
 import pytest
 import test_gpu
 from executors import Compiled
+from test_on_gpu import (  # noqa: F401
+    new_driver,
+    on,
+    test_a_check_that_fails_is_told,
+    test_full_memory_is_told,
+    test_kernels_without_end_are_interrupted,
+    test_programs,
+)
 
 from nessie.base.source import NessieError, Unsupported
 from nessie.cli import main
@@ -49,14 +57,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert ctypes.CDLL(detection.LIBRARY).fake_cuda_live() == 0
 
 
-@pytest.mark.parametrize("name", test_gpu.PROGRAMS)
-def test_programs_agree_with_the_reference(name: str) -> None:
-    source, cases = test_gpu.PROGRAMS[name]
-    program = Compiled(source)
-    for arguments in cases:
-        program.devices["cuda ilp"] = Gpu(program.executable("ilp"), Nvidia())
-        found = executors.outcome(program, "cuda ilp", arguments)
-        assert executors.agree(found, executors.outcome(program, "reference ilp", arguments)), (arguments, found)
+def test_the_benchmark(tmp_path: Path) -> None:
+    sys.path.append(str(Path(__file__).parent.parent.parent / "benchmarks"))
+    gpu, saved = import_module("gpu"), tmp_path / "table.txt"
+    assert gpu.main(["--tests", "none", "--rounds", "1", "--size", "3000", "--save", str(saved)]) == 0
+    head, _, _, _, *rows = saved.read_text("utf-8").splitlines()
+    assert head.startswith("fake GPU (sm_90), driver of CUDA 13.0, ") and len(rows) == 1 + len(gpu.WORKLOADS)
 
 
 @pytest.mark.parametrize("value", [np.int64(0), np.int64(-1), np.int64(7), np.float64(-np.inf), np.int32(97),
