@@ -2,15 +2,11 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import importlib.util
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +17,7 @@ from kernel_runs import program_of
 from loops_cases import BLOCK_SUM, CASES, EDGES, EVERYTHING, edge_arguments, operator_module
 
 from nessie.base.deep import run_deep
-from nessie.base.source import Source
+from nessie.base.source import InternalError, Source
 from nessie.base.values import DTYPES
 from nessie.cli import main
 from nessie.cudagen import cuda, loops
@@ -32,6 +28,8 @@ from nessie.cudagen.loops import Module
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_interpreter import run
 from nessie.cudagen.loops_text import parse
+from nessie.cudagen.nvidia import compiler as nvidia_compiler
+from nessie.cudagen.nvidia.usage import assembled
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu.ops import OPS, ROWS, result_type
 from nessie.pipeline import TEXT, Job, compile_program, pass_named
@@ -106,47 +104,18 @@ def test_host_functions_are_left_out() -> None:
 
 # A CUDA compiler --------------------------------------------------------------------------------
 
-def nvcc(text: str, folder: Path) -> str:
-    """What nvcc says of the text: empty if it takes it."""
-    source = folder / "kernels.cu"
-    source.write_text(text)
-    command = ["nvcc", "-cubin", "-arch=sm_80", "--fmad=false", "-w", str(source), "-o", str(folder / "kernels.cubin")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return "" if done.returncode == 0 else done.stdout + done.stderr
-
-
-def nvrtc_library() -> str | None:
-    """NVRTC of the Python package or of the system."""
-    found = importlib.util.find_spec("nvidia")
-    for folder in found.submodule_search_locations or () if found else ():
-        for path in sorted(Path(folder).glob("**/libnvrtc.so*")):
-            return str(path)
-    return ctypes.util.find_library("nvrtc")
-
-
-def nvrtc(text: str, folder: Path) -> str:
-    """What NVRTC says of the text: empty if it takes it."""
-    library = ctypes.CDLL(nvrtc_library() or "")
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
-    options = (ctypes.c_char_p * 2)(b"--gpu-architecture=sm_80", b"--fmad=false")
-    if library.nvrtcCompileProgram(program, len(options), options) == 0:
-        return ""
-    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    library.nvrtcGetProgramLog(program, log)
-    return log.value.decode()
-
-
-def cuda_compiler() -> Callable[[str, Path], str]:
-    """There is one on Linux, as the extra `test` of setup.cfg installs NVRTC; elsewhere, perhaps."""
-    if nvrtc_library():
-        return nvrtc
-    if shutil.which("nvcc"):
-        return nvcc
-    if sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64"):
-        pytest.fail("neither NVRTC (pip install nvidia-cuda-nvrtc) nor nvcc is here")
-    pytest.skip("there is no NVRTC for this machine")
+def complaint(text: str) -> str:
+    """What NVRTC, or else nvcc, says of the text: empty if it takes it. There is one on Linux, as the extra `test` of
+    setup.cfg installs NVRTC; elsewhere, perhaps."""
+    if not nvidia_compiler.found():
+        if sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64"):
+            pytest.fail("neither NVRTC (pip install nvidia-cuda-nvrtc) nor nvcc is here")
+        pytest.skip("there is no NVRTC for this machine")
+    try:
+        assembled(text, "sm_80")
+    except InternalError as refused:
+        return str(refused)
+    return ""
 
 
 RESERVED_NAMES = """
@@ -164,20 +133,20 @@ cuda k(int wrap_add, float[] long, writable float[] auto, writable char[] switch
 
 
 @pytest.mark.parametrize("text", [EVERYTHING, BLOCK_SUM, RESERVED_NAMES], ids=["device", "block", "names"])
-def test_a_cuda_compiler_takes_whole_kernels(text: str, tmp_path: Path) -> None:
+def test_a_cuda_compiler_takes_whole_kernels(text: str) -> None:
     module = parse(text)
     check(module)
-    assert cuda_compiler()(cuda.show(module), tmp_path) == ""
+    assert complaint(cuda.show(module)) == ""
 
 
-def test_a_cuda_compiler_takes_every_operator(tmp_path: Path) -> None:
+def test_a_cuda_compiler_takes_every_operator() -> None:
     text = cuda.show(operators_module())
     of_memory = {"load_acquire", "store_release", "atomic_float_max", "atomic_bool_max"}
     assert {*re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)} == HELPERS.keys() - of_memory
-    assert cuda_compiler()(text, tmp_path) == ""
+    assert complaint(text) == ""
 
 
-def test_a_cuda_compiler_takes_every_statement_of_cuda(tmp_path: Path) -> None:
+def test_a_cuda_compiler_takes_every_statement_of_cuda() -> None:
     module = parse("""
       cuda k(int n, writable int[] cells, writable float[] sums, writable char[] chars, writable bool[] flags) {
         shared float tile[64];
@@ -205,7 +174,7 @@ def test_a_cuda_compiler_takes_every_statement_of_cuda(tmp_path: Path) -> None:
         while (volatile cells[5] == 0) {}
       }""")
     check(module)
-    assert cuda_compiler()(cuda.show(module), tmp_path) == ""
+    assert complaint(cuda.show(module)) == ""
 
 
 # What is generated
@@ -215,12 +184,12 @@ GENERATED = {"norm2": None, "dotp": "([float], [float])"}
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_a_cuda_compiler_takes_examples(name: str, tmp_path: Path) -> None:
+def test_a_cuda_compiler_takes_examples(name: str) -> None:
     type_ = GENERATED[name]
     job = Job(entry=name, argument=type_ and parse_type(Source("type", type_)), target="cuda")
     source = Source(name, (EXAMPLES / f"{name}.nesl").read_text("utf-8"))
     module = run_deep(lambda: compile_program(job, TEXT, source, pass_named("cuda")))
-    assert cuda_compiler()(cuda.show(module), tmp_path) == ""
+    assert complaint(cuda.show(module)) == ""
 
 
 def test_a_cuda_compiler_takes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,7 +205,7 @@ def test_a_cuda_compiler_takes_files(tmp_path: Path, capsys: pytest.CaptureFixtu
         kernel = path.stem.removeprefix("quicksort_")
         assert f"// kernel {kernel} (" in text and f"__global__ void {kernel}_" in text
         assert "quicksort.nesl:" in text.splitlines()[0]
-        assert cuda_compiler()(text, tmp_path) == ""
+        assert complaint(text) == ""
 
 
 def test_a_program_has_one_text() -> None:
@@ -249,11 +218,11 @@ def test_a_program_has_one_text() -> None:
 
 
 @pytest.mark.parametrize("name", test_skeletons.CUDA)
-def test_a_cuda_compiler_takes_skeletons(name: str, tmp_path: Path) -> None:
+def test_a_cuda_compiler_takes_skeletons(name: str) -> None:
     """All for which the GPU has one."""
     _, module = plans_of(program_of(test_skeletons.cuda_kernel(name)), "cuda")
     check(module)
-    assert cuda_compiler()(cuda.show(module), tmp_path) == ""
+    assert complaint(cuda.show(module)) == ""
 
 
 # Results, from a C++ compiler with one thread -----------------------------------------------------
