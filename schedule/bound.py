@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
-from nessie.schedule.cycles import find_cycles, without_cycles
+from nessie.schedule.greedy import Merging
 from nessie.schedule.linear import Linear, available
 from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.relaxation import Cut, NamedRow, Relaxation
 from nessie.schedule.separation import Separation
 
 BROKEN = 0.01                   # rows are added that are broken by so much
-TOGETHER = (0.5, 0.01)          # pairs that are apart by less make clusters
+TOGETHER = (0.9, 0.5, 0.01)     # pairs that are apart by less make clusters
 MANY = 60                       # rows are enough for a round
 GAIN, IDLE = 4e-3, 3            # rounds without such a gain are the last
+WHOLE = 0.5                     # of whole numbers, those that are 0
 LAST = 3                        # solutions in whole numbers that make clusters
 PARTS = 0.5                     # of the time, for solutions in fractions
 TRUST = 1e-7                    # of the bound, what the solver's precision may have added
@@ -107,20 +107,13 @@ class Bounding:
 
 
     def rounded(self, solution: list[float], limit: float) -> Clusters:
-        """Clusters of nodes between which there is a path of pairs that are apart by less, as far as they are legal."""
-        import networkx
-
-        graph: Any = networkx.Graph()
-        graph.add_nodes_from(range(len(self.problem.index.nodes)))
-        graph.add_edges_from((u, v) for (u, v), pair in self.relaxation.pairs.items()
-                             if pair == 0 or (pair < 0 and solution[~pair] < limit))
-        graph.add_edges_from((block[0], k) for block in self.blocks for k in block)
-        clusters: Clusters = []
-        for found in sorted(map(sorted, networkx.connected_components(graph))):
-            members = set(found)
-            legal = self.problem.legal(found)
-            clusters += [found] if legal else [block for block in self.blocks if members.issuperset(block)]
-        return acyclic(self.problem, self.blocks, clusters)
+        """Legal clusters of nodes that are apart by less, the nearest first."""
+        merging = Merging(self.problem, self.blocks, careful=False)
+        near = [(solution[~pair], u, v) for (u, v), pair in self.relaxation.pairs.items()
+                if pair < 0 and solution[~pair] < limit]
+        for _, u, v in sorted(near):
+            merging.try_merge(u, v)
+        return merging.clusters()
 
 
 @dataclass(frozen=True)
@@ -146,7 +139,7 @@ class Bound:
     def sharpened(self, seconds: float) -> Bound:
         """With more solutions in whole numbers, as far as this time suffices; `parts` are theirs."""
         found = self.bounding.whole(time.monotonic() + seconds)
-        parts = [self.bounding.rounded(solution, TOGETHER[0]) for solution in found[:-LAST - 1:-1]]
+        parts = [self.bounding.rounded(solution, WHOLE) for solution in found[:-LAST - 1:-1]]
         return replace(self, least=self.bounding.least, parts=parts)
 
 
@@ -161,10 +154,3 @@ def lower_bound(problem: Problem, blocks: Clusters, seconds: float) -> Bound | N
     found = Bound(bounding.least, parts, bounding.tight(), bounding)
     sharpened = found.sharpened(began + seconds - time.monotonic())
     return replace(sharpened, parts=sharpened.parts + parts)
-
-
-def acyclic(problem: Problem, blocks: Clusters, clusters: Clusters) -> Clusters:
-    """The clusters; the blocks, if they wait for each other however often those on a cycle are taken apart."""
-    while cycles := find_cycles(problem, clusters):
-        clusters = without_cycles(blocks, clusters, cycles)
-    return clusters

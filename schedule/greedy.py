@@ -30,7 +30,7 @@ def merge_all(problem: Problem, start: Sequence[Sequence[int]], careful: bool) -
         merging.try_merge(u, v)
     while any([merging.try_merge(u, v) for u, v in combinations(sorted(merging.members), 2)]):
         pass
-    return sorted(merging.members.values())
+    return merging.clusters()
 
 
 def sharing_pairs(problem: Problem) -> dict[tuple[int, int], float]:
@@ -67,6 +67,9 @@ class Merging:
         self.alike = {name: {problem.fusible.alike[k] for k in cluster} for name, cluster in self.members.items()}
         self.held = {name: problem.room.held(cluster) for name, cluster in self.members.items()}
         self.failed: set[tuple[int, int]] = set()           # pairs of masks that would wait for each other, or lose
+
+    def clusters(self) -> Clusters:
+        return sorted(self.members.values())
 
     def try_merge(self, u: int, v: int) -> bool:
         """Put the clusters of u and v together if that is legal."""

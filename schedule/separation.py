@@ -22,6 +22,7 @@ from nessie.schedule.relaxation import Cut, Reading, Relaxation, Terms, Value
 Steps = dict[int, tuple[int, int]]              # of a path: where it came from, and by which pair
 
 NEAR = 0.999                                    # a shorter path breaks a row
+STEP = 0.005                                    # added to a step's length: of paths alike, the one of fewest steps
 FEW = 4                                         # rows of a kind that a node is good for in one round
 STARTS = 8                                      # of the search for a clique
 TRUSTED = 1e-3                                  # what is less is none
@@ -34,7 +35,7 @@ class Separation:
         self.relaxation, self.problem = relaxation, relaxation.problem
         self.solution = [max(0.0, value) for value in solution]
         self.bad = self.problem.fusible.bad
-        self.steps = [[(v, step, pair) for v, pair in joined if (step := self.value(pair)) < NEAR]
+        self.steps = [[(v, step + STEP, pair) for v, pair in joined if (step := self.value(pair)) < NEAR]
                       for joined in relaxation.joined]
 
     def value(self, pair: int) -> float:
