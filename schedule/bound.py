@@ -105,7 +105,6 @@ class Bounding:
         return [self.relaxation.named((low, terms)) for low, terms in self.cuts
                 if sum(weight * self.solution[k] for k, weight in terms.items()) < low + TRUST]
 
-
     def rounded(self, solution: list[float], limit: float) -> Clusters:
         """Legal clusters of nodes that are apart by less, the nearest first."""
         merging = Merging(self.problem, self.blocks, careful=False)
