@@ -151,7 +151,8 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=0.0, metavar="SECONDS")
     options = parser.parse_args()
     solve(Problem(small(), profiles.named(options.target)))         # imports what the first one would
-    print(f"{'shape':8} {'nodes':>5} {'most':>10} {'processor':>10} {'of greedy':>9}{'  patient' if options.patience else ''}")
+    patient = "  patient" if options.patience else ""
+    print(f"{'shape':8} {'nodes':>5} {'most':>10} {'processor':>10} {'of greedy':>9}{patient}")
     for shape in options.shapes or SHAPES:
         for nodes in options.nodes:
             print(measured(shape, nodes, profiles.named(options.target), options.patience), flush=True)
