@@ -38,7 +38,7 @@ from gpu_workloads import WORKLOADS, Workload  # noqa: E402
 from resident import Resident, leaves  # noqa: E402
 
 from nessie.base.deep import run_deep  # noqa: E402
-from nessie.base.source import Source  # noqa: E402
+from nessie.base.source import NessieError, Source  # noqa: E402
 from nessie.cudagen.cudasim import compiler as cudasim  # noqa: E402
 from nessie.cudagen.gpu import Driver  # noqa: E402
 from nessie.cudagen.nvidia import compiler, detection  # noqa: E402
@@ -56,7 +56,7 @@ MISUSED = 2
 PATIENCE, SHOWN_AFTER = 3600, 300               # seconds: for all tests; for one, until it is shown where it is
 ELEMENT = 8                                     # bytes
 BY_DRIVER = "copy by the driver"
-TITLES = ("workload", "n", "launches", "Nessie ms", "moved MB", "GB/s", "of copy")
+TITLES = ("workload", "n", "kernels", "Nessie ms", "moved MB", "GB/s", "of copy")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if missing:
         print(f"benchmarks/gpu.py cannot run: {': '.join(missing)}", file=sys.stderr)
         return MISUSED
-    tested = "not run" if options.tests == "none" else run_tests(options)
+    passed, tested = (True, "not run") if options.tests == "none" else run_tests(options)
     head = "".join(f"{line}\n" for line in machine(options, tested))
     print(head, flush=True)
     peers = peers_for(options.target)
@@ -96,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if save:                                # what is measured is not lost if the next one hangs
             Path(save).write_text(f"{head}\n{told}", encoding="utf-8")
     print(told, end="")
-    return int("failed" in tested or "error" in tested or any(result.wrong for result in results))
+    return int(not passed or any(result.wrong for result in results))
 
 
 def parsed_options(words: Sequence[str] | None) -> argparse.Namespace:
@@ -122,12 +122,21 @@ def problem(options: argparse.Namespace) -> tuple[str, str] | None:
     if options.tests != "none" and find_spec("pytest") is None:
         return "pytest is not installed", "pip install pytest, or leave tests out by --tests none"
     if options.target == "cuda":
-        return detection.problem()
+        return detection.problem() or unusable(options)
     return None if cudasim.found() else ("there is no C++ compiler", "the target cudasim needs one")
 
 
-def run_tests(options: argparse.Namespace) -> str:
-    """Runs them in a process of their own; pytest's last line."""
+def unusable(options: argparse.Namespace) -> tuple[str, str] | None:
+    """What goes wrong with the least of programs on the GPU."""
+    try:
+        run_deep(lambda: one_measured(WORKLOADS[0], 1, Target(options.target), 1, ()))
+    except NessieError as error:
+        return str(error.message), "nessie doctor says what the target cuda needs"
+    return None
+
+
+def run_tests(options: argparse.Namespace) -> tuple[bool, str]:
+    """Runs them in a process of their own: have they passed? And pytest's last line."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "", "--on", options.target,
                "-o", f"faulthandler_timeout={SHOWN_AFTER}", *(["-k", options.tests] if options.tests else []),
                str(ROOT / "tests" / "test_on_gpu.py")]
@@ -136,11 +145,14 @@ def run_tests(options: argparse.Namespace) -> str:
         assert tests.stdout is not None
         alarm = Timer(PATIENCE, tests.kill)
         alarm.start()
-        for line in tests.stdout:
-            print(line, end="", flush=True)
-            last = line.strip(" =\n") or last
-        alarm.cancel()
-    return last if tests.returncode == 0 else f"failed, pytest's status is {tests.returncode}: {last}"
+        try:
+            for line in tests.stdout:
+                print(line, end="", flush=True)
+                last = line.strip(" =\n") or last
+        finally:
+            alarm.cancel()
+    passed = tests.returncode == 0
+    return passed, last if passed else f"failed, pytest's status is {tests.returncode}: {last}"
 
 
 def machine(options: argparse.Namespace, tested: str) -> Iterator[str]:

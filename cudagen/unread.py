@@ -37,6 +37,7 @@ from nessie.cudagen.loops import (
     Stmt,
     Store,
     Var,
+    Vote,
     While,
 )
 
@@ -135,7 +136,7 @@ def expressions(statement: Stmt) -> tuple[Exp, ...]:
 def names(exp: Exp) -> Iterator[str]:
     for part in parts(exp):
         match part:
-            case Name(name) | Load(name) | Shuffle(name):
+            case Name(name) | Load(name) | Shuffle(name) | Vote(name):
                 yield name
 
 

@@ -36,6 +36,7 @@ STAYS = {
         "var int a = 0; while (a < n) { a = a + 1; } "),
     "an index into what is stored": "shared int tile[8]; int a = xs[0]; tile[a] = n; barrier; out[0] = tile[1];",
     "a value that is shuffled": "int a = xs[0]; out[0] = shuffle up(a, 1);",
+    "a value that is voted on": "bool a = n < 3; int b = vote(a); out[0] = b;",
     "a condition of an effect": "bool a = n < 3; if (a) { return; } out[0] = 1;",
     "the bounds of a loop": "int low = xs[0]; int step = 3; for (i = low; i < n; i += step) { out[i] = i; }",
     "what is compared": "int a = n + 1; int b = n + 2; was = atomic cas(cells[0], a, b); out[0] = was;",

@@ -3,7 +3,7 @@
 A tile publishes what it comes to by itself, then goes back over earlier tiles, a warp of them at a time, until one has
 published what it and all before it come to, and publishes that together with its own. (Merrill and Garland,
 Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.) It ends because tiles draw their numbers when they
-begin.
+begin. How tiles are joined depends on what had been published: sums of floats may differ in their last bits.
 """
 from __future__ import annotations
 
