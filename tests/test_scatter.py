@@ -165,7 +165,8 @@ def test_gpu_in_kernels_with_others(name: str, n: int) -> None:
 
 
 @GPU
-@pytest.mark.parametrize("lengths", [[], [0, 0, 3], [1] * 300, [3000, 0, 0, 1, 2200]], ids=len)
+@pytest.mark.parametrize("lengths", [[], [0, 0, 3], [1] * 300, [3000, 0, 0, 1, 2200], [0] * 900 + [2], [0] * 5000],
+                         ids=len)
 def test_gpu_by_elements_survivors_and_segments(lengths: list[int]) -> None:
     kernel = segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", """
         let rs = SEG_REDUCE { (s, j, i) => xs[i] using xs } (0) { (x, y) => x + y } D
