@@ -14,26 +14,22 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.deep import forget_interrupt, run_deep
 from nessie.base.source import InternalError, NessieError, Source, Span, UsageError
 from nessie.base.types import Fun, Type
-from nessie.base.wishes import CUT, FUSE, Wish, Wishes
-from nessie.command_line import COMPILING, CUBIN, parse_command_line
-from nessie.streams import complain, open_streams, print_outcomes, say, warn
+from nessie.command_line import parse_command_line
+from nessie.compiling import check, compile_, graph, graphs_of, inspect, passes, show, warn_of_pragmas, written
+from nessie.options import FAILED, MISUSED, job_of, needed, new_session, target_of, write_result
+from nessie.progress import progress
+from nessie.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 
 if TYPE_CHECKING:
     from nessie.frontend import syntax
     from nessie.profile import Profiler
     from nessie.session import Session
-    from nessie.targets import Target
-    from nessie.world import World
-
-FAILED, MISUSED = 1, 2
-CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
 
 
 def main(words: list[str] | None = None) -> int:
@@ -46,7 +42,8 @@ def main(words: list[str] | None = None) -> int:
         if options.command is None:
             from nessie.repl import repl
             return repl(lambda: new_session(options))
-        return run_deep(lambda: COMMANDS[options.command](options))
+        with progress(options.activity):
+            return run_deep(lambda: COMMANDS[options.command](options))
     except UsageError as error:
         complain(error)
         return MISUSED
@@ -93,7 +90,7 @@ def define(session: Session, source: Source) -> None:
     """Evaluate the forms of a file save for bare expressions; the first error ends it. What they tell is no result."""
     from nessie.frontend import syntax
     from nessie.loading import program
-    session.told = sys.stderr.write
+    session.told = say_aside
     for form in program(source).forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
@@ -213,9 +210,9 @@ def profile(options: argparse.Namespace) -> int:
     from nessie.loading import forms, read_source
     from nessie.profile import Profiler, Recording
     from nessie.profile_text import title
-    world = Recording(sys.stderr.write, options.allow_shell or False, options.seed or 0, sys.stdin)
+    world = Recording(say_aside, options.allow_shell or False, options.seed or 0, sys.stdin)
     job = replace(job_of(options), strict=False)
-    session = Profiler(target_of(options, world), job, watching=False, told=sys.stderr.write)
+    session = Profiler(target_of(options, world), job, watching=False, told=say_aside)
     source = None if options.expression and options.operand is None else read_source(needed(options, "FILE"))
     if options.entry and options.expression:
         raise UsageError("-e profiles a call and -x an expression: not both at once")
@@ -246,160 +243,13 @@ def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
     session.profiles.clear()
 
 
-# Sessions ---------------------------------------------------------------------------------------
-
-
-def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
-                stdin: IO[str] | None = None) -> Session:
-    from nessie.session import Session
-    from nessie.world import World
-    world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
-    return Session(target_of(options, world), replace(job_of(options), strict=False))
-
-
-def target_of(options: argparse.Namespace, world: World) -> Target:
-    from nessie.targets import Limits, Target
-    limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
-    return Target(options.target or "cpu", options.threads, limits, world)
-
-
-# check, compile, passes, show, graph, inspect ---------------------------------------------------
-
-
-def check(options: argparse.Namespace) -> int:
-    """Report every error of syntax and types; evaluate nothing."""
-    from nessie.frontend import infer, library, syntax
-    from nessie.frontend.pragmas import mistakes
-    from nessie.loading import forms, read_source
-    environment, status = library.library(), 0
-    sources: dict[Source, None] = {}
-    for form in forms(read_source(needed(options, "FILE"))):
-        try:
-            if isinstance(form, NessieError):
-                raise form
-            if span := getattr(form, "span", None):
-                sources[span.source] = None
-            environment = infer.infer(syntax.Program((form,)), environment)[1]
-        except NessieError as error:
-            complain(error)
-            status = FAILED
-    for mistake in mistakes(sources):
-        complain(mistake)
-        status = FAILED
-    return status
-
-
-def compile_(options: argparse.Namespace) -> int:
-    if options.emit is None:
-        raise UsageError("which form is to be printed? Name it with --emit")
-    if options.emit == CUBIN:
-        return emit_cubins(options)
-    if options.arch:
-        raise UsageError(f"--arch is for --emit {CUBIN}")
-    form = next(form for form in pipeline.FORMS if form.name == options.emit)
-    if form is pipeline.CUDA and options.output and not Path(options.output).suffix:
-        return emit_files(options)
-    return emit(options, pipeline.pass_making(form))
-
-
-def emit_files(options: argparse.Namespace) -> int:
-    """CUDA as a file for each kernel, in the folder that is to be written."""
-    program = fused_for_gpu(options)
-    for name, text in pipeline.call("cudagen.cuda_files:cuda_files", program, stem(options)).items():
-        pipeline.write_file(Path(options.output), name, text)
-        say(f"{Path(options.output) / name}\n")
-    return 0
-
-
-def emit_cubins(options: argparse.Namespace) -> int:
-    """Machine code for a GPU, a file for each kernel, in the folder that is named, if one is; and what each function
-    takes of the GPU."""
-    program = fused_for_gpu(options)
-    files = pipeline.call("cudagen.nvidia.cubin_files:cubin_files", program, stem(options), options.arch)
-    for name, file in files.items() if options.output else ():
-        pipeline.write_file(Path(options.output), name, file.cubin)
-    say(pipeline.call("cudagen.nvidia.cubin_files:usage_table", files))
-    return 0
-
-
-def fused_for_gpu(options: argparse.Namespace) -> Any:
-    """The fused program, for the target cuda unless another GPU's is asked for."""
-    refuse_other_targets(options, pipeline.CUDA)
-    return compiled(options, pipeline.pass_named("fuse"))
-
-
-def stem(options: argparse.Namespace) -> str:
-    return Path(needed(options, "FILE")).stem
-
-
-def show(options: argparse.Namespace) -> int:
-    if options.after is None:
-        raise UsageError("after which pass is the program to be printed? Name it with --after")
-    return emit(options, pipeline.pass_named(options.after))
-
-
-def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
-    """Print what the passes up to `until` make of the file."""
-    refuse_other_targets(options, until.output)
-    program = compiled(options, until)
-    write_result(options, pipeline.show(until.output, program))
-    return 0
-
-
-def refuse_other_targets(options: argparse.Namespace, form: pipeline.Form) -> None:
-    """Than those that have this form; where none is named, it is the first of them."""
-    if form.targets and options.target not in (None, *form.targets):
-        raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
-    options.target = options.target or next(iter(form.targets), None)
-
-
-def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
-    start, source = written(options)
-    made = pipeline.compile_program(job_of(options), start, pipeline.read(start, source), until)
-    warn_of_pragmas(start, source)
-    return made
-
-
-def written(options: argparse.Namespace) -> tuple[pipeline.Form, Source]:
-    """What is in FILE, and in which form."""
-    from nessie.loading import read_source
-    path = needed(options, "FILE")
-    return pipeline.form_of_file(path), read_source(path)
-
-
-def warn_of_pragmas(form: pipeline.Form, source: Source) -> None:
-    """Tell which pragmas have wrong names, of forms that had no part in what was compiled; else they are errors."""
-    from nessie.frontend.pragmas import mistakes
-    if form is pipeline.TEXT:
-        warn(mistake.told() for mistake in mistakes([source]))
-
-
-def graph(options: argparse.Namespace) -> int:
-    found = graphs_of(options)
-    drawn = pipeline.call("schedule.view:draw", found, options.format or "dot", options.fuse or "ilp",
-                          pipeline.profile(job_of(options)))
-    write_result(options, drawn)
-    return 0
-
-
-def graphs_of(options: argparse.Namespace) -> Any:
-    """The dependence graphs of the function, or those that are in the file."""
-    form, source = written(options)
-    if form is not pipeline.GRAPH:
-        return compiled(options, pipeline.pass_named("graph"))
-    found = pipeline.read(pipeline.GRAPH, source)
-    for region in found:
-        pipeline.call("schedule.wishes:check_legal", region, pipeline.profile(job_of(options)), Wishes())
-    return found
-
-
 def explain(options: argparse.Namespace) -> int:
     """What was fused and what was not; measured, if there are ARGs. What programs print is no result."""
     from nessie.explaining import explain_call, explain_graphs, explain_program
     job = job_of(options)
     start, source = written(options)
     if options.arguments:
-        session = new_session(options, sys.stderr.write)
+        session = new_session(options, say_aside)
         define(session, source)
         texts = enumerate(options.arguments, 1)
         types = session.parameter_types(options.entry.lower(), len(options.arguments))
@@ -429,70 +279,6 @@ def doctor(options: argparse.Namespace) -> int:
         from nessie.doctor import as_text, examine
         write_result(options, as_text(__version__, examine()))
     return 0
-
-
-def inspect(options: argparse.Namespace) -> int:
-    """Write a page that shows all stages of the program."""
-    from nessie.inspect.collect import collect
-    from nessie.inspect.page import page
-    needed(options, "FILE")
-    if not options.output:
-        raise UsageError("inspect writes a page: name its file with -o")
-    start, source = written(options)
-    data = collect(job_of(options), start, source, pipeline.read(start, source))
-    warn_of_pragmas(start, source)
-    write_result(options, page(data))
-    return 0
-
-
-def passes(options: argparse.Namespace) -> int:
-    width = max(len(p.name) for p in pipeline.PASSES)
-    for p in pipeline.PASSES:
-        forms = " + ".join(form.name for form in p.inputs)
-        say(f"{p.name:{width}}  {f'{forms} -> {p.output.name}':25}  {p.does}\n")
-    return 0
-
-
-def write_result(options: argparse.Namespace, text: str) -> None:
-    text = text if text.endswith("\n") else text + "\n"
-    if not options.output:
-        say(text)
-        return
-    try:
-        Path(options.output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise NessieError(f"cannot write {options.output}: {error.strerror}") from None
-
-
-def job_of(options: argparse.Namespace) -> pipeline.Job:
-    return pipeline.Job(entry=getattr(options, "entry", None) or "", argument=type_of(options),
-                        fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
-                        sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
-                        unchecked=options.unchecked, dump=options.dump,
-                        checks=pipeline.Checking() if options.dump else CHECKS)
-
-
-def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:
-    return (*(Wish(FUSE, *pair) for pair in options.fuse_edge), *(Wish(CUT, *pair) for pair in options.cut))
-
-
-def machine_of(options: argparse.Namespace) -> Any:
-    return None if options.machine is None else pipeline.call("schedule.profiles:named", options.machine)
-
-
-def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
-    """The type that -t gives, as written."""
-    if not getattr(options, "type", None):
-        return None
-    from nessie.frontend.parser import parse_type
-    return parse_type(Source("type", options.type))
-
-
-def needed(options: argparse.Namespace, what: str) -> str:
-    if options.operand is None:
-        first = f"{what} comes before -e ENTRY, whose ARGs take all that follows"
-        raise UsageError(f"{options.command} needs {what}", hint=first if options.entry else "nessie --help tells more")
-    return str(options.operand)
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {

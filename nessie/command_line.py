@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from nessie.base.activity import Activity
 from nessie.base.source import UsageError
 from nessie.pipeline import FORMS, PASSES
 from nessie.targets import TARGETS
@@ -178,14 +179,14 @@ class Parser(argparse.ArgumentParser):
 
 def parse_command_line(words: list[str]) -> argparse.Namespace:
     """Every option by its attribute, None or False where it is not given; `command`, None for the interactive loop;
-    `operand`, `arguments`."""
+    `operand`, `arguments`; and the `activity` of what is done about them."""
     kept, arguments = program_arguments(words)
     check_command(kept)
     found = build_parser().parse_args(kept)
     for option in OPTIONS:
         if not hasattr(found, option.attribute):
             setattr(found, option.attribute, [] if option.several else None if option.value else False)
-    found.arguments = arguments
+    found.arguments, found.activity = arguments, Activity()
     if arguments and not (found.command in CALLING and found.entry):
         raise UsageError(f"{arguments[0]} is one argument too many")
     return found

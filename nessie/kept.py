@@ -48,7 +48,9 @@ def kept(job: pipeline.Job, program: mono.Program, build_program: Callable[[ir.P
     built: list[B] = []
 
     def build() -> B:
-        built.append(build_program(pipeline.executable(job, program)))
+        fused = pipeline.executable(job, program)
+        job.activity.begin("compiling: code")
+        built.append(build_program(fused))
         return built[0]
 
     if job.dump is not None or (job.wishes and not job.strict):

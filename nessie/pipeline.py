@@ -17,6 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from nessie.base.activity import Activity
 from nessie.base.layout import Shown, render_marked
 from nessie.base.source import IllFormed, InternalError, NessieError, Source, UsageError
 from nessie.base.wishes import Met, Wish, Wishes
@@ -63,6 +64,7 @@ class Job:
     unchecked: bool = False                         # leave the program's run-time checks out
     dump: Path | None = None                        # write every form there
     checks: Checking = field(default_factory=Checking, compare=False)
+    activity: Activity = field(default_factory=Activity, compare=False)     # told what is being done
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,7 @@ def steps(job: Job, start: Form, program: Any, passes: tuple[Pass, ...]) -> Iter
         missing = [form.name for form in ran.inputs if form.name not in made]
         if missing:
             raise UsageError(f"{ran.name} needs a {missing[0]} program too; start from an earlier form")
+        job.activity.begin(f"compiling: {ran.name}")
         began = perf_counter()
         inputs = [made[form.name] for form in ran.inputs]
         program = guarded(ran, inputs, partial(ran.run, job, *inputs))
@@ -265,10 +268,9 @@ def steps(job: Job, start: Form, program: Any, passes: tuple[Pass, ...]) -> Iter
 
 def compile_program(job: Job, start: Form, program: Any, until: Pass) -> Any:
     """What the passes up to `until` make of the program."""
-    last: Any = program
     for step in steps(job, start, program, passes_between(start, until)):
-        last = step.program
-    return last
+        program = step.program
+    return program
 
 
 def guarded(ran: Pass, inputs: list[Any], work: Callable[[], Any]) -> Any:
@@ -343,10 +345,8 @@ def run_passes(names: list[str], text: str, job: Job | None = None) -> str:
     """The text that the named passes make of the text of a program: what golden tests run."""
     passes = tuple(pass_named(name) for name in names)
     start = passes[0].inputs[0]
-    program: Any = call(start.parse, text)
-    for step in steps(job or Job(), start, program, passes):
-        program = step.program
-    return show(passes[-1].output, program)
+    *_, last = steps(job or Job(), start, call(start.parse, text), passes)
+    return show(passes[-1].output, last.program)
 
 
 def executable(job: Job, mono: Any) -> Any:

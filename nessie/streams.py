@@ -3,10 +3,55 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from threading import Event, RLock
 
 from nessie.base.source import InternalError, Interrupted, NessieError
 from nessie.outcome import Outcome
+
+ERASED = "\r\x1b[K"             # to the line's beginning; clear it
+REPORT = """\
+This is a mistake in Nessie, not in your program. Please report it: this text, the forms that led to it, and what
+nessie doctor prints."""
+
+
+class LastLine:
+    """The last line of the terminal, which may show something that is no output (nessie.progress)."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.drawn = self.mid_line = False      # is it shown? Has a line of output begun?
+
+    def draw(self, text: str, ended: Event) -> None:
+        """Show the text, unless what it tells of has ended."""
+        with self.lock:
+            if not self.mid_line and not ended.is_set():
+                self.drawn = True
+                show_on_terminal(ERASED + text)
+
+    def erase(self) -> None:
+        with self.lock:
+            if self.drawn:
+                self.drawn = False
+                show_on_terminal(ERASED)
+
+    def write(self, text: str) -> None:
+        """Output of the program, which comes before."""
+        with self.lock:
+            self.erase()
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            self.mid_line = not text.endswith("\n") if text else self.mid_line
+
+
+LAST_LINE = LastLine()
+
+
+def show_on_terminal(text: str) -> None:
+    with suppress(OSError, ValueError):         # the terminal may be gone
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def open_streams() -> None:
@@ -20,8 +65,7 @@ def open_streams() -> None:
 def say(text: str) -> None:
     """Write to standard output, at once."""
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        LAST_LINE.write(text)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -29,20 +73,25 @@ def say(text: str) -> None:
         raise NessieError(f"the output cannot be written: {error.strerror or error}") from None
 
 
+def say_aside(text: str) -> None:
+    """Write to standard error, at once: what is no result."""
+    LAST_LINE.erase()
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
 def complain(error: Exception) -> None:
-    if isinstance(error, InternalError):
-        print(f"internal error: {error}\nThis is a mistake in Nessie, not in your program.", file=sys.stderr)
-    else:
-        print(error, file=sys.stderr)
+    say_aside(f"internal error: {error}\n{REPORT}\n" if isinstance(error, InternalError) else f"{error}\n")
 
 
 def warn(texts: Iterable[str]) -> None:
     for text in texts:
-        print(f"warning: {text}", file=sys.stderr)
+        say_aside(f"warning: {text}\n")
 
 
-def print_outcomes(outcomes: Iterable[Outcome | NessieError | InternalError]) -> int:
-    """Print what each form gives; how many have failed. An interrupt ends them."""
+def print_outcomes(outcomes: Iterable[Outcome | NessieError | InternalError],
+                   show: Callable[[str], object] = say) -> int:
+    """Print what each form gives, by `show`; how many have failed. An interrupt ends them."""
     failed = 0
     for outcome in outcomes:
         if isinstance(outcome, Interrupted):
@@ -51,5 +100,5 @@ def print_outcomes(outcomes: Iterable[Outcome | NessieError | InternalError]) ->
             complain(outcome)
             failed += 1
         elif text := str(outcome):
-            say(text + "\n")
+            show(text + "\n")
     return failed

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from nessie.base.activity import Activity
+from nessie.base.types import Type
 from nessie.lambda_cu import ir, stats
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.stats import KernelStats
@@ -65,6 +67,7 @@ class Target:
     limits: Limits = field(default_factory=Limits)
     world: World = field(default_factory=World)
     stats: Stats = field(default_factory=Stats)
+    activity: Activity = field(default_factory=Activity)        # told what is being done
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
@@ -98,10 +101,11 @@ class Target:
         from nessie.cudagen import host
         program = built if isinstance(built, ir.Program) else built.program
         device = self.device(built)
+        self.activity.begin("running", lambda: device.stats.launches)
         on_host = host.Stats()
         try:
             limits = host.Limits(self.limits.depth, memory, self.limits.seconds)
-            return host.execute(program, arguments, device, limits, on_host, perform=self.world.perform)
+            return host.execute(program, arguments, device, limits, on_host, perform=self.perform)
         finally:
             self.stats.add(program, device.stats, on_host.steps)
 
@@ -133,9 +137,15 @@ class Target:
         done = stats.Stats(detailed=self.stats.kernels is not None)
         limits = reference.Limits(depth=self.limits.depth, memory=memory, seconds=self.limits.seconds)
         try:
-            return reference.execute(program, arguments, limits, done, self.world.perform)
+            self.activity.begin("running", lambda: done.launches)
+            return reference.execute(program, arguments, limits, done, self.perform)
         finally:
             self.stats.add(program, done, done.steps)
+
+    def perform(self, name: str, argument: Any, takes: Type) -> Any:
+        """An effect, which may wait for the user."""
+        with self.activity.paused():
+            return self.world.perform(name, argument, takes)
 
     def memory(self) -> int:
         if self.limits.memory is not None:

@@ -22,10 +22,10 @@ from typing import Any, get_args
 
 from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, NessieError, Source, Span
-from nessie.cli import new_session
 from nessie.command_line import parse_command_line
 from nessie.frontend import syntax
 from nessie.frontend.parser import parse_forms
+from nessie.options import new_session
 
 HERE = Path(__file__).parent
 PATIENCE = 60                   # seconds that a program may take, compiling included

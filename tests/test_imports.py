@@ -39,6 +39,16 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "processes": ("base", "text_streams"),
     "text_streams": ("base",),
     "targets": (*STAGES, "pipeline", "kept", "free_memory", "world"),
+    "options": ("base", "frontend", "pipeline", "session", "targets", "world", "command_line", "streams"),
+    "compiling": ("base", "frontend", "inspect", "loading", "pipeline", "command_line", "options", "streams"),
+    "progress": ("base", "streams"),
+    "screen": ("streams",),
+    "history": ("cudagen",),
+    "highlighting": ("base", "frontend"),
+    "completion": ("base", "frontend", "commands", "prompt_commands", "targets"),
+    "prompt": ("frontend", "completion", "highlighting", "history"),
+    "prompt_commands": ("base", "frontend", "commands", "explaining", "inspect", "loading", "pipeline", "profile",
+                        "profile_text", "repl", "targets"),
     "commands": ("base", "frontend", "pipeline", "loading", "describe", "session"),
     "describe": ("base", "frontend", "loading"),
     "session": ("base", "frontend", "pipeline", "targets", "restore", "show_value", "loading", "outcome", "commands",
@@ -47,13 +57,17 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "profile_text": ("base", "frontend", "profile"),
     "command_line": ("base", "pipeline", "targets"),
     "cli": ("base", "frontend", "files", "pipeline", "targets", "restore", "loading", "commands", "session",
-            "command_line", "streams", "repl", "world", "profile", "profile_text", "explaining", "calibrate",
-            "doctor", "inspect"),
+            "command_line", "compiling", "options", "streams", "progress", "repl", "profile", "profile_text",
+            "explaining", "calibrate", "doctor"),
     "streams": ("base", "outcome"),
-    "repl": ("base", "frontend", "loading", "session", "streams"),
+    "repl": ("base", "frontend", "loading", "outcome", "progress", "prompt", "prompt_commands", "screen", "session",
+             "streams"),
     "__main__": ("cli",),
 }
 PACKAGES = {*STAGES, "files", "inspect"}
+
+# Parts that need an optional extra of setup.cfg.
+NEEDS = {"history": "prompt_toolkit", "prompt": "prompt_toolkit", "highlighting": "pygments"}
 
 
 def modules(package: str = "nessie") -> list[str]:
@@ -87,6 +101,8 @@ def imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", [name for name in modules() if name != "nessie.__main__"])
 def test_imports(name: str) -> None:
+    if needed := NEEDS.get(name.split(".")[1]):
+        pytest.importorskip(needed)
     importlib.import_module(name)
 
 
@@ -109,7 +125,7 @@ def test_data_files_are_installed() -> None:
 
 def test_start_up_leaves_heavy_packages_alone() -> None:
     """What only building a kernel or a schedule needs is imported there."""
-    heavy = ("networkx", "pulp", "ply", "llvmlite", "highspy", "scipy")
+    heavy = ("networkx", "pulp", "ply", "llvmlite", "highspy", "scipy", "prompt_toolkit", "pygments")
     code = f"import sys, nessie.cli; print([name for name in {heavy!r} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

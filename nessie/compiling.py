@@ -1,0 +1,162 @@
+"""The commands of the command line that compile and do not run: check, compile, show, graph, inspect, passes."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from nessie import pipeline
+from nessie.base.source import NessieError, Source, UsageError
+from nessie.base.wishes import Wishes
+from nessie.command_line import CUBIN
+from nessie.options import FAILED, job_of, needed, write_result
+from nessie.streams import complain, say, warn
+
+
+def check(options: argparse.Namespace) -> int:
+    """Report every error of syntax and types; evaluate nothing."""
+    from nessie.frontend import infer, library, syntax
+    from nessie.frontend.pragmas import mistakes
+    from nessie.loading import forms, read_source
+    environment, status = library.library(), 0
+    sources: dict[Source, None] = {}
+    for form in forms(read_source(needed(options, "FILE"))):
+        try:
+            if isinstance(form, NessieError):
+                raise form
+            if span := getattr(form, "span", None):
+                sources[span.source] = None
+            environment = infer.infer(syntax.Program((form,)), environment)[1]
+        except NessieError as error:
+            complain(error)
+            status = FAILED
+    for mistake in mistakes(sources):
+        complain(mistake)
+        status = FAILED
+    return status
+
+
+def compile_(options: argparse.Namespace) -> int:
+    if options.emit is None:
+        raise UsageError("which form is to be printed? Name it with --emit")
+    if options.emit == CUBIN:
+        return emit_cubins(options)
+    if options.arch:
+        raise UsageError(f"--arch is for --emit {CUBIN}")
+    form = next(form for form in pipeline.FORMS if form.name == options.emit)
+    if form is pipeline.CUDA and options.output and not Path(options.output).suffix:
+        return emit_files(options)
+    return emit(options, pipeline.pass_making(form))
+
+
+def emit_files(options: argparse.Namespace) -> int:
+    """CUDA as a file for each kernel, in the folder that is to be written."""
+    program = fused_for_gpu(options)
+    for name, text in pipeline.call("cudagen.cuda_files:cuda_files", program, stem(options)).items():
+        pipeline.write_file(Path(options.output), name, text)
+        say(f"{Path(options.output) / name}\n")
+    return 0
+
+
+def emit_cubins(options: argparse.Namespace) -> int:
+    """Machine code for a GPU, a file for each kernel, in the folder that is named, if one is; and what each function
+    takes of the GPU."""
+    program = fused_for_gpu(options)
+    files = pipeline.call("cudagen.nvidia.cubin_files:cubin_files", program, stem(options), options.arch)
+    for name, file in files.items() if options.output else ():
+        pipeline.write_file(Path(options.output), name, file.cubin)
+    say(pipeline.call("cudagen.nvidia.cubin_files:usage_table", files))
+    return 0
+
+
+def fused_for_gpu(options: argparse.Namespace) -> Any:
+    """The fused program, for the target cuda unless another GPU's is asked for."""
+    refuse_other_targets(options, pipeline.CUDA)
+    return compiled(options, pipeline.pass_named("fuse"))
+
+
+def stem(options: argparse.Namespace) -> str:
+    return Path(needed(options, "FILE")).stem
+
+
+def show(options: argparse.Namespace) -> int:
+    if options.after is None:
+        raise UsageError("after which pass is the program to be printed? Name it with --after")
+    return emit(options, pipeline.pass_named(options.after))
+
+
+def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
+    """Print what the passes up to `until` make of the file."""
+    refuse_other_targets(options, until.output)
+    program = compiled(options, until)
+    write_result(options, pipeline.show(until.output, program))
+    return 0
+
+
+def refuse_other_targets(options: argparse.Namespace, form: pipeline.Form) -> None:
+    """Than those that have this form; where none is named, it is the first of them."""
+    if form.targets and options.target not in (None, *form.targets):
+        raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
+    options.target = options.target or next(iter(form.targets), None)
+
+
+def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
+    start, source = written(options)
+    made = pipeline.compile_program(job_of(options), start, pipeline.read(start, source), until)
+    warn_of_pragmas(start, source)
+    return made
+
+
+def written(options: argparse.Namespace) -> tuple[pipeline.Form, Source]:
+    """What is in FILE, and in which form."""
+    from nessie.loading import read_source
+    path = needed(options, "FILE")
+    return pipeline.form_of_file(path), read_source(path)
+
+
+def warn_of_pragmas(form: pipeline.Form, source: Source) -> None:
+    """Tell which pragmas have wrong names, of forms that had no part in what was compiled; else they are errors."""
+    from nessie.frontend.pragmas import mistakes
+    if form is pipeline.TEXT:
+        warn(mistake.told() for mistake in mistakes([source]))
+
+
+def graph(options: argparse.Namespace) -> int:
+    found = graphs_of(options)
+    drawn = pipeline.call("schedule.view:draw", found, options.format or "dot", options.fuse or "ilp",
+                          pipeline.profile(job_of(options)))
+    write_result(options, drawn)
+    return 0
+
+
+def graphs_of(options: argparse.Namespace) -> Any:
+    """The dependence graphs of the function, or those that are in the file."""
+    form, source = written(options)
+    if form is not pipeline.GRAPH:
+        return compiled(options, pipeline.pass_named("graph"))
+    found = pipeline.read(pipeline.GRAPH, source)
+    for region in found:
+        pipeline.call("schedule.wishes:check_legal", region, pipeline.profile(job_of(options)), Wishes())
+    return found
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Write a page that shows all stages of the program."""
+    from nessie.inspect.collect import collect
+    from nessie.inspect.page import page
+    needed(options, "FILE")
+    if not options.output:
+        raise UsageError("inspect writes a page: name its file with -o")
+    start, source = written(options)
+    data = collect(job_of(options), start, source, pipeline.read(start, source))
+    warn_of_pragmas(start, source)
+    write_result(options, page(data))
+    return 0
+
+
+def passes(options: argparse.Namespace) -> int:
+    width = max(len(p.name) for p in pipeline.PASSES)
+    for p in pipeline.PASSES:
+        forms = " + ".join(form.name for form in p.inputs)
+        say(f"{p.name:{width}}  {f'{forms} -> {p.output.name}':25}  {p.does}\n")
+    return 0

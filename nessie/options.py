@@ -1,0 +1,81 @@
+"""What the options of a command line mean: sessions, jobs, and where results go (nessie.command_line reads them)."""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from nessie import pipeline
+from nessie.base.source import NessieError, Source, UsageError
+from nessie.base.wishes import CUT, FUSE, Wish
+from nessie.command_line import COMPILING
+from nessie.streams import say
+
+if TYPE_CHECKING:
+    from nessie.frontend import syntax
+    from nessie.session import Session
+    from nessie.targets import Target
+    from nessie.world import World
+
+FAILED, MISUSED = 1, 2               # exit statuses
+CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
+
+
+def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
+                stdin: IO[str] | None = None) -> Session:
+    from nessie.session import Session
+    from nessie.world import World
+    world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
+    return Session(target_of(options, world), replace(job_of(options), strict=False))
+
+
+def target_of(options: argparse.Namespace, world: World) -> Target:
+    from nessie.targets import Limits, Target
+    limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
+    return Target(options.target or "cpu", options.threads, limits, world, activity=options.activity)
+
+
+def write_result(options: argparse.Namespace, text: str) -> None:
+    text = text if text.endswith("\n") else text + "\n"
+    if not options.output:
+        say(text)
+        return
+    try:
+        Path(options.output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise NessieError(f"cannot write {options.output}: {error.strerror}") from None
+
+
+def job_of(options: argparse.Namespace) -> pipeline.Job:
+    return pipeline.Job(entry=getattr(options, "entry", None) or "", argument=type_of(options),
+                        fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
+                        sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
+                        unchecked=options.unchecked, dump=options.dump,
+                        checks=pipeline.Checking() if options.dump else CHECKS,
+                        activity=options.activity)
+
+
+def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:
+    return (*(Wish(FUSE, *pair) for pair in options.fuse_edge), *(Wish(CUT, *pair) for pair in options.cut))
+
+
+def machine_of(options: argparse.Namespace) -> Any:
+    return None if options.machine is None else pipeline.call("schedule.profiles:named", options.machine)
+
+
+def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
+    """The type that -t gives, as written."""
+    if not getattr(options, "type", None):
+        return None
+    from nessie.frontend.parser import parse_type
+    return parse_type(Source("type", options.type))
+
+
+def needed(options: argparse.Namespace, what: str) -> str:
+    if options.operand is None:
+        first = f"{what} comes before -e ENTRY, whose ARGs take all that follows"
+        raise UsageError(f"{options.command} needs {what}", hint=first if options.entry else "nessie --help tells more")
+    return str(options.operand)

@@ -1,0 +1,95 @@
+"""Cutting long results, and the progress line."""
+from __future__ import annotations
+
+import io
+import sys
+import time
+from threading import Event
+
+import pytest
+
+from nessie.base.activity import Activity
+from nessie.progress import progress
+from nessie.screen import divided
+from nessie.streams import ERASED, LAST_LINE, LastLine, say
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("a\nb\nc\n", "a\nb\nc\n"), ("a\nb\nc\nd\n", "a\nb\nc\nd\n"), ("a\nb\nc\nd\ne\n", "a\nb\nc\n"), ("", ""),
+    ("x" * 30, "x" * 30), ("x" * 41 + "\n", "x" * 30), ("x" * 25 + "\ny\nz\n", "x" * 25 + "\n"),
+    ("x" * 10 + "\ny\nz\n", "x" * 10 + "\ny\nz\n"), ("\n\n\n\n\n", "\n\n\n")])
+def test_three_rows_of_ten_columns(text: str, shown: str) -> None:
+    first, rest = divided(text, 10, 3)
+    assert first == shown and first + rest == text
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """A terminal that shows output and errors. (No fixture: between fixtures and tests, pytest sets streams anew.)"""
+    shown = Screen()
+    monkeypatch.setattr(sys, "stdout", shown)
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("nessie.progress.PATIENCE", 0.01)
+    monkeypatch.setattr("nessie.progress.PAUSE", 0.01)
+    monkeypatch.setattr(LAST_LINE, "mid_line", False)
+    return shown
+
+
+def wait_until_shown(screen: Screen, text: str) -> None:
+    end = time.monotonic() + 30
+    while text not in screen.getvalue():
+        assert time.monotonic() < end, screen.getvalue()
+        time.sleep(0.005)
+
+
+def test_progress_tells_what_is_done_and_makes_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    activity = Activity()
+    with progress(activity):
+        activity.begin("compiling: fuse")
+        wait_until_shown(screen, "compiling: fuse, 0 s")
+        activity.begin("running", lambda: 1234)
+        wait_until_shown(screen, "running, 1,234 launches, 0 s")
+        say("half a")
+        drawn = screen.getvalue().count("running")
+        assert screen.getvalue().endswith(f"{ERASED}half a")
+        time.sleep(0.1)
+        assert screen.getvalue().count("running") == drawn          # a line has begun
+        say(" line\n")
+        wait_until_shown(screen, f"half a line\n{ERASED}running")
+    assert screen.getvalue().endswith(ERASED)
+
+
+def test_what_waits_for_the_user_is_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    activity = Activity()
+    with progress(activity):
+        with activity.paused():
+            shown = screen.getvalue()
+            time.sleep(0.1)
+            assert screen.getvalue().count("working") <= shown.count("working") + 1
+        wait_until_shown(screen, "working")
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_there_is_no_progress_line_where_it_could_not_be_erased(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    monkeypatch.setenv("TERM", term or "xterm")
+    if not term:
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress(Activity()):
+        time.sleep(0.1)
+    assert screen.getvalue() == ""
+
+
+def test_nothing_is_drawn_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    line, ended = LastLine(), Event()
+    ended.set()
+    line.draw("late", ended)
+    assert screen.getvalue() == ""
