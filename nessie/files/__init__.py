@@ -9,33 +9,28 @@
 
 The parameter's type decides what a file means; type variables in it, or no type at all, are filled in from what the
 file holds (files.fit). Whatever is wrong in a file is a NessieError with the file, the line and the reason.
+
+A format's module is imported when there is a file of that format.
 """
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from nessie.base.source import NessieError
 from nessie.base.types import ContentOf, Type, Var, expand, holds_function, no_datatypes, show_type
-from nessie.files.fit import is_array
-from nessie.files.json_format import encode_json, read_json
-from nessie.files.matrix_market import read_mtx
-from nessie.files.numpy_format import encode_npy, read_npy, read_npz
-from nessie.files.text import read_csv, read_txt
 
 WRITTEN = (".json", ".npy")
-Reader = Callable[[str, Type, ContentOf], tuple[Any, Type]]
-
-READERS: dict[str, Reader] = {
-    ".json": read_json,
-    ".txt": read_txt,
-    ".csv": read_csv,
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".mtx": read_mtx,
+READERS = {                             # each is (path, type, content) -> (value, type)
+    ".json": "json_format:read_json",
+    ".txt": "text:read_txt",
+    ".csv": "text:read_csv",
+    ".npy": "numpy_format:read_npy",
+    ".npz": "numpy_format:read_npz",
+    ".mtx": "matrix_market:read_mtx",
 }
 
 
@@ -46,7 +41,10 @@ def read_value(path: str, type_: Type | None = None, content: ContentOf = no_dat
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
                           hint=f"the names of files end in {', '.join(READERS)}")
     try:
-        return READERS[ending](path, Var("a") if type_ is None else type_, content)
+        module, _, function = READERS[ending].partition(":")
+        read = getattr(import_module(f"nessie.files.{module}"), function)
+        found: tuple[Any, Type] = read(path, Var("a") if type_ is None else type_, content)
+        return found
     except OSError as error:
         raise NessieError(f"{path}: cannot be read: {error.strerror or error}") from None
     except MemoryError:
@@ -69,6 +67,9 @@ def check_writable(path: str) -> None:
 
 def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes) -> None:
     """Write a flat value, as .npy or .json. A file of that name is replaced only by a complete one."""
+    from nessie.files.fit import is_array
+    from nessie.files.json_format import encode_json
+    from nessie.files.numpy_format import encode_npy
     check_writable(path)
     if holds_function(expand(type_, content)):
         raise NessieError(f"{path}: a function cannot be written")
