@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 MAGIC = b"nessie object 1\n"
+KEPT = ".o"                             # what the names of its files end in; others are left alone
 MOST_BYTES, MOST_FILES = 256 << 20, 4096
 TRIMMING = 4                            # of the 256 first bytes that a name may have
 
@@ -45,7 +46,7 @@ def keep(key: str, code: bytes) -> None:
 
 def path_of(key: str) -> Path | None:
     folder = cache_folder(os.environ.get("XDG_CACHE_HOME", ""))
-    return folder / f"{hashlib.sha256(key.encode()).hexdigest()}.o" if folder else None
+    return folder / f"{hashlib.sha256(key.encode()).hexdigest()}{KEPT}" if folder else None
 
 
 @lru_cache(maxsize=8)
@@ -88,25 +89,30 @@ def read(path: Path) -> bytes | None:
 
 def write(path: Path, code: bytes) -> None:
     """Keeps the code, if the disk lets us: a full or read-only disk only makes the next run slower."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(code).digest() + code)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+    with suppress(OSError):
+        replace_file(path, MAGIC + hashlib.sha256(code).digest() + code)
         if int(path.name[:2], 16) < TRIMMING:
             trim(path.parent)
-    except OSError:
-        pass
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes the file at once: other processes see what it was or what it is. OSError where that cannot be."""
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=KEPT)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 def trim(folder: Path) -> None:
-    """Removes the oldest files beyond what is kept. Another process may be doing the same."""
+    """Removes the oldest files of code beyond what is kept. Another process may be doing the same."""
     found = []
     for entry in os.scandir(folder):
+        if not entry.name.endswith(KEPT):
+            continue
         with suppress(FileNotFoundError):
             status = entry.stat()
             found.append((status.st_mtime_ns, status.st_size, entry.path))

@@ -4,15 +4,15 @@ What they have to say goes to the session's output. Those of NESL that have no p
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.source import NessieError, Source, Unsupported
 from nessie.base.types import Fun, holds_function
 from nessie.describe import KINDS, apropos, code, describe, entry_of
-from nessie.frontend import syntax
+from nessie.frontend import mono, syntax
 from nessie.frontend.monomorphise import monomorphise
 from nessie.frontend.parser import parse_type
 from nessie.frontend.signatures import to_type
@@ -22,38 +22,47 @@ from nessie.loading import place, quoted
 if TYPE_CHECKING:
     from nessie.session import Session
 
-HELP = """\
+FORMS_HELP = """\
 Each form ends with ; or $ and may take several lines:
   expression;                        its value, which is then called it
   name = expression;                 also (a, b) = ...; name |= ... shows the type only
   function name(x) "about" = ...;
   datatype name(int, float);
-Commands:
-  load "file";                       evaluate the forms of a file
-  describe name;                     the type of a name and what it means
-  apropos text;                      names that have to do with it
-  show code name;                    its definition
-  show compiled name [type];         its kernels; also show flat, show graph and other forms of the compiler
-  show status;                       the settings
-  set print_length n;                how many elements of a sequence are printed
-  set arg_check on;                  or off: whether indices, lengths and divisors are checked
-  set verbose on;                    or off: tell how many kernels each form launches, over how many elements
-  set memory_size n;                 the most memory for arrays, in words of 8 bytes
-  shell "command";                   run another program, with --allow-shell
-  help;  exit;
 """
 WORD_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Row:
+    """A use of a command, with the word that it begins with; of the arguments, what is in capitals stands for
+    something: NAME, EXPR, TYPE, TARGET, "FILE", .. `obey` takes the session, or the prompt (nessie.prompt_commands)."""
+    word: str
+    arguments: str
+    does: str
+    obey: Callable[[Any, syntax.Command], None]
 
 
 def obey(session: Session, command: syntax.Command) -> None:
     if command.word in INSTEAD:
         message, hint = INSTEAD[command.word]
         raise Unsupported(message, *place(command), hint=hint)
-    COMMANDS[command.word](session, command)
+    row_of(COMMANDS, command.word).obey(session, command)
+
+
+def row_of(rows: Sequence[Row], word: str) -> Row:
+    """The first row of the word, which has one."""
+    return next(row for row in rows if row.word == word)
+
+
+def help_text(rows: Sequence[Row], end: str) -> str:
+    """A line for each row. `end` is what ends a command."""
+    uses = [f"{row.word} {row.arguments}".rstrip() + end for row in rows]
+    width = max(map(len, uses))
+    return "".join(f"  {use:{width}}  {row.does}\n" for use, row in zip(uses, rows, strict=True))
 
 
 def help_(session: Session, command: syntax.Command) -> None:
-    session.tell(HELP)
+    session.tell(f"{FORMS_HELP}Commands:\n{help_text(COMMANDS, ';')}")
 
 
 def exit_(session: Session, command: syntax.Command) -> None:
@@ -90,16 +99,15 @@ def shell(session: Session, command: syntax.Command) -> None:
         raise NessieError(why, *place(command))
 
 
-def get(session: Session, command: syntax.Command) -> None:
-    raise NessieError("no run is in the background", *place(command),
-                      hint="get is a command where it begins a form; (get(v, i)) is a call, and so is v -> i")
+def no_form(session: Session, command: syntax.Command) -> None:
+    """Only whoever evaluates forms can load them (nessie.loading.expanded)."""
+    raise Unsupported(f"{command.word} is no command here", *place(command))
 
 # show -----------------------------------------------------------------------------------------------
 
 
 def show(session: Session, command: syntax.Command) -> None:
     what, rest = [*command.text.split(None, 1), "", ""][:2]
-    forms = {form.name: form for form in pipeline.FORMS if form not in BEFORE_MONO}
     match what.lower():
         case "status":
             session.tell("".join(f"{setting.name} {setting.value(session)}\n" for setting in SETTINGS))
@@ -107,20 +115,31 @@ def show(session: Session, command: syntax.Command) -> None:
             session.tell(code(session.environment, command, name_in(command, rest)))
         case "compiled":
             session.tell(compiled(session, command, rest, pipeline.FUSED))
-        case name if name in forms:
-            session.tell(compiled(session, command, rest, forms[name]))
+        case name if name in SHOWN:
+            session.tell(compiled(session, command, rest, SHOWN[name]))
         case name if name in SHOW_INSTEAD:
             raise Unsupported(f"there is nothing for {name} to show", *place(command), hint=SHOW_INSTEAD[name])
         case _:
             raise NessieError("there is no such thing to show", *place(command),
-                              hint=f"show status, code, compiled, {', '.join(forms)}")
+                              hint=f"show status, code, compiled, {', '.join(SHOWN)}")
 
 
 BEFORE_MONO = (pipeline.TEXT, pipeline.SYNTAX, pipeline.TYPED)
+SHOWN = {form.name: form for form in pipeline.FORMS if form not in BEFORE_MONO}
 
 
 def compiled(session: Session, command: syntax.Command, text: str, form: pipeline.Form) -> str:
     """What the compiler makes of a function of the session; its argument's type may follow its name."""
+    program = mono_of(session, command, text)
+    job = replace(session.job, target=next(iter(form.targets), session.job.target), dump=None)
+    made = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_making(form))
+    return pipeline.show(form, made).rstrip("\n") + "\n"
+
+
+def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Program:
+    """A function of the session as a program of its own; its argument's type may follow its name."""
+    if not text:
+        raise NessieError(f"{command.word} needs the name of a function", *place(command))
     name, type_text = [*text.split(None, 1), "", ""][:2]
     function = entry_of(session.environment, command, name.lower())
     type_ = function.scheme.type
@@ -133,11 +152,8 @@ def compiled(session: Session, command: syntax.Command, text: str, form: pipelin
         written = to_type(parse_type(Source("type", type_text)), {}, session.environment, None)
     elif function.scheme.variables:
         raise NessieError(f"{name} : {show_scheme(function.scheme.type)} has code at given types only", *place(command),
-                          hint=f"show {form.name} {name} [int]; for example, or ([int], float)")
-    program = monomorphise(session.environment, function.name, written).program
-    job = replace(session.job, target=next(iter(form.targets), session.job.target), dump=None)
-    made = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_making(form))
-    return pipeline.show(form, made).rstrip("\n") + "\n"
+                          hint=f"name its argument's type: {name} [int] for example, or ([int], float)")
+    return monomorphise(session.environment, function.name, written).program
 
 
 # set ------------------------------------------------------------------------------------------------
@@ -221,14 +237,30 @@ SET_INSTEAD = {
 
 # Which there are --------------------------------------------------------------------------------------
 
-COMMANDS: dict[str, Callable[[Session, syntax.Command], None]] = {
-    "help": help_, "?": help_, "exit": exit_, "describe": describe_, "apropos": apropos_, "show": show, "set": set_,
-    "shell": shell, "get": get}
+COMMANDS = (
+    Row("load", '"FILE"', "evaluate the forms of a file", no_form),
+    Row("describe", "NAME", "the type of a name and what it means", describe_),
+    Row("apropos", "TEXT", "names that have to do with it", apropos_),
+    Row("show", "code NAME", "its definition", show),
+    Row("show", "compiled NAME [TYPE]", "its kernels", show),
+    Row("show", "FORM NAME [TYPE]", f"another form of it: {', '.join(SHOWN)}", show),
+    Row("show", "status", "the settings", show),
+    Row("set", "print_length N", "how many elements of a sequence are printed", set_),
+    Row("set", "arg_check on", "or off: whether indices, lengths and divisors are checked", set_),
+    Row("set", "verbose on", "or off: tell how many kernels each form launches, over how many elements", set_),
+    Row("set", "memory_size N", "the most memory for arrays, in words of 8 bytes", set_),
+    Row("shell", '"COMMAND"', "run another program, with --allow-shell", shell),
+    Row("help", "", "this", help_),
+    Row("?", "", "the same", help_),
+    Row("exit", "", "leave", exit_),
+)
 
 # What the others of NESL's commands lack, and what does their work.
 INSTEAD = {
     "defconfig": ("there are no configurations of machines", "nessie --target says where programs run"),
     "dump": ("there is no VCODE to dump", "show fused name; shows kernels, nessie --dump DIR keeps every form"),
     "edit": ("there is no editor here", "edit the file elsewhere, and load it"),
+    "get": ("no run is in the background",
+            "get is a command where it begins a form; (get(v, i)) is a call, and so is v -> i"),
     "lisp": ("there is no Lisp beneath", "exit; leaves"),
 }

@@ -41,6 +41,9 @@ def examine() -> list[Finding]:
         solver(),
         *cuda(),
         Finding("C++ compiler", compiler.found(), "runs CUDA kernels without a GPU: --target cudasim"),
+        package("prompt_toolkit", "prompt_toolkit", "edits, completes and remembers what is typed: pip install "
+                "'nessie-nesl[repl]'"),
+        package("Pygments", "pygments", "colours NESL at the prompt, and in documents"),
         package("SciPy", "scipy", "not needed: sparse matrices (.npz) are read without it"),
     ]
 

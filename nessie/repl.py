@@ -1,8 +1,8 @@
-"""The interactive loop: reads a form, evaluates it, prints what it gives.
+"""The interactive loop: reads a form, evaluates it, prints what it gives. docs/repl.md says how to use it.
 
-At a terminal there is a prompt, another one inside a form, and line editing where Python has it. Errors keep the
-session, and so does Ctrl-C: it drops the form that is being typed, or ends the one that runs. Ctrl-D, `exit;` and
-`quit;` leave, with status 0.
+At a terminal lines are edited by prompt_toolkit, if it is installed (nessie.prompt), else as Python does it. Errors
+keep the session, and so does Ctrl-C: it drops the form that is being typed, or ends the one that runs. Ctrl-D, `exit;`
+and `:quit` leave, with status 0.
 
 Piped input is evaluated as a file is, form by form as it arrives: no prompts, lines counted from its first, status 1
 if a form failed. There Ctrl-C ends it all.
@@ -12,56 +12,136 @@ Lines are read in the main thread, which hears Ctrl-C; forms run on one with a l
 from __future__ import annotations
 
 import io
+import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from difflib import get_close_matches
+from functools import cached_property, partial
 from importlib import import_module
+from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from nessie import __version__
 from nessie.base.deep import forget_interrupt, run_deep
-from nessie.base.source import Interrupted
+from nessie.base.source import InternalError, Interrupted, NessieError, Source
+from nessie.frontend import syntax
 from nessie.frontend.incoming import Incoming
+from nessie.frontend.lexer import COMMANDS
 from nessie.loading import expanded
-from nessie.streams import complain, print_outcomes, warn
+from nessie.outcome import Outcome
+from nessie.progress import progress
+from nessie.screen import Screen
+from nessie.streams import complain, print_outcomes, say, warn
 
 if TYPE_CHECKING:
+    from nessie.frontend.environment import Environment
     from nessie.session import Session
 
-WELCOME = f"Nessie {__version__}. Forms end with ;   help; tells more, exit; leaves."
+WELCOME = f"Nessie {__version__}. Forms end with ;   :help tells more, :quit leaves."
 PROMPT, CONTINUED = "nesl> ", "    > "
+FIRST_WORD = re.compile(r"\s*(\w+)\s+[\w\"]")       # of what might have been meant to be a command
+
+
+class Repl:
+    """The session, which is made when it is needed, after the first prompt, and the screen that it is seen on.
+    `by_hand`: somebody types."""
+
+    def __init__(self, new_session: Callable[[], Session], by_hand: bool) -> None:
+        self.new_session, self.by_hand, self.screen = new_session, by_hand, Screen()
+        self.show: Callable[[str], object] = self.screen.show if by_hand else say
+
+    @cached_property
+    def session(self) -> Session:
+        session = self.new_session()
+        if self.by_hand:
+            session.told = self.show
+        return session
+
+    @property
+    def begun(self) -> bool:
+        return "session" in self.__dict__
+
+    def environment(self) -> Environment:
+        """What is defined at present."""
+        if self.begun:
+            return self.session.environment
+        from nessie.frontend.library import library
+        return library()
+
+    def run(self, form: syntax.TopLevel | NessieError) -> int:
+        """Evaluate the form and show what it gives; how many have failed, of those that it loads."""
+        with progress(self.session.job.activity):
+            return run_deep(partial(print_outcomes, self.session.outcomes(expanded([form]), self.evaluate), self.show))
+
+    def evaluate(self, form: syntax.TopLevel) -> Outcome:
+        if isinstance(form, syntax.Command) and form.word.startswith(":"):
+            from nessie.prompt_commands import obey
+            obey(self, form)
+            return Outcome()
+        try:
+            return self.session.evaluate(form)
+        except NessieError as error:
+            if form.span is not None and error.places and error.places[0][0].start == form.span.start:
+                meant_as_command(error, form.span.source, form.span.start)
+            raise
+
+    def ended(self) -> bool:
+        return self.begun and self.session.ended
 
 
 def repl(new_session: Callable[[], Session]) -> int:
     """Evaluates what standard input has; the exit status."""
     by_hand = sys.stdin is not None and sys.stdin.isatty()
-    incoming = Incoming("input", line_reader(by_hand), by_hand)
-    session: Session | None = None          # made when it is needed, after the first prompt
+    at = Repl(new_session, by_hand)
+    incoming = Incoming("input", line_reader(by_hand, at.environment), by_hand)
     failed = 0
     if by_hand:                             # while the first form is typed, and out of reach of Ctrl-C, after which
         Thread(target=import_module, args=("nessie.session",)).start()      # NumPy could not be imported again
-    while session is None or not session.ended:
+    while not at.ended():
         try:
             form = incoming.form()
             if form is None:
                 break
-            session = session or new_session()
-            failed += run_deep(partial(print_outcomes, session.outcomes(expanded([form]))))
+            if isinstance(form, NessieError):
+                form = meant_as_command(form, incoming.source, incoming.begins)
+            failed += at.run(form)
         except (KeyboardInterrupt, Interrupted) as interrupt:
             if not by_hand:
                 raise
-            incoming.drop()
             print(file=sys.stderr)          # behind the ^C
-            complain(interrupt if isinstance(interrupt, Interrupted) else Interrupted(""))
+            recover(incoming, interrupt if isinstance(interrupt, Interrupted) else Interrupted(""))
             forget_interrupt()
-    if session is not None and (by_hand or not failed):
-        warn(session.unmet())
+        except (NessieError, OSError):      # nobody can see what is printed
+            raise
+        except MemoryError:
+            failed += recover(incoming, NessieError("out of memory"))
+        except Exception as error:
+            failed += recover(incoming, InternalError(f"{type(error).__name__}: {error}"))
+    if at.begun and (by_hand or not failed):
+        warn(at.session.unmet())
     return 1 if failed and not by_hand else 0
 
 
-def line_reader(by_hand: bool) -> Callable[[bool], str]:
+def recover(incoming: Incoming, error: Exception) -> int:
+    """Say what is wrong, and drop what has been typed of the form."""
+    incoming.drop()
+    complain(error)
+    return 1
+
+
+def meant_as_command(error: NessieError, source: Source, begins: int) -> NessieError:
+    """The error of a form that begins almost as a command does, with a hint at that."""
+    begun = FIRST_WORD.match(source.text, begins)
+    near = get_close_matches(begun[1].lower(), COMMANDS, 1, 0.7) if begun else []
+    if near and begun and begun[1].lower() not in COMMANDS and not error.hint:
+        error.hint = f"did you mean the command {near[0]}?"
+    return error
+
+
+def line_reader(by_hand: bool, environment: Callable[[], Environment]) -> Callable[[bool], str]:
     """What gives the next line, told whether it continues a form; nothing at the end."""
     if isinstance(sys.stdin, io.TextIOWrapper):         # what is no text is refused as a character, with its place
         sys.stdin.reconfigure(errors="replace")
@@ -70,9 +150,12 @@ def line_reader(by_hand: bool) -> Callable[[bool], str]:
     if not sys.stdout.isatty():
         print(WELCOME, file=sys.stderr)
         return read_unedited
+    print(WELCOME)
+    if os.environ.get("TERM") not in (None, "", "dumb") and all(map(find_spec, ("prompt_toolkit", "pygments"))):
+        from nessie.prompt import reader
+        return reader(PROMPT, CONTINUED, environment)
     with suppress(ImportError):
         import_module("readline")           # from now on, input() has line editing
-    print(WELCOME)
     return read_edited
 
 

@@ -50,9 +50,12 @@ class Session:
         """The outcome of each form of the text. `ends_itself`: the last form needs no `;`."""
         return self.outcomes(loading.forms(source, ends_itself))
 
-    def outcomes(self, forms: Iterable[syntax.TopLevel | NessieError]) -> \
+    def outcomes(self, forms: Iterable[syntax.TopLevel | NessieError],
+                 evaluate: Callable[[syntax.TopLevel], Outcome] | None = None) -> \
             Iterator[Outcome | NessieError | InternalError]:
-        """The outcome of each form; after a form that fails, the next one."""
+        """The outcome of each form, by `evaluate`, if it is another than the session's; after a form that fails, the
+        next one."""
+        evaluate = evaluate or self.evaluate
         for form in forms:
             if self.ended:
                 return
@@ -60,7 +63,7 @@ class Session:
                 yield form
                 continue
             try:
-                yield self.evaluate(form)
+                yield evaluate(form)
             except (NessieError, InternalError) as error:
                 yield error
             except BrokenPipeError:             # nobody reads what is printed

@@ -38,6 +38,7 @@ from nessie.frontend.incoming import Incoming
 from nessie.frontend.lexer import COMMANDS as WORDS
 from nessie.frontend.parser import parse_forms
 from nessie.repl import CONTINUED, PROMPT, WELCOME
+from nessie.session import Session
 
 ROOT = Path(__file__).parent.parent
 TRANSCRIPTS = sorted((ROOT / "tests" / "golden" / "repl").glob("*.txt"))
@@ -63,7 +64,7 @@ def test_there_are_transcripts() -> None:
 
 
 def test_every_command_of_nesl_does_something_or_says_what_does() -> None:
-    assert {*COMMANDS, *INSTEAD, "load"} == WORDS
+    assert {*(row.word for row in COMMANDS), *INSTEAD} == WORDS
     typed = [line for path in TRANSCRIPTS for line in path.read_text("utf-8").splitlines() if line.startswith(PROMPT)]
     assert {form.split()[0] for line in typed for form in line[len(PROMPT):].split(";") if form.split()} >= WORDS
 
@@ -129,6 +130,31 @@ def told(form: syntax.TopLevel | NessieError) -> tuple[object, ...]:
     return form, form.span.line, form.span.column
 
 
+def test_how_long_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = replayed(["--target", "reference"], "nesl> :time sum([1, 2])\n", monkeypatch)
+    assert re.search(r"it = 3 : int\n\d+\.\d{3} s, compiling included; launches: 1, elements: 2\n", shown)
+
+
+@pytest.mark.parametrize("where", ["nessie.repl.Incoming.form", "nessie.session.Session.evaluate"])
+@pytest.mark.parametrize(("failure", "told"), [
+    (KeyError("lost"), "internal error: KeyError: 'lost'\nThis is a mistake in Nessie, not in your program."),
+    (MemoryError(), "error: out of memory")])
+def test_what_goes_wrong_inside_keeps_the_session(where: str, failure: Exception, told: str,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, _, name = where.rpartition(".")
+    failures = iter([failure])
+    before = getattr(Incoming if "Incoming" in owner else Session, name)
+
+    def failing(*given: object) -> object:
+        for error in failures:
+            raise error
+        return before(*given)
+
+    monkeypatch.setattr(where, failing)
+    shown = replayed(["--target", "reference"], "nesl> 1;\nnesl> 2;\n", monkeypatch)
+    assert told in shown and shown.count("error") == 1 and "it = 2 : int" in shown
+
+
 # Pipes --------------------------------------------------------------------------------------------
 
 
@@ -169,7 +195,8 @@ def test_input_that_is_no_text_is_an_error_with_a_place() -> None:
 
 
 def test_the_first_prompt_waits_for_no_heavy_package() -> None:
-    heavy = ("numpy.random", "networkx", "pulp", "ply", "llvmlite", "highspy", "scipy")
+    heavy = ("numpy.random", "networkx", "pulp", "ply", "llvmlite", "highspy", "scipy", "prompt_toolkit",
+             "pygments")
     code = f"import sys, nessie.cli; nessie.cli.main([]); print([name for name in {heavy!r} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], input="exit;", capture_output=True, text=True,
                          env={**os.environ, "PYTHONPATH": str(ROOT)})

@@ -34,6 +34,6 @@ def replayed(words: list[str], shown: str, monkeypatch: pytest.MonkeyPatch) -> s
     for stream in ("stdout", "stderr"):
         monkeypatch.setattr(sys, stream, keyboard.shown)
     monkeypatch.setattr(sys, "stdin", keyboard)
-    monkeypatch.setattr("nessie.repl.line_reader", lambda by_hand: keyboard.read_line)
+    monkeypatch.setattr("nessie.repl.line_reader", lambda *_: keyboard.read_line)
     assert main(words) == 0
     return keyboard.shown.getvalue()

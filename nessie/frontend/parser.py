@@ -68,9 +68,9 @@ def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieErr
         return error
 
 
-def parse_expression(source: Source) -> syntax.Exp:
-    """One expression; a `;` may follow it, but nothing else."""
-    form = parse_alone(source, "expression")
+def parse_expression(source: Source, start: int = 0) -> syntax.Exp:
+    """One expression, which begins at `start`; a `;` may follow it, but nothing else."""
+    form = parse_alone(source, "expression", start=start)
     if not isinstance(form, syntax.Evaluate):
         raise NessieError("an expression is needed here, not a definition", (whole(source), ""))
     return form.value
@@ -82,8 +82,8 @@ def parse_type(source: Source) -> syntax.TypeExp:
     return found
 
 
-def parse_alone(source: Source, what: str, *before: Token) -> Any:
-    lexer = Lexer(source)
+def parse_alone(source: Source, what: str, *before: Token, start: int = 0) -> Any:
+    lexer = Lexer(source, start)
     made = Automaton(lexer, ends_itself=True).run(*before)
     rest = first_token(lexer)
     if rest is not None:

@@ -1,0 +1,199 @@
+"""Nessie's own commands at the prompt: lines that begin with a colon, such as `:type sum`. NESL's: nessie.commands.
+
+They show what the commands of the command line do, of functions of the session. Help and completion are made from the
+table below, and docs/repl.md is checked against it.
+"""
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nessie import pipeline
+from nessie.base.names import shown_name
+from nessie.base.source import NessieError, Source
+from nessie.commands import COMMANDS, FORMS_HELP, Row, compiled, help_text, mono_of
+from nessie.frontend import infer, library, mono, syntax, typed
+from nessie.frontend.environment import pattern_type
+from nessie.frontend.parser import parse_expression
+from nessie.frontend.types_text import show_scheme
+from nessie.loading import place
+from nessie.targets import TARGETS
+
+if TYPE_CHECKING:
+    from nessie.repl import Repl
+
+FILE = re.compile(r'(.*?)\s*"([^"]+)"\s*', re.DOTALL)           # the name of one, behind the rest
+
+
+def obey(repl: Repl, command: syntax.Command) -> None:
+    words = [row.word for row in PROMPT_COMMANDS]
+    if command.word not in words:
+        near = get_close_matches(command.word, words, 1, 0.65)
+        raise NessieError(f"there is no command {command.word}", *place(command),
+                          hint=f"did you mean {near[0]}? :help lists them all" if near else ":help lists them all")
+    row = next(row for row in PROMPT_COMMANDS if row.word == command.word)
+    if command.text and not row.arguments:
+        raise NessieError(f"{row.word} takes nothing", *place(command))
+    row.obey(repl, command)
+
+
+def expression(command: syntax.Command) -> syntax.Exp:
+    """The expression behind the command's word."""
+    if not command.text or command.span is None:
+        raise NessieError(f"{command.word} needs an expression", *place(command))
+    span = command.span
+    until = replace(span.source, text=span.source.text[:span.end])
+    return parse_expression(until, span.start + len(command.word))
+
+
+def type_(repl: Repl, command: syntax.Command) -> None:
+    exp = expression(command)
+    program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, exp.span),)), repl.session.environment)
+    (definition,) = program.definitions
+    assert isinstance(definition, typed.Variable)       # an expression is one
+    repl.show(f"{command.text} : {show_scheme(pattern_type(definition.pattern))}\n")
+
+
+def program_of(repl: Repl, command: syntax.Command, text: str) -> tuple[mono.Program, pipeline.Job]:
+    """The function that the text names, as a program, and how to compile it."""
+    program = mono_of(repl.session, command, text)
+    return program, replace(repl.session.job, dump=None, entry=program.entry)
+
+
+def stages(repl: Repl, command: syntax.Command) -> None:
+    """Each form that the function takes, as the last pass that makes it has left it."""
+    program, job = program_of(repl, command, command.text)
+    code = next((form for form in pipeline.FORMS if form is not pipeline.LOOPS and job.target in form.targets), None)
+    until = pipeline.pass_making(code or pipeline.FUSED)
+    made: dict[pipeline.Form, Any] = {pipeline.MONO: program}
+    for step in pipeline.steps(job, pipeline.MONO, program, pipeline.passes_between(pipeline.MONO, until)):
+        made[step.ran.output] = step.program
+    repl.show("\n".join(f"% {form.name} %\n{pipeline.show(form, found).strip()}\n" for form, found in made.items()))
+
+
+def kernels(repl: Repl, command: syntax.Command) -> None:
+    repl.show(compiled(repl.session, command, command.text, pipeline.FUSED))
+
+
+def graph(repl: Repl, command: syntax.Command) -> None:
+    text, path = divided(command)
+    if not path:
+        repl.show(compiled(repl.session, command, text, pipeline.GRAPH))
+        return
+    style = Path(path).suffix.removeprefix(".")
+    if style not in DRAWN:
+        raise NessieError(f"a graph is drawn as {', '.join(DRAWN)}: the file's name says which", *place(command))
+    program, job = program_of(repl, command, text)
+    graphs = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("graph"))
+    write(repl, path, pipeline.call("schedule.view:draw", graphs, style, job.fuse, pipeline.profile(job)))
+
+
+DRAWN = ("dot", "svg", "json")
+
+
+def explain(repl: Repl, command: syntax.Command) -> None:
+    from nessie.explaining import explain_program
+    program, job = program_of(repl, command, command.text)
+    found = explain_program(job, pipeline.MONO, program)
+    repl.show(pipeline.call("schedule.explain_text:as_text", program.entry, found, False).rstrip("\n") + "\n")
+
+
+def inspect(repl: Repl, command: syntax.Command) -> None:
+    from nessie.inspect.collect import collect
+    from nessie.inspect.page import page
+    text, path = divided(command)
+    program, job = program_of(repl, command, text)
+    name = shown_name(program.entry)
+    entry = repl.session.environment.lookup(name)
+    source = entry.origin[0].source if entry and entry.origin else Source(name, "")
+    write(repl, path or f"{name}.html", page(collect(job, pipeline.MONO, source, program)))
+
+
+def divided(command: syntax.Command) -> tuple[str, str]:
+    """What the command is about, and the file that it names, if it does."""
+    found = FILE.fullmatch(command.text)
+    return (found[1], found[2]) if found else (command.text, "")
+
+
+def write(repl: Repl, path: str, content: str) -> None:
+    pipeline.write_file(Path(path).parent, Path(path).name, content)
+    repl.show(f"{path} is written\n")
+
+
+def time_(repl: Repl, command: syntax.Command) -> None:
+    session, exp = repl.session, expression(command)
+    before, began = replace(session.target.stats), time.perf_counter()
+    outcome = session.evaluate(syntax.Evaluate(exp, exp.span))
+    seconds, done = time.perf_counter() - began, session.target.stats
+    repl.show(f"{outcome}\n{seconds:.3f} s, compiling included; launches: {done.launches - before.launches}, "
+              f"elements: {done.elements - before.elements:,}\n")
+
+
+def profile(repl: Repl, command: syntax.Command) -> None:
+    from nessie.profile import Profiler, Recording
+    from nessie.profile_text import as_text
+    session, exp = repl.session, expression(command)
+    world = session.target.world
+    target = replace(session.target, world=Recording(world.write, world.allow_shell, world.seed, world.input))
+    profiler = Profiler(target, session.job, session.environment, dict(session.values), told=session.told)
+    profiler.title = command.text
+    profiler.evaluate(syntax.Evaluate(exp, exp.span))
+    for found in profiler.profiles:
+        repl.show(as_text(found))
+
+
+def target(repl: Repl, command: syntax.Command) -> None:
+    session, name = repl.session, command.text.lower()
+    if not name:
+        repl.show(f"{session.target.name}, of {', '.join(TARGETS)}\n")
+        return
+    if name not in TARGETS:
+        raise NessieError(f"{name} is no target", *place(command), hint=f"there are {', '.join(TARGETS)}")
+    try:
+        session.target = replace(session.target, name=name)        # refuses what cannot be used here
+    except NessieError as missing:
+        missing.places = tuple(place(command))
+        raise
+    session.job = replace(session.job, target=name)
+
+
+def reset(repl: Repl, command: syntax.Command) -> None:
+    session = repl.session
+    session.environment = library.library()
+    session.values.clear()
+    session.sources.clear()
+
+
+def more(repl: Repl, command: syntax.Command) -> None:
+    if not repl.screen.more():
+        raise NessieError("all has been shown", *place(command))
+
+
+def help_(repl: Repl, command: syntax.Command) -> None:
+    repl.show(f"{FORMS_HELP}NESL's commands:\n{help_text(COMMANDS, ';')}"
+              f"Commands of the prompt, each a line:\n{help_text(PROMPT_COMMANDS, '')}")
+
+
+def quit_(repl: Repl, command: syntax.Command) -> None:
+    repl.session.ended = True
+
+
+PROMPT_COMMANDS = (
+    Row(":type", "EXPR", "its type; evaluates nothing", type_),
+    Row(":stages", "NAME [TYPE]", "every form that the compiler makes of a function", stages),
+    Row(":kernels", "NAME [TYPE]", "its kernels, as they run", kernels),
+    Row(":graph", 'NAME [TYPE] ["FILE"]', "its dependence graph; drawn into a file: .dot, .svg, .json", graph),
+    Row(":explain", "NAME [TYPE]", "what of it was fused and what was not, and why", explain),
+    Row(":inspect", 'NAME [TYPE] ["FILE"]', "write a page, for a browser, of all its stages (NAME.html)", inspect),
+    Row(":time", "EXPR", "its value, and how long that took", time_),
+    Row(":profile", "EXPR", "work and depth, and what running it took, kernel by kernel", profile),
+    Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),
+    Row(":reset", "", "forget all definitions; settings stay", reset),
+    Row(":more", "", "how the last long result goes on", more),
+    Row(":help", "", "this", help_),
+    Row(":quit", "", "leave; so does Ctrl-D", quit_),
+)
