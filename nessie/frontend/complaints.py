@@ -1,17 +1,26 @@
-"""What inference says when types do not fit: both types, both places, and what may help."""
+"""What inference says when types do not fit: both types, both places, and what may help (frontend.advice)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from nessie.base.source import NessieError, Span
-from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type, components, nest_right
+from nessie.base.types import FLOAT, INT, Fun, Pair, Type, nest_right
 from nessie.frontend import syntax
+from nessie.frontend.advice import (
+    ELSEWHERE,
+    applied_hint,
+    argument_hint,
+    definition,
+    function_hint,
+    is_operator,
+    number_hint,
+    written,
+)
 from nessie.frontend.types_text import show_scheme
 from nessie.frontend.unify import Clash
 
 Place = tuple[Span | None, str]
-CONSTANTS = {"true": "t", "false": "f"}         # names that other languages have
 GRAPHICS = """
     display bounding_box bound_box scale_box window make_window make_ps_window close_window clear_window kill_window
     default_window draw_points draw_lines draw_segments draw_string draw_strings get_mouse_info text_window
@@ -36,9 +45,10 @@ def of_type(type_: Type) -> str:
 def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
     if name in GRAPHICS.split() or name.startswith("xps_"):
         return complaint(f"{name} is for graphics, which Nessie does not have yet", (span, ""))
-    near = [CONSTANTS[name]] if name in CONSTANTS else get_close_matches(name, list(known), 1, 0.7)
-    hint = f"did you mean {near[0]}?" if near else ""
-    return complaint(f"{name} is not defined", (span, ""), hint=hint)
+    elsewhere, why = definition(name, span)
+    near = get_close_matches(name, list(known), 1, 0.7)
+    hint = why or ELSEWHERE.get(name) or (f"did you mean {near[0]}?" if near else "")
+    return complaint(f"{name} is not defined", (span, ""), *elsewhere, hint=hint)
 
 
 def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]], clash: Clash,
@@ -46,10 +56,13 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
     """A function applied to what it does not take; `parts` are the components of the argument."""
     actual = [type_ for _, type_ in parts]
     given = show_scheme(nest_right(actual, Pair))
-    operator = not (function[0].isalpha() or function[0] == "_") or function in ("and", "or", "nand", "nor", "xor")
+    operator = is_operator(function)
     labels: list[Place] = [(span, of_type(type_)) for span, type_ in parts]
     takes = f"{function} takes {show_scheme(expected)}"
-    if clash.kind == "infinite":
+    if function == "v[i]" and isinstance(actual[0], Fun):
+        message = f"{written(parts[0][0]) or 'this'} is a function: it cannot be indexed"
+        labels = [(parts[0][0], of_type(actual[0])), (parts[-1][0], "taken for an index, since [ follows a name")]
+    elif clash.kind == "infinite":
         message = f"{function} is applied to something whose type would contain itself"
     elif clash.kind == "class" and not operator:
         message = f"{function} is not for {given}: {takes}"
@@ -57,41 +70,12 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
         message = f"the two sides of {function} do not fit: {show_scheme(actual[0])} and {show_scheme(actual[1])}"
     else:
         message = f"{takes}, but gets {given}"
-    return complaint(message, *labels, (called, takes), hint=argument_hint(function, expected, actual, clash))
+    return complaint(message, *labels, (called, takes), hint=argument_hint(function, expected, parts, clash, called))
 
 
-def argument_hint(function: str, expected: Type, actual: list[Type], clash: Clash) -> str:
-    """What the user may have wanted."""
-    if function in ("==", "/=") and actual[:1] == actual[1:]:
-        return "== and /= compare int, float and char; eql(a,b) compares values of any type"
-    if function == "sum" and actual == [Seq(BOOL)]:
-        return "count(v) counts the true elements of v"
-    if function == "v[i]" and actual and isinstance(actual[0], Fun):
-        return "a function before [ is indexed; to call it, use parentheses: sum([1,2])"
-    due = len(components(expected))
-    if len(actual) != due and (due > 1 or len(actual) > 1):
-        are = "are" if len(actual) > 1 else "is"
-        return f"{function} takes {due} argument{'s' if due > 1 else ''}, here {are} {len(actual)}"
-    return number_hint(clash.left, clash.right) or function_hint(clash.left, clash.right)
-
-
-def number_hint(left: Type, right: Type) -> str:
-    match left, right:
-        case (Base("int"), Base("float")) | (Base("float"), Base("int")):
-            return "float(i) makes a float of an int; trunc, round, floor and ceil make an int of a float"
-    return ""
-
-
-def function_hint(left: Type, right: Type) -> str:
-    """Two function types that look alike differ in which function they are."""
-    if isinstance(left, Identity) and isinstance(right, Identity):
-        return "every function has a type of its own: two different ones cannot take each other's place"
-    return ""
-
-
-def not_a_function(type_: Type, function: syntax.Exp, argument: syntax.Exp) -> NessieError:
+def not_a_function(type_: Type, function: syntax.Exp, argument: syntax.Exp, argument_type: Type) -> NessieError:
     return complaint(f"this is not a function, but {show_scheme(type_)}", (function.span, of_type(type_)),
-                     (argument.span, "applied to this"))
+                     (argument.span, "applied to this"), hint=applied_hint(function.span, argument, argument_type))
 
 
 def branches_differ(written: syntax.If, then: Type, orelse: Type, clash: Clash) -> NessieError:
@@ -108,7 +92,8 @@ def elements_differ(first: syntax.Exp, first_type: Type, other: syntax.Exp, othe
 
 
 def not_bool(what: str, written: syntax.Exp, type_: Type) -> NessieError:
-    return complaint(f"{what} must be a bool, not {show_scheme(type_)}", (written.span, of_type(type_)))
+    hint = "a comparison is a bool: x /= 0" if type_ in (INT, FLOAT) else ""
+    return complaint(f"{what} must be a bool, not {show_scheme(type_)}", (written.span, of_type(type_)), hint=hint)
 
 
 def no_match(pattern: syntax.Pattern, shape: str, type_: Type, value: Span | None) -> NessieError:
@@ -118,7 +103,8 @@ def no_match(pattern: syntax.Pattern, shape: str, type_: Type, value: Span | Non
 
 def not_a_sequence(source: syntax.Exp, type_: Type) -> NessieError:
     return complaint(f"an apply-to-each runs over sequences, but this is {show_scheme(type_)}",
-                     (source.span, of_type(type_)))
+                     (source.span, of_type(type_)),
+                     hint=f"[0:{written(source.span) or 'n'}] is the ints from 0 up" if type_ == INT else "")
 
 
 def signature_differs(name: str, part: str, inferred: Type, declared: Type, where: Span | None,

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nessie.base.source import Origin, Span
+from nessie.base.source import NessieError, Origin, Span
 from nessie.base.types import Data, Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute, unnest_right
 from nessie.frontend import complaints, patterns, signatures, syntax, typed
+from nessie.frontend.advice import hidden_parameters
 from nessie.frontend.environment import Entry, Environment, constructor_scheme, function_scheme
 from nessie.frontend.inference import SELF, Inference
 from nessie.frontend.inference_patterns import pattern
@@ -97,8 +98,11 @@ def inferred(state: Inference, form: syntax.FunctionDef, own: Fun) -> Inferred:
     if form.signature:
         agree(state, form, "argument", own.argument, declared.argument, form.parameter.span)
     assert form.body is not None
-    with state.binding(names):
-        body, body_type = state.exp(form.body)
+    try:
+        with state.binding(names):
+            body, body_type = state.exp(form.body)
+    except NessieError as error:
+        raise hidden_parameters(form.parameter, form.body.span, error) from None
     agree(state, form, "result", body_type, own.result, form.body.span)
     return Inferred(own, matched, body)
 

@@ -1,7 +1,7 @@
 """The types of applications: of functions, and of what the syntax has operators for."""
 from __future__ import annotations
 
-from nessie.base.source import Origin, Span
+from nessie.base.source import NessieError, Origin, Span
 from nessie.base.types import Fun, Identity, Pair, Type, Var, nest_right, unnest_right
 from nessie.frontend import complaints, syntax, typed
 from nessie.frontend.environment import Entry
@@ -64,12 +64,17 @@ def apply(state: Inference, written: syntax.Apply) -> Result:
         try:
             state.unifier.unify(type_, shape)
         except Clash:
-            raise complaints.not_a_function(state.resolve(type_), written.function, written.argument) from None
+            raise not_a_function(state, written, type_, arguments) from None
         type_ = shape
     if not isinstance(type_, Fun):
-        raise complaints.not_a_function(state.resolve(type_), written.function, written.argument)
+        raise not_a_function(state, written, type_, arguments)
     shown = written.function.name if isinstance(written.function, syntax.Name) else "the function"
     return call(state, shown, (function, type_, written.function.span), arguments, origin(written))
+
+
+def not_a_function(state: Inference, written: syntax.Apply, type_: Type, arguments: list[Argument]) -> NessieError:
+    argument = nest_right([state.resolve(t) for (_, t), _ in arguments], Pair)
+    return complaints.not_a_function(state.resolve(type_), written.function, written.argument, argument)
 
 
 def callee(state: Inference, function: syntax.Exp) -> Entry | None:

@@ -13,8 +13,6 @@ def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[
     """The typed pattern for a value of this type; puts what it binds into `names`."""
     match written:
         case syntax.NamePattern(name):
-            if name in names:
-                raise complaints.complaint(f"{name} is bound twice", (written.span, "bound here again"))
             refuse_too_large(state, type_, value or written.span)
             if name != "_":
                 names[name] = type_

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nessie.base.source import NessieError
 from nessie.base.types import BOOL, FLOAT, Fun, Identity, Pair, Seq, Type, unnest_right
 from nessie.frontend import complaints, signatures, syntax, typed
 from nessie.frontend.inference import Inference, Result, Rules, boolean, character, name, number, origin, string
 from nessie.frontend.inference_calls import apply, binary, closure, default, index, range_, tuple_of, unary
 from nessie.frontend.inference_patterns import pattern
+from nessie.frontend.patterns import names as pattern_names
 from nessie.frontend.unify import Clash
 
 
@@ -96,12 +98,19 @@ def each(state: Inference, written: syntax.Each) -> Result:
     names: dict[str, Type] = {}
     generators = []
     body, patterns = written.body, [generator.pattern for generator in written.generators]
+    refuse_twice(patterns)
     if body is None:
         patterns[0] = without_wildcards(state, patterns[0])
         body = pattern_exp(patterns[0])
     for generator, bound in zip(written.generators, patterns, strict=True):
         source = generator.source or pattern_exp(generator.pattern)
-        value, type_ = state.exp(source)
+        try:
+            value, type_ = state.exp(source)
+        except NessieError as error:
+            if generator.source is None:
+                name = shown(bound)
+                error.hint = f"{{.. : {name}}} is short for {{.. : {name} in {name}}}; over v: {{.. : {name} in v}}"
+            raise
         element: Type = state.fresh()
         try:
             state.unifier.unify(type_, Seq(element))
@@ -110,8 +119,28 @@ def each(state: Inference, written: syntax.Each) -> Result:
         generators.append(typed.Generator(pattern(state, bound, element, names, source.span), value))
     with state.binding(names):
         kept = condition_of(state, "the filter", written.filter) if written.filter is not None else None
-        result, result_type = state.exp(body)
+        try:
+            result, result_type = state.exp(body)
+        except NessieError as error:
+            if not error.hint and (alone := [g for g in written.generators if g.source is None]):
+                name = shown(alone[0].pattern)
+                error.hint = f"{{.. : {name}}} calls the elements of {name} by its own name; {{.. : x in {name}}} by x"
+            raise
     return (typed.Each(result, tuple(generators), kept, written.serial, origin(written)), Seq(result_type))
+
+
+def refuse_twice(patterns: list[syntax.Pattern]) -> None:
+    """The generators of an apply-to-each bind each name once."""
+    seen: dict[str, syntax.NamePattern] = {}
+    for leaf in (leaf for bound in patterns for leaf in pattern_names(bound) if leaf.name != "_"):
+        if leaf.name in seen:
+            raise complaints.complaint(f"{leaf.name} is bound twice", (leaf.span, "bound here again"),
+                                       (seen[leaf.name].span, "bound here"))
+        seen[leaf.name] = leaf
+
+
+def shown(bound: syntax.Pattern) -> str:
+    return bound.name if isinstance(bound, syntax.NamePattern) else "x"
 
 
 def without_wildcards(state: Inference, written: syntax.Pattern) -> syntax.Pattern:

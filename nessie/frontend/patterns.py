@@ -58,7 +58,7 @@ def no_pattern(exp: syntax.Exp) -> NessieError:
         case syntax.Bool(value):
             word = "t" if value else "f"
             return NessieError(f"{word} is the constant {str(value).lower()} and cannot be bound",
-                               (place(exp), "a name is needed here"))
+                               (place(exp), "a name is needed here"), hint=f"choose another name, such as {word}1")
         case syntax.Apply(_, argument) if not in_parentheses(argument):
             hint = "is a ; missing before the name? A datatype's pattern has parentheses: point(x, y)"
         case syntax.Sequence():

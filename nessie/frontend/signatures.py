@@ -57,8 +57,9 @@ def named_type(written: syntax.TypeName, variables: dict[str, Type], environment
     entry = environment.lookup(name)
     if entry is None or entry.kind != "constructor":
         raise unknown_type(written, environment)
-    if len(arguments) != len(entry.scheme.variables):
-        raise NessieError(f"the datatype {name} takes {len(entry.scheme.variables)} types, not {len(arguments)}",
+    count = len(entry.scheme.variables)
+    if len(arguments) != count:
+        raise NessieError(f"the datatype {name} takes {count} type{'s' if count != 1 else ''}, not {len(arguments)}",
                           *places(written.span, ""), *[(span, "declared here") for span in entry.origin[:1]])
     return Data(entry.name, tuple([to_type(a, variables, environment, identity) for a in arguments]))
 

@@ -25,17 +25,24 @@ SPELLED = {**BRACKETS, "SEMI": ";", "COMMA": ",", "COLON": ":", "EQUALS": "=", "
            "DCOLON": "::", "DOLLAR": "$", "THEN": "then", "ELSE": "else", "IN": "in"}
 OPERATOR_KINDS = {"ADD", "STAR", "COMPARE", "POWER"}
 EXPRESSION_KINDS = {"NUMBER", "LPAREN", "NAME"}
+OPERATORS = OPERATOR_KINDS | {"MUL", "AND", "OR", "GATHER", "SCATTER"}
+AS_FUNCTIONS = {"+": "sum(v) and plus_scan(v) add", "++": "flatten(v) joins sequences", "*": "product(v) multiplies",
+                "and": "all(v) and and_scan(v) combine bools", "or": "any(v) and or_scan(v) combine bools"}
 OPEN_CONTEXT = "without parentheses around it, what follows :: ends at $; write :: (a in any);"
 
 
 def syntax_error(source: Source, seen: list[Token], found: Token) -> NessieError:
     """The error for this token, after the tokens of the form that came before it."""
+    if found.kind == "EOF" and seen and seen[-1].start == seen[-1].end:
+        seen = seen[:-1]                # a `;` that the text need not have
     expected = acceptable(seen)
     places = [(Span(source, found.start, found.end), f"expected {in_words(expected)}")]
     opening = unclosed(seen)
     ends = {"EOF", "SEMI", "DOLLAR", *OPENERS}
     if opening is not None and found.kind in ends - {CLOSERS[opening.kind]}:
         places.append((Span(source, opening.start, opening.end), "this bracket is not closed"))
+    if one_comma_too_many(seen, found, opening):
+        places.append((Span(source, seen[-1].start, seen[-1].end), "after this comma"))
     return NessieError(f"syntax error: found {described(source, found)}", *places,
                        hint=likely_mistake(source, seen, found, expected, opening))
 
@@ -92,6 +99,22 @@ def likely_mistake(source: Source, seen: list[Token], found: Token, expected: se
                    opening: Token | None) -> str:
     last = seen[-1].kind if seen else ""
     match found.kind:
+        case kind if kind in OPERATORS and last in ("LPAREN", "COMMA"):
+            return as_a_value(str(found.value))
+        case "COMMA" | "RPAREN" if last in ("MINUS", "POUND"):
+            return as_a_value(str(seen[-1].value))
+        case _ if one_comma_too_many(seen, found, opening):
+            return "a comma joins two expressions: is it one too many?"
+        case "RBRACE" if last == "IN":
+            return "the sequence is missing: {x in v}, {x + 1 : x in v}"
+        case "RBRACE" if last == "BAR":
+            return "the condition is missing: {x in v | x > 0}"
+        case _ if "THEN" in expected and found.kind in ("SEMI", "EOF", "ELSE", *OPENERS):
+            return "if c then a else b: commas and parentheses do not replace then and else"
+        case "SEMI" | "EOF" | "RPAREN" | "RBRACE" | "RBRACKET" if "ELSE" in expected:
+            return "every if has an else: if c then a else b"
+        case "EOF" if last == "SEMI" and opening is not None and opening.kind == "LBRACE":
+            return "in braces, another sequence follows a ; : is a } missing before it?"
         case "EQUALS" if begins_line(source, seen):
             return "is a ; missing at the end of the line before?"
         case "EQUALS":
@@ -107,16 +130,30 @@ def likely_mistake(source: Source, seen: list[Token], found: Token, expected: se
         case "BOOL" if "NAME" in expected and "NUMBER" not in expected:
             return "t and f are constants; choose another name"
         case "RPAREN" | "RBRACKET" | "RBRACE" if opening is None or CLOSERS[opening.kind] != found.kind:
-            return f"the innermost open bracket is closed by {SPELLED[CLOSERS[opening.kind]]}" if opening else ""
+            return (f"the innermost open bracket is closed by {SPELLED[CLOSERS[opening.kind]]}" if opening
+                    else "no bracket is open here: is this one too many?")
         case "SEMI" | "EOF" if last == "SEMI" and seen_context(seen):
             return OPEN_CONTEXT
         case "SEMI" | "EOF" if opening is None and (last in ("SEMI", "IN") or "IN" in expected):
             return "a let ends with `in` and its result: let a = 1; b = 2 in a + b"
         case "EOF" | "FUNCTION" | "DATATYPE" if seen_context(seen):
             return OPEN_CONTEXT
-        case "EOF" | "FUNCTION" | "DATATYPE" if "SEMI" in expected:
+        case "EOF" | "FUNCTION" | "DATATYPE" if "SEMI" in expected and opening is None:
             return "each form ends with ;"
     return "a fresh line does not end a form: is a ; missing?" if fresh_line(source, seen, found, expected) else ""
+
+
+def one_comma_too_many(seen: list[Token], found: Token, opening: Token | None) -> bool:
+    """Whether nothing that a comma would join stands between it and what ends an expression."""
+    ends = {"THEN", "ELSE", "IN", "SEMI"} if opening is None else {"THEN", "ELSE", "IN", CLOSERS[opening.kind]}
+    return bool(seen) and seen[-1].kind == "COMMA" and found.kind in ends
+
+
+def as_a_value(operator: str) -> str:
+    """What to write where an operator stands as an argument."""
+    instead = f"{AS_FUNCTIONS[operator]}; " if operator in AS_FUNCTIONS else ""
+    function = f"(a, b) => a {operator} b" if operator != "#" else "v => #v"
+    return f"an operator is no value: {instead}as a function, {operator} is {function}"
 
 
 def seen_context(seen: list[Token]) -> bool:

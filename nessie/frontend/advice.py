@@ -1,0 +1,213 @@
+"""What the user may have wanted where names and types are wrong: hints, and places that explain."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from nessie.base.source import NessieError, Span
+from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type, components, match_types, nest_right
+from nessie.frontend import syntax
+from nessie.frontend.syntax_check import children
+from nessie.frontend.unify import Clash
+
+CONSTANTS = {"true": "did you mean t?", "false": "did you mean f?"}
+REDUCES = "sum, product, max_val, min_val, count, all and any reduce a sequence; scan(g, identity, v) takes any g"
+ELSEWHERE = {                                   # names that other languages have
+    **CONSTANTS, "reduce": REDUCES, "fold": REDUCES, "foldl": REDUCES, "foldr": REDUCES,
+    "filter": "{x in v | x > 0} is the elements of v with x > 0", "len": "#v is the length of v",
+    "size": "#v is the length of v", "range": "[0:n] is the ints from 0 up to, but without, n",
+    "add": "+ adds; as a function, it is (a, b) => a + b", "plus": "+ adds; as a function, it is (a, b) => a + b",
+    "mul": "* multiplies; as a function, it is (a, b) => a * b", "div": "/ divides; rem(a, b) is the remainder",
+    "null": "an empty sequence says what it would hold: [] int", "concat": "v ++ w, or flatten of a nested sequence"}
+SECOND_OPERAND = re.compile(r"\s+([\w.]+|\([^()]*\))")
+CONSTANT = re.compile(r"[( ]*([tf])[) ]*", re.IGNORECASE)
+OPERATOR_WORDS = ("and", "or", "nand", "nor", "xor")
+NOT_TO_SWAP = ("v[i]", "[s:e:d]", "^")
+
+
+def is_operator(function: str) -> bool:
+    return not (function[0].isalpha() or function[0] == "_") or function in OPERATOR_WORDS
+
+
+def written(span: Span | None) -> str:
+    """The text of a span, if it is short enough to be quoted in a line."""
+    text = span.source.text[span.start:span.end] if span else ""
+    return text if len(text) <= 40 and "\n" not in text else ""
+
+
+# Names ------------------------------------------------------------------------------------------------
+
+
+def definition(name: str, span: Span | None) -> tuple[list[tuple[Span, str]], str]:
+    """Where else in the text something of this name is defined, which is not known at the span: and what that says."""
+    if span is None:
+        return [], ""
+    word = re.escape(name)
+    found = re.search(rf"(?im)^(?:[ \t]*(function|datatype)\s+(?={word}\b))?({word})\b(?(1)|[ \t]*=(?![=>]))",
+                      span.source.text)
+    if found is None or found.start(2) <= span.start < found.end(2):
+        return [], ""
+    place = Span(span.source, *found.span(2))
+    if place.start < span.start:
+        return [(place, "this definition has failed")], "mend what is wrong there first"
+    if found[1] is None or found[1].lower() != "function":
+        return [(place, "defined here, after its use")], "what is used stands after its definition"
+    return ([(place, "defined here, after its use")],
+            "a function is defined before it is used; of two that call each other, one is declared first: "
+            f"function {name}(x) : int -> int;")
+
+
+# Arguments --------------------------------------------------------------------------------------------
+
+
+def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]], clash: Clash,
+                  called: Span | None) -> str:
+    """What a function, called at this place, may have been meant to be applied to."""
+    actual = [type_ for _, type_ in parts]
+    if hint := semicolon_hint(called, parts[0][0]):
+        return hint
+    if function in ("==", "/=") and actual[:1] == actual[1:]:
+        return "== and /= compare int, float and char; eql(a,b) compares values of any type"
+    if function in ("<", ">", "<=", ">=") and isinstance(actual[0], Seq) and actual[:1] == actual[1:]:
+        return (f"{function} compares ints, floats and chars, no sequences; element by element, it is "
+                f"{{a {function} b : a in v; b in w}}")
+    if function == "sum" and actual == [Seq(BOOL)]:
+        return "count(v) counts the true elements of v"
+    if function == "v[i]" and actual and isinstance(actual[0], Fun):
+        return f"to call a function, use parentheses: {written(parts[0][0])}([{written(parts[-1][0])}])"
+    due = len(components(expected))
+    if len(actual) != due and (due > 1 or len(actual) > 1):
+        are = "are" if len(actual) > 1 else "is"
+        return f"{function} takes {due} argument{'s' if due > 1 else ''}, here {are} {len(actual)}"
+    return (swap_hint(function, expected, parts) or number_hint(clash.left, clash.right)
+            or function_hint(clash.left, clash.right))
+
+
+def swap_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
+    """Two arguments that would fit in each other's place."""
+    if function in NOT_TO_SWAP:
+        return ""
+    for one, other in combinations(range(len(parts)), 2):
+        swapped = list(parts)
+        swapped[one], swapped[other] = parts[other], parts[one]
+        if match_types(expected, nest_right([type_ for _, type_ in swapped], Pair)) is None:
+            continue
+        texts = [written(span) for span, _ in swapped]
+        if not all(texts):
+            return "are two arguments in the wrong order?"
+        right = f" {function} ".join(texts) if is_operator(function) else f"{function}({', '.join(texts)})"
+        return f"are two arguments in the wrong order? {right}"
+    return ""
+
+
+def number_hint(left: Type, right: Type) -> str:
+    match left, right:
+        case (Base("int"), Base("float")) | (Base("float"), Base("int")):
+            return "float(i) makes a float of an int; trunc, round, floor and ceil make an int of a float"
+    return ""
+
+
+def function_hint(left: Type, right: Type) -> str:
+    """Two function types that look alike differ in which function they are."""
+    if isinstance(left, Identity) and isinstance(right, Identity):
+        return "every function has a type of its own: two different ones cannot take each other's place"
+    return ""
+
+
+def applied_hint(function: Span | None, argument: syntax.Exp, argument_type: Type) -> str:
+    """Why something that is no function stands before an expression."""
+    if function is None or argument.span is None or function.source != argument.span.source:
+        return ""
+    if "\n" in function.source.text[function.end:argument.span.start]:
+        end = Span(function.source, function.end, function.end)
+        return f"a fresh line does not end a form: is a ; missing at the end of line {end.line}?"
+    if isinstance(argument, syntax.Name) and isinstance(argument_type, Fun):
+        second = SECOND_OPERAND.match(argument.span.source.text, argument.span.end)
+        left, right = (written(function), second[1]) if second and written(function) else ("a", "b")
+        return f"{argument.name} is a function, no operator: {argument.name}({left}, {right})"
+    return ""
+
+
+# The constants t and f --------------------------------------------------------------------------------
+
+
+def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: NessieError) -> NessieError:
+    """The error, with the parameters that have the name of a constant which it is about."""
+    told = {span.source.text[span.start:span.end].lower() for span, _ in error.places if body and body.holds(span)}
+    for name, span in constant_names(parameter):
+        if name in told:
+            error.places = (*error.places, (span, f"not this parameter: {constant(name)}"))
+            error.hint = f"choose another name for the parameter, such as {name}1"
+    return error
+
+
+def doubts(form: syntax.TopLevel) -> list[NessieError]:
+    """What is no error in a form, but hardly meant: a parameter with the name of a constant that the body uses, and an
+    application to what begins the next line."""
+    match form:
+        case syntax.FunctionDef(body=body) if body is not None:
+            return [*applied_across_lines(body), *hiding_constants(form.parameter, body)]
+        case syntax.Assign(_, body) | syntax.FileVariable(_, body) | syntax.Evaluate(body):
+            return applied_across_lines(body)
+    return []
+
+
+def applied_across_lines(body: syntax.Exp) -> list[NessieError]:
+    return [NessieError("this is applied to what begins the next line", (exp.function.span, ""),
+                        (exp.argument.span, "applied to this"), hint=found)
+            for exp in subexpressions(body) if isinstance(exp, syntax.Apply) and exp.function.span
+            and exp.argument.span and (found := semicolon_hint(exp.function.span, exp.argument.span))]
+
+
+def semicolon_hint(before: Span | None, after: Span | None) -> str:
+    """Where what follows without a sign between begins a line, as forms do."""
+    if before is None or after is None or before.source != after.source or after.column > 1:
+        return ""
+    if after.source.text[after.start] == "(" or "\n" not in before.source.text[before.end:after.start]:
+        return ""
+    line = Span(before.source, before.end, before.end).line
+    return f"a fresh line does not end a form: is a ; missing at the end of line {line}?"
+
+
+def hiding_constants(parameter: syntax.Pattern, body: syntax.Exp) -> list[NessieError]:
+    return [NessieError(f"the parameter {name} is never seen: {constant(name)}", (span, "this parameter"),
+                        *[(use, "the constant") for use in uses[:1]],
+                        hint=f"choose another name for the parameter, such as {name}1")
+            for name, span in constant_names(parameter) if (uses := constants_in(body, name == "t"))]
+
+
+def constants_in(body: syntax.Exp, value: bool) -> list[Span]:
+    """Where the expression says t, or f."""
+    found = [exp.span for exp in subexpressions(body) if isinstance(exp, syntax.Bool) and exp.value == value]
+    return sorted([span for span in found if span], key=lambda span: span.start)
+
+
+def subexpressions(body: syntax.Exp) -> Iterator[syntax.Exp]:
+    pending: list[syntax.Exp | None] = [body]
+    while pending:
+        exp = pending.pop()
+        if exp is not None:
+            yield exp
+            pending += children(exp)
+
+
+def constant(name: str) -> str:
+    return f"{name} is the constant {'true' if name == 't' else 'false'}"
+
+
+def constant_names(pattern: syntax.Pattern) -> list[tuple[str, Span]]:
+    """The parameters written t or f. NESL takes them, and lets the constants keep their meaning."""
+    found: list[tuple[str, Span]] = []
+    waiting = [pattern]
+    while waiting:
+        match waiting.pop():
+            case syntax.NamePattern("_", _, Span() as span):
+                if name := CONSTANT.fullmatch(written(span)):
+                    start = span.start + name.start(1)
+                    found.append((name[1].lower(), Span(span.source, start, start + 1)))
+            case syntax.PairPattern(first, second):
+                waiting += [second, first]
+            case syntax.DataPattern(_, argument):
+                waiting.append(argument)
+    return found
