@@ -22,7 +22,7 @@ import numpy as np
 
 from nessie.base import effects
 from nessie.base.deep import interruptible
-from nessie.base.source import InternalError, Interrupted, NessieError, Origin, places
+from nessie.base.source import InternalError, Interrupted, NessieError, Origin, called_from, places
 from nessie.base.values import DTYPES
 from nessie.cudagen.device import (
     ENDLESS,
@@ -416,11 +416,8 @@ class Host:
 
 
 def located(message: str, origin: Origin, stack: Sequence[Activation], label: str = "", hint: str = "") -> NessieError:
-    """The error where the user wrote what failed, or the nearest call that leads there."""
-    for place in (origin, *(activation.origin for activation in reversed(stack))):
-        if found := places(place, label):
-            return NessieError(message, *found, hint=hint)
-    return NessieError(message, hint=hint)
+    """The error where the user wrote what failed, or the nearest call that leads there; and the calls around it."""
+    return NessieError(message, *places(called_from(origin, (a.origin for a in reversed(stack))), label), hint=hint)
 
 
 def moved(unread: set[Operand], sources: Sequence[Operand], results: Results) -> set[Operand]:

@@ -125,12 +125,14 @@ class Machine:
                 self.forget(outer.code.steps[outer.position - 1], outer.names)
             else:
                 self.depth -= 1
+                self.context.called.pop()
 
     def enter(self, name: str, values: Sequence[Any], results: tuple[ir.Param, ...]) -> None:
         """Begin a call."""
         self.depth += 1
         if self.depth > self.context.limits.depth:
             self.context.too_deep()
+        self.context.called.append(self.context.origin)
         function = self.functions[name]
         code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}

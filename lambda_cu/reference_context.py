@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nessie.base.source import InternalError, NessieError, Origin, Span, places
+from nessie.base.source import InternalError, NessieError, Origin, Span, called_from, places, user_span
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.idle import Idle, idle
 from nessie.lambda_cu.recursion import origin_of
@@ -43,6 +43,7 @@ class Context:
         self.error: int | None = None           # the least key of a failure not yet raised
         self.held = 0                           # bytes of arrays that are alive
         self.origin: Origin = ()                # of the statement under way, or of the user's call that leads there
+        self.called: list[Origin] = []          # the calls of the functions that are running, outermost first
         self.launched: Origin = ()              # the same of the last kernel, or of the first since a failure
         self.kernel: ir.Kernel | None = None    # that one
         self.started = time.monotonic()
@@ -124,8 +125,9 @@ class Context:
         raise NessieError(message, *self.places(), hint=hint)
 
     def places(self, origin: Origin = (), label: str = "") -> list[tuple[Span, str]]:
-        """Where the user wrote what is of this origin, or else what is under way."""
-        return places(origin, label) or places(self.origin, label)
+        """Where the user wrote what is of this origin, or else what is under way; and the calls around it."""
+        here = origin if user_span(origin) else self.origin
+        return places(called_from(here, reversed(self.called)), label)
 
 
 def calling(program: ir.Program) -> frozenset[int]:

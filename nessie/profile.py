@@ -16,20 +16,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nessie.base.source import NessieError, Span, Unsupported, user_span
-from nessie.base.types import Type, Var, expand, holds_function
-from nessie.base.values import plain_value
+from nessie.base.types import Type, Var
 from nessie.calling import Prepared
 from nessie.frontend import interpreter, typed
-from nessie.frontend.environment import Environment
-from nessie.frontend.erase import content
-from nessie.frontend.interpreted_effects import Effects, dressed
+from nessie.frontend.interpreted_effects import Effects
 from nessie.frontend.meanings import mix
 from nessie.frontend.meanings_any import size
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.stats import KernelStats
-from nessie.restore import restore
 from nessie.session import Session
 from nessie.targets import Stats
+from nessie.variables import Variables
 from nessie.world import World
 
 SLOT, NUMBER = 8, 40            # bytes, in the interpreter
@@ -146,26 +143,6 @@ class Limited(interpreter.World):
     def expect(self, elements: int) -> None:
         if self.work * SLOT + elements * NUMBER > self.memory:
             raise NessieError(f"the interpreter would need more than {self.memory:,} bytes; --memory sets the limit")
-
-
-class Variables(dict[str, Any]):
-    """The session's variables as plain values, each made when it is asked for."""
-
-    def __init__(self, values: dict[str, Any], environment: Environment) -> None:
-        super().__init__()
-        self.values_of_session, self.environment = values, environment
-
-    def __missing__(self, name: str) -> Any:
-        self[name] = plain(self.values_of_session[name], self.environment.variables[name], self.environment)
-        return self[name]
-
-
-def plain(value: Any, type_: Type, environment: Environment) -> Any:
-    """A run-time value as the interpreter has it."""
-    whole, bare = restore(value, type_, environment), expand(type_, lambda data: content(data, environment))
-    if holds_function(bare):
-        raise Unsupported("a variable holds a function")
-    return dressed(plain_value(whole, bare), type_, lambda data: content(data, environment))
 
 
 class Replay:

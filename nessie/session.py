@@ -18,6 +18,7 @@ from nessie.base.types import Data, Fun, Pair, Scheme, Type
 from nessie.calling import Prepared, prepare_call, tuple_of
 from nessie.commands import obey
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
+from nessie.frontend.advice import doubts
 from nessie.frontend.environment import Entry, Environment, pattern_type
 from nessie.frontend.erase import content, erase
 from nessie.frontend.pragmas import mistakes
@@ -26,6 +27,7 @@ from nessie.outcome import Outcome
 from nessie.restore import matched, restore
 from nessie.show_value import show_value
 from nessie.targets import Target
+from nessie.with_values import with_values
 
 QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has that name
 
@@ -44,6 +46,7 @@ class Session:
     told: Callable[[str], object] | None = None
     forms: int = 0
     sources: dict[Source, None] = field(default_factory=dict)       # that they stand in
+    doubts: list[NessieError] = field(default_factory=list)         # what in them is hardly meant
     ended: bool = False
 
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
@@ -83,6 +86,7 @@ class Session:
             return Outcome()
         if span := getattr(form, "span", None):
             self.sources[span.source] = None
+        self.doubts += doubts(form)
         program, environment = self.inferred(form)
         before, self.environment = self.environment, environment
         try:
@@ -125,7 +129,11 @@ class Session:
 
     def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:
         """The run-time value of the expression; by the program that computes it, if there is one."""
-        return self.run_prepared(prepared or self.prepare(exp, type_))
+        seed = self.target.world.seed
+        try:
+            return self.run_prepared(prepared or self.prepare(exp, type_))
+        except NessieError as error:
+            raise with_values(error, exp, self.values, self.environment, seed) from error.__cause__
 
     def prepare(self, exp: typed.Exp, type_: Type) -> Prepared:
         """The program that computes the expression, and the variables' values that it takes."""
@@ -204,9 +212,9 @@ class Session:
 
     def unmet(self) -> list[str]:
         """What was wanted of kernels and is in none of the forms so far; and pragmas of forms that nobody has run,
-        which would be errors."""
+        which would be errors; and what is hardly meant."""
         unmet = pipeline.call("schedule.wishes:unmet", self.job.wishes, self.job.met) if self.job.wishes else []
-        return [*unmet, *(error.told() for error in mistakes(self.sources))]
+        return [*unmet, *(error.told() for error in (*mistakes(self.sources), *self.doubts))]
 
     def content(self, data: Data) -> Type:
         return content(data, self.environment)

@@ -1,6 +1,7 @@
 """Where things are in the source, and how to tell the user what is wrong there."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 SHOWN = 160                     # so much of a line is shown with an error
@@ -80,6 +81,12 @@ def places(origin: Origin, label: str = "") -> list[tuple[Span, str]]:
     calls = [call for inner, call in zip(written, written[1:]) if not call.holds(inner)]
     told = calls if len(calls) <= SHOWN_CALLS else [*calls[:SHOWN_CALLS - 1], calls[-1]]
     return [*((span, label) for span in written[:1]), *((call, "called from here") for call in told)]
+
+
+def called_from(origin: Origin, calls: Iterable[Origin]) -> Origin:
+    """The origin within functions that are running, which were called at `calls`, innermost first. A call that
+    recursion repeats counts once."""
+    return tuple(dict.fromkeys(span for around in (origin, *calls) for span in around))
 
 
 class NessieError(Exception):

@@ -22,7 +22,7 @@ from nessie.base.values import Record
 from nessie.frontend import typed
 from nessie.frontend.environment import Definitions
 from nessie.frontend.interpreted_effects import Call, Effects
-from nessie.frontend.meanings import COUNT, MEANINGS, Failure, mix, wrap
+from nessie.frontend.meanings import COUNT, MEANINGS, UNEQUAL, Failure, mix, wrap
 from nessie.frontend.meanings_any import DERIVED, identity
 from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.random_numbers import element_state, random_below, state_after
@@ -222,7 +222,8 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
     """One element after another; each begins at the depth that its sources reached."""
     sources = [evaluate(world, g.source, scope) for g in each.generators]
     if len(set(map(len, sources))) > 1:
-        raise error_at(world, "Length mismatch in an apply-to-each.", each.origin)
+        lengths = " and ".join(str(len(source)) for source in sources)
+        raise error_at(world, UNEQUAL, each.origin, f"the lengths are {lengths}")
     world.charge(1 + len(sources[0]))
     outer, start, deepest, drew = world.state, world.depth, world.depth, False
     results = []
@@ -284,7 +285,7 @@ def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any
     try:
         return apply_primitive(world, name, types, argument, site)
     except Failure as failure:
-        raise error_at(world, str(failure), site.origin if site else ()) from None
+        raise error_at(world, str(failure), site.origin if site else (), failure.values) from None
 
 
 def evaluate_body(world: World, body: typed.Exp, scope: Scope, site: typed.Apply | None) -> Any:
@@ -334,11 +335,11 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
 
 # Errors -----------------------------------------------------------------------------------------
 
-def error_at(world: World, message: str, origin: Origin) -> NessieError:
+def error_at(world: World, message: str, origin: Origin, values: str = "") -> NessieError:
     """The error, shown where the user's own text last stood: there, or in the nearest call from it."""
     for place in (origin, *[call.site.origin for call in reversed(world.calls) if call.site]):
         if span := user_span(place):
-            return NessieError(message, (span, ""))
+            return NessieError(message, (span, values))
     return NessieError(message)
 
 

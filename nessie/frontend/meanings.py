@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,19 @@ Types = tuple[Type, ...]
 
 MIN_INT, MAX_INT = -2**63, 2**63 - 1
 GREATEST_CHAR = 0x10FFFF
+OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
+GATHERED, SCATTERED = "Index out of bounds for function ->.", "Index out of bounds for function <-."
+UNEQUAL = "Length mismatch in an apply-to-each."
+WITH_VALUES = (OUT_OF_BOUNDS, GATHERED, SCATTERED, UNEQUAL)     # what the failing values are told of
 SHIFTS = "Shift count out of range, it must be in 0..63."
 
 
 class Failure(Exception):
-    """A run-time error, which the caller knows the place of."""
+    """A run-time error, which the caller knows the place of. `values`: those that are not as they should be."""
+
+    def __init__(self, message: str, values: str = "") -> None:
+        super().__init__(message)
+        self.values = values
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,12 @@ class Meaning:
 def check(holds: bool, message: str) -> None:
     if not holds:
         raise Failure(message)
+
+
+def check_indices(v: list[Any], indices: Iterable[int], message: str) -> None:
+    wrong = next((i for i in indices if not 0 <= i < len(v)), None)
+    if wrong is not None:
+        raise Failure(message, f"the index is {wrong}, the length {len(v)}")
 
 
 # Scalars ----------------------------------------------------------------------------------------
@@ -169,7 +183,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 # Sequences --------------------------------------------------------------------------------------
 
 def element(v: list[Any], i: int) -> Any:
-    check(0 <= i < len(v), "Sequence reference (a[i]) out of bounds.")
+    check_indices(v, (i,), OUT_OF_BOUNDS)
     return v[i]
 
 
@@ -184,12 +198,12 @@ def integers(start: int, stride: int, end: int) -> list[int]:
 
 
 def gather(v: list[Any], indices: list[int]) -> list[Any]:
-    check(all(0 <= i < len(v) for i in indices), "Index out of bounds for function ->.")
+    check_indices(v, indices, GATHERED)
     return [v[i] for i in indices]
 
 
 def scatter(v: list[Any], pairs: list[tuple[int, Any]]) -> list[Any]:
-    check(all(0 <= i < len(v) for i, _ in pairs), "Index out of bounds for function <-.")
+    check_indices(v, (i for i, _ in pairs), SCATTERED)
     result = list(v)
     for i, value in pairs:
         result[i] = value
