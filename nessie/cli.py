@@ -21,8 +21,8 @@ from nessie.base.deep import forget_interrupt, run_deep
 from nessie.base.source import InternalError, NessieError, Source, Span, UsageError
 from nessie.base.types import Fun, Type
 from nessie.command_line import parse_command_line
-from nessie.compiling import check, compile_, graph, graphs_of, inspect, passes, show, warn_of_pragmas, written
-from nessie.options import FAILED, MISUSED, job_of, needed, new_session, target_of, write_result
+from nessie.compiling import check, compile_, graph, graphs_of, inspect, passes, show, warn_of, written
+from nessie.options import FAILED, MISUSED, PIPE, job_of, needed, new_session, target_of, write_result
 from nessie.progress import progress
 from nessie.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 
@@ -68,7 +68,7 @@ def main(words: list[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     from nessie.loading import read_source
-    session = new_session(options)
+    session = new_session(options, sys.stderr.write if options.output == PIPE else None)
     source = read_source(needed(options, "FILE"))
     if options.entry:
         return call(session, source, options)
@@ -109,7 +109,7 @@ def call(session: Session, source: Source, options: argparse.Namespace) -> int:
     value, type_ = called(session, options)
     if options.output:
         whole = restore(value, type_, session.environment)
-        write_value(options.output, whole, type_, session.content)
+        write_value(options.output, whole, type_, session.content, say)
     else:
         say(session.outcome("it", value, type_).value + "\n")
     return ended(session, 0)
@@ -259,7 +259,7 @@ def explain(options: argparse.Namespace) -> int:
         found = explain_graphs(graphs_of(options), job, options.all)
     else:
         found = explain_program(job, start, pipeline.read(start, source), options.all)
-    warn_of_pragmas(start, source)
+    warn_of(start, source)
     function = options.entry or found.function
     if options.json:
         write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", function, found)))

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -130,7 +131,7 @@ OPTIONS = (
     Option(("--allow-shell",), "", "let programs run other programs"),
     Option(("-e", "--entry"), "ENTRY", "the function to call or compile", CALLING + COMPILING),
     Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", COMPILING),
-    Option(("-o", "--output"), "PATH", "write the result there",
+    Option(("-o", "--output"), "PATH", "write the result there; - is standard output",
            ("run", "compile", "graph", "explain", "inspect", "doctor")),
     Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
     Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
@@ -163,18 +164,29 @@ COMMANDS = {
     "doctor": ("", "what Nessie finds here of the things it can use; with --calibrate, how fast this computer is"),
 }
 
+OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of any of its forms",
+                "EXPR": "an expression, or forms that end with ;"}
+NEEDED = {"run": "[-e ENTRY ARG...]", "profile": "[-e ENTRY ARG... | -x EXPR]",
+          "explain": "-e ENTRY [ARG...] [-t TYPE]", "compile": "-e ENTRY [-t TYPE] --emit FORM",
+          "show": "--after PASS [-e ENTRY] [-t TYPE]", "graph": "-e ENTRY [-t TYPE]",
+          "inspect": "-e ENTRY [-t TYPE] -o PAGE.html"}
 SWITCHES = ("-h", "--help", "--version")
 
 ARGUMENT_HELP = """\
-An ARG is a NESL expression or @path, a file to read. ARGs follow ENTRY up to the next option of Nessie and may begin
-with a minus; after -- every word is an ARG."""
+An ARG is a NESL expression, @path, a file to read, or @-, JSON from standard input. ARGs follow ENTRY up to the next
+option of Nessie and may begin with a minus; after -- every word is an ARG."""
 
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong by UsageError; leaving is the caller's part."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message.removeprefix("argument "), hint=f"{self.prog} --help tells more")
+        unknown = re.match("unrecognized arguments: (-[^ =]*)", message)
+        if unknown is None:
+            raise UsageError(message.removeprefix("argument "), hint=f"{self.prog} --help tells more")
+        near = get_close_matches(unknown[1], [name for option in OPTIONS for name in option.names], 1)
+        raise UsageError(f"there is no option {unknown[1]}",
+                         hint=f"did you mean {near[0]}?" if near else f"{self.prog} --help tells more")
 
 
 def parse_command_line(words: list[str]) -> argparse.Namespace:
@@ -196,8 +208,9 @@ def check_command(words: list[str]) -> None:
     """Options have their values in the same word by now, so the first other word is the command."""
     command = next((word for word in words if not word.startswith("-")), None)
     if command is not None and command not in COMMANDS:
+        near = get_close_matches(command, COMMANDS, 1)
         raise UsageError(f"there is no command {command}; the commands are {', '.join(COMMANDS)}",
-                         hint="nessie --help tells more")
+                         hint=f"did you mean nessie {near[0]}?" if near else "nessie --help tells more")
 
 
 def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
@@ -240,14 +253,21 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="[COMMAND]")
     parser.set_defaults(command=None)
     for name, (operand, does) in COMMANDS.items():
-        command = commands.add_parser(name, help=does, description=does, parents=[shared], allow_abbrev=False,
-                                      argument_default=argparse.SUPPRESS)
+        calling = name in CALLING
+        command = commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.", parents=[shared],
+                                      usage=usage(name, operand), epilog=ARGUMENT_HELP if calling else None,
+                                      allow_abbrev=False, argument_default=argparse.SUPPRESS)
         if operand:
-            command.add_argument("operand", metavar=operand, nargs="?", default=None)
+            command.add_argument("operand", metavar=operand, nargs="?", default=None, help=OPERAND_HELP[operand])
         for option in OPTIONS:
             if name in option.commands:
                 add(command, option)
     return parser
+
+
+def usage(command: str, operand: str) -> str:
+    """How a command is written. What it needs stands first, options may stand anywhere."""
+    return " ".join(filter(None, ["nessie", command, operand, NEEDED.get(command), "[options]"]))
 
 
 def add(parser: argparse.ArgumentParser, option: Option) -> None:

@@ -16,16 +16,19 @@ from nessie.streams import complain, say, warn
 def check(options: argparse.Namespace) -> int:
     """Report every error of syntax and types; evaluate nothing."""
     from nessie.frontend import infer, library, syntax
+    from nessie.frontend.advice import doubts
     from nessie.frontend.pragmas import mistakes
     from nessie.loading import forms, read_source
     environment, status = library.library(), 0
     sources: dict[Source, None] = {}
+    doubtful: list[NessieError] = []
     for form in forms(read_source(needed(options, "FILE"))):
         try:
             if isinstance(form, NessieError):
                 raise form
             if span := getattr(form, "span", None):
                 sources[span.source] = None
+            doubtful += doubts(form)
             environment = infer.infer(syntax.Program((form,)), environment)[1]
         except NessieError as error:
             complain(error)
@@ -33,6 +36,7 @@ def check(options: argparse.Namespace) -> int:
     for mistake in mistakes(sources):
         complain(mistake)
         status = FAILED
+    warn(doubt.told() for doubt in doubtful)
     return status
 
 
@@ -103,7 +107,7 @@ def refuse_other_targets(options: argparse.Namespace, form: pipeline.Form) -> No
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
     start, source = written(options)
     made = pipeline.compile_program(job_of(options), start, pipeline.read(start, source), until)
-    warn_of_pragmas(start, source)
+    warn_of(start, source)
     return made
 
 
@@ -114,11 +118,16 @@ def written(options: argparse.Namespace) -> tuple[pipeline.Form, Source]:
     return pipeline.form_of_file(path), read_source(path)
 
 
-def warn_of_pragmas(form: pipeline.Form, source: Source) -> None:
-    """Tell which pragmas have wrong names, of forms that had no part in what was compiled; else they are errors."""
+def warn_of(form: pipeline.Form, source: Source) -> None:
+    """Tell what is hardly meant in a program and the files that it loads, and which pragmas have wrong names, of forms
+    that had no part in what was compiled; else they are errors."""
+    from nessie.frontend.advice import doubts
     from nessie.frontend.pragmas import mistakes
+    from nessie.loading import program
     if form is pipeline.TEXT:
-        warn(mistake.told() for mistake in mistakes([source]))
+        forms = program(source).forms
+        sources = dict.fromkeys([source, *(span.source for form in forms if (span := getattr(form, "span", None)))])
+        warn(found.told() for found in (*mistakes(sources), *(doubt for form in forms for doubt in doubts(form))))
 
 
 def graph(options: argparse.Namespace) -> int:
@@ -149,7 +158,7 @@ def inspect(options: argparse.Namespace) -> int:
         raise UsageError("inspect writes a page: name its file with -o")
     start, source = written(options)
     data = collect(job_of(options), start, source, pipeline.read(start, source))
-    warn_of_pragmas(start, source)
+    warn_of(start, source)
     write_result(options, page(data))
     return 0
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nessie.world import World
 
 FAILED, MISUSED = 1, 2               # exit statuses
+PIPE = "-"                  # as a file: standard input or output
 CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
 
 
@@ -40,7 +41,7 @@ def target_of(options: argparse.Namespace, world: World) -> Target:
 
 def write_result(options: argparse.Namespace, text: str) -> None:
     text = text if text.endswith("\n") else text + "\n"
-    if not options.output:
+    if options.output in (None, PIPE):
         say(text)
         return
     try:

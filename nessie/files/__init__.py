@@ -7,6 +7,8 @@
     .npz    a sparse matrix of SciPy, or offsets and content     files.numpy_format
     .mtx    a Matrix Market matrix as rows of (column, value)    files.matrix_market
 
+The path `-` is standard input or output, as JSON.
+
 The parameter's type decides what a file means; type variables in it, or no type at all, are filled in from what the
 file holds (files.fit). Whatever is wrong in a file is a NessieError with the file, the line and the reason.
 
@@ -15,7 +17,9 @@ A format's module is imported when there is a file of that format.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,10 +40,10 @@ READERS = {                             # each is (path, type, content) -> (valu
 
 def read_value(path: str, type_: Type | None = None, content: ContentOf = no_datatypes) -> tuple[Any, Type]:
     """The flat value in the file, and its type: `type_` with its variables filled in."""
-    ending = Path(path).suffix.lower()
+    ending = ".json" if path == "-" else Path(path).suffix.lower()
     if ending not in READERS:
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
-                          hint=f"the names of files end in {', '.join(READERS)}")
+                          hint=f"the names of files end in {', '.join(READERS)}; @- is JSON from standard input")
     try:
         module, _, function = READERS[ending].partition(":")
         read = getattr(import_module(f"nessie.files.{module}"), function)
@@ -55,6 +59,8 @@ def read_value(path: str, type_: Type | None = None, content: ContentOf = no_dat
 
 def check_writable(path: str) -> None:
     """Raises what is known to go wrong with a result's file before there is a result."""
+    if path == "-":
+        return
     ending, folder = Path(path).suffix.lower(), Path(path).parent
     if ending not in WRITTEN:
         raise NessieError(f"{path}: results are written to {' or '.join(WRITTEN)}, not {ending or 'this'}")
@@ -65,8 +71,9 @@ def check_writable(path: str) -> None:
         raise NessieError(f"{path}: cannot be written: permission denied")
 
 
-def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes) -> None:
-    """Write a flat value, as .npy or .json. A file of that name is replaced only by a complete one."""
+def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes,
+                say: Callable[[str], object] = lambda text: sys.stdout.write(text)) -> None:
+    """Write a flat value, as .npy or .json, or by `say`. A file of that name is replaced only by a complete one."""
     from nessie.files.fit import is_array
     from nessie.files.json_format import encode_json
     from nessie.files.numpy_format import encode_npy
@@ -74,6 +81,9 @@ def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_data
     if holds_function(expand(type_, content)):
         raise NessieError(f"{path}: a function cannot be written")
     match Path(path).suffix.lower():
+        case _ if path == "-":
+            say(encode_json(value, type_, content).decode().rstrip("\n") + "\n")
+            return
         case ".json":
             data = encode_json(value, type_, content)
         case ".npy" if is_array(type_):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -43,7 +44,10 @@ KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "boo
 # Reading ----------------------------------------------------------------------------------------
 
 def read_json(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    text = decoded(path, Path(path).read_bytes())
+    standard = path == "-"
+    data = sys.stdin.buffer.read() if standard else Path(path).read_bytes()
+    path = "standard input" if standard else path
+    text = decoded(path, data)
     try:
         value = parsed(text)
     except json.JSONDecodeError as error:

@@ -45,7 +45,9 @@ def loading(path: str, what: str) -> Iterator[None]:
     except (NessieError, OSError, MemoryError):
         raise
     except Exception as error:
-        reason = "Python objects cannot be read" if "pickle" in str(error) else error
+        reason: object = error
+        if "pickle" in str(error):          # what begins as no format does is taken for a pickle
+            reason = "Python objects cannot be read" if "Object arrays" in str(error) else "it does not begin as one"
         raise NessieError(f"{path}: not {what}: {reason}") from None
 
 
@@ -91,10 +93,12 @@ def read_npz(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
 
 
 def load_archive(path: str) -> dict[str, Array]:
-    with loading(path, "an archive of NumPy arrays"), np.load(path, allow_pickle=False) as archive:
-        if not hasattr(archive, "files"):
+    with loading(path, "an archive of NumPy arrays"):
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
             raise NessieError(f"{path}: a single array; name it .npy")
-        return {name: archive[name] for name in archive.files}
+        with found as archive:
+            return {name: archive[name] for name in archive.files}
 
 
 def sparse_rows(path: str, arrays: dict[str, Array]) -> tuple[Flat, Type]:
