@@ -1,0 +1,108 @@
+"""The messages that users can meet, as patterns: what the code says where it makes an error.
+
+They are the first arguments, as far as they are written down, of what makes errors (MAKERS). Where such a function is
+given a message by its caller, the caller is one of them, too. Messages of checks at run time are those of the prelude
+and of flattening.
+"""
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("nessie", "flatten", "schedule", "cudagen", "lambda_cu")
+MAKERS = {"NessieError": 0, "Unsupported": 0, "UsageError": 0, "complaint": 0, "complain": 3, "Misfit": 0, "error": 0,
+          "fail": 0, "wrong": 1, "check": 1, "check_indices": 2, "located": 0}
+HOLE = "\0"
+
+
+def messages() -> dict[str, tuple[str, str]]:
+    """Pattern of each message -> its text, with HOLE for what is computed, and the file that makes it."""
+    found: dict[str, tuple[str, str]] = {}
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            tree = ast.parse(path.read_text("utf-8"))
+            made = [*said(tree), *(checks(tree) if folder == "flatten" else ())]
+            found |= {pattern(text): (text, str(path.relative_to(ROOT))) for text in made if re.search(r"\w\w", text)}
+    prelude = (ROOT / "nessie" / "frontend" / "prelude.nesl").read_text("utf-8")
+    made = re.findall(r'(?<!\w)_check\([^"]*"([^"]*)"', prelude)
+    return found | {pattern(text): (text, "nessie/frontend/prelude.nesl") for text in made}
+
+
+def checks(tree: ast.AST) -> Iterator[str]:
+    """The messages of checks are sentences."""
+    documentation = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in documentation \
+                and re.fullmatch(r"[A-Z][^\n]*\.", str(node.value)):
+            yield str(node.value).replace("{}", HOLE)
+
+
+def said(tree: ast.AST) -> Iterator[str]:
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            local: dict[str, list[ast.expr]] = {}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                    local.setdefault(node.targets[0].id, []).append(node.value)
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call):
+                    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                    if name in MAKERS and len(node.args) > MAKERS[name]:
+                        argument = node.args[MAKERS[name]]
+                        values = local.get(argument.id, []) if isinstance(argument, ast.Name) else [argument]
+                        for value in values:
+                            yield from texts(value)
+
+
+def texts(node: ast.expr) -> Iterator[str]:
+    """What the expression may say, with HOLE for what is computed."""
+    match node:
+        case ast.Constant(str(text)):
+            yield text
+        case ast.JoinedStr(parts):
+            yield "".join(part.value if isinstance(part, ast.Constant) else HOLE for part in parts)
+        case ast.IfExp(_, one, other):
+            yield from texts(one)
+            yield from texts(other)
+        case ast.BinOp(left, ast.Add(), right):
+            yield from (a + b for a in texts(left) for b in texts(right))
+
+
+def pattern(text: str) -> str:
+    return ".*".join(re.escape(part) for part in text.split(HOLE))
+
+
+# Why the page has no example of these: of a file, or of a message.
+FORMS = "what is wrong in the text of a form is for who works on the compiler; the page has two examples"
+MACHINE = "depends on the machine: the page tells of it in words"
+HOLDS_NOT = "another message tells it: this one is for what comes without a place in a file, or never"
+COUNTING = "what `nessie profile` says where the interpreter cannot count; no error"
+NO_EXAMPLES = {
+    **dict.fromkeys(("nessie/base/tokens.py", "nessie/frontend/mono_parser.py", "nessie/frontend/typed_parser.py",
+                     "schedule/graph_text.py", "schedule/schedule_text.py", "cudagen/loops_parser.py",
+                     "lambda_cu/parser.py", "lambda_cu/parser_expressions.py"), FORMS),
+    **dict.fromkeys(("nessie/base/deep.py", "cudagen/cudasim/compiler.py", "cudagen/cudasim/driver.py",
+                     "cudagen/gpu.py", "cudagen/nvidia/compiler.py", "cudagen/nvidia/cubin_files.py",
+                     "cudagen/nvidia/detection.py", "cudagen/nvidia/driver.py", "cudagen/nvidia/usage.py",
+                     "nessie/streams.py"), MACHINE),
+    **dict.fromkeys(("nessie/profile.py", "nessie/variables.py", "nessie/with_values.py"), COUNTING),
+    "a line of input is {\"id\": ..., \"source\": \"...\"}, in JSON": "it is told in an answer, see test_errors.py",
+    "\0: nested too deeply": MACHINE,
+    "\0: out of memory while reading it": MACHINE,
+    "\0: cannot be written: permission denied": MACHINE,
+    "\0: needs \0 bytes, more than this machine has": MACHINE,
+    "out of memory: what is read takes more than \0 bytes": MACHINE,
+    "holds a number out of range": HOLDS_NOT,
+    "does not hold what is wanted": HOLDS_NOT,
+    "holds \0, which is no NESL value": HOLDS_NOT,
+    "the signature of a function is a function type": "the grammar says so first, in other words",
+    "there is no pass \0; the passes are \0": "the command line says so first, in other words",
+    "a scalar function recurs too deeply": "the host's stack is larger than the recursion that it may do",
+    "index \0 is out of range, and no check has found it": "what --unchecked meets on the host, before it does damage",
+    "\0 calls itself otherwise than as its last step, inside an apply-to-each": "the inspector's note: such functions "
+                                                                             "are lifted where they are compiled",
+    "a \0 matrix \0": HOLDS_NOT,
+}
