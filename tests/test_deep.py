@@ -24,6 +24,23 @@ def test_recursion_goes_deeper_than_pythons_own_stack() -> None:
     assert sys.getrecursionlimit() == limit
 
 
+def test_several_threads_go_deep_at_once() -> None:
+    """One that ends first leaves the others their depth."""
+    limit, longer = sys.getrecursionlimit(), threading.Event()
+
+    def first() -> int:
+        assert longer.wait(10)
+        return depth(50_000)
+
+    found: list[int] = []
+    thread = threading.Thread(target=lambda: found.append(run_deep(first)))
+    thread.start()
+    assert run_deep(lambda: depth(1000)) == 1000
+    longer.set()
+    thread.join()
+    assert found == [50_000] and sys.getrecursionlimit() == limit
+
+
 def test_exceptions_come_out_as_they_are() -> None:
     with pytest.raises(ZeroDivisionError):
         run_deep(lambda: 1 // 0)
@@ -107,3 +124,24 @@ def test_work_that_does_not_hear_is_left_to_itself(ctrl_c: None) -> None:
     stop_alarm()
     assert time.monotonic() - start < 30
     deaf.set()
+
+
+def test_ctrl_c_leaves_other_threads_alone(ctrl_c: None) -> None:
+    asked, done = threading.Event(), threading.Event()
+
+    def elsewhere() -> bool:
+        with interruptible(asked.set):
+            return done.wait(10)
+
+    other = threading.Thread(target=lambda: run_deep(elsewhere))
+    other.start()
+    ended = threading.Event()
+
+    def work() -> bool:
+        with interruptible(ended.set):
+            return ended.wait(10)
+    assert run_deep(work)
+    stop_alarm()
+    assert not asked.is_set()
+    done.set()
+    other.join()

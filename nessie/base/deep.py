@@ -24,7 +24,10 @@ RECURSION_LIMIT = 1_000_000
 PATIENCE = 3                    # so many Ctrl-Cs, and the work is left to itself
 
 _thread = threading.local()     # `deep`: this thread has a large stack
-_interrupts: list[Callable[[], None]] = []
+_lock = threading.Lock()
+_interrupts: list[tuple[int | None, Callable[[], None]]] = []      # with the threads that they are for
+_running = 0                    # threads with large stacks, for which the recursion limit is high
+_usual_limit = 0                # what it was before them
 
 
 def run_deep(work: Callable[[], T]) -> T:
@@ -44,15 +47,29 @@ def run_deep(work: Callable[[], T]) -> T:
             ended.set()
 
     ended = threading.Event()               # joining a thread cannot be taken up again after a Ctrl-C
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(RECURSION_LIMIT)
-    try:
+    with deep_recursion():
         wait_for(ended, started(body))
-    finally:
-        sys.setrecursionlimit(limit)
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """While the body runs, in however many threads, the recursion limit is high."""
+    global _running, _usual_limit
+    with _lock:
+        if _running == 0:
+            _usual_limit = sys.getrecursionlimit()
+            sys.setrecursionlimit(RECURSION_LIMIT)
+        _running += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+            if _running == 0:
+                sys.setrecursionlimit(_usual_limit)
 
 
 @contextmanager
@@ -79,11 +96,12 @@ def start_thread(body: Callable[[], None], name: str, stack: int) -> threading.T
     """A thread that runs this, with so many bytes of stack (0: as is usual). RuntimeError where there is none to be
     had."""
     thread = threading.Thread(target=body, name=name, daemon=True)
-    usual = threading.stack_size(stack)
-    try:
-        thread.start()
-    finally:
-        threading.stack_size(usual)
+    with _lock:                             # the size is the process's setting
+        usual = threading.stack_size(stack)
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(usual)
     return thread
 
 
@@ -95,12 +113,13 @@ def no_thread(stack: int) -> NessieError:
 
 @contextmanager
 def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
-    """While the body runs, `interrupt` makes it end soon; it is called in another thread."""
-    _interrupts.append(interrupt)
+    """While the body runs, `interrupt` makes it end soon; it is called in another thread, that which waits for this."""
+    added = threading.get_ident(), interrupt
+    _interrupts.append(added)
     try:
         yield
     finally:
-        _interrupts.remove(interrupt)
+        _interrupts.remove(added)
 
 
 def forget_interrupt() -> None:
@@ -118,7 +137,7 @@ def wait_for(ended: threading.Event, thread: threading.Thread) -> None:
         except KeyboardInterrupt:
             if attempt == PATIENCE:
                 raise
-            asked = list(_interrupts)
+            asked = [interrupt for number, interrupt in list(_interrupts) if number == thread.ident]
             for interrupt in asked:
                 interrupt()
             if attempt > 0 or not asked:
