@@ -1,4 +1,4 @@
-"""The entry: it takes dense or uniform arguments, and gives such results."""
+"""The entry: it takes arguments of any layout; its results are dense or uniform."""
 from __future__ import annotations
 
 from nessie.base.types import Base, Pair, Seq, Type
@@ -6,10 +6,10 @@ from nessie.flatten.boundary import Packer
 from nessie.flatten.domains import HOST, Domain, atom_of
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.functions import call
-from nessie.flatten.materialise import elements
+from nessie.flatten.materialise import elements, view
 from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator
-from nessie.flatten.values import Both, Scalar, Sequence, Value, dense, stored
+from nessie.flatten.values import Both, Leaf, Scalar, Sequence, Value, dense, stored
 from nessie.frontend import mono
 from nessie.frontend.mono_walk import called
 from nessie.lambda_cu import ir
@@ -63,6 +63,11 @@ def from_outside(emitter: Emitter, layout: ir.Layout, domain: Domain, hint: str,
         case ir.PairLayout(first, second):
             a = from_outside(emitter, first, domain, hint, params)
             return Both(a, from_outside(emitter, second, domain, hint, params))
+        case ir.SeqLayout(element, "view") if domain is not HOST:
+            start = declare(f"{hint}_start", ir.Array("int", domain.size))
+            length = declare(f"{hint}_length", ir.Array("int", domain.size))
+            payload = emitter.host_space(declare("n", "int"))
+            return view(domain, start, length, (Leaf(payload, from_outside(emitter, element, payload, hint, params)),))
         case ir.SeqLayout(element, form):
             space = space_of_rows(form)
             return dense(domain, space, from_outside(emitter, element, space, hint, params))

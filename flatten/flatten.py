@@ -1,7 +1,7 @@
 """Pass: flatten nested data parallelism.
 
   in    mono programs; calls of functions that are not inlined cost a boundary (flatten.boundary). `recursion`: may
-        functions that run per element recur? `arguments`: the layouts of the entry's, dense or uniform; dense without
+        functions that run per element recur? `arguments`: the layouts of the entry's; dense without
   out   flat lambda_cu: one SOAC per kernel, one run per SOAC
   how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values); arrays come
         to be at a let, a result of an apply-to-each, a SOAC's result, a call, and where an expression that can fail

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nessie.base.names import Names
 from nessie.base.types import Base, Pair, Seq, Type
-from nessie.base.values import DTYPES, Column, Flat, Nested, Uniform
+from nessie.base.values import DTYPES, Column, Flat, Nested, OnDevice, Uniform, View, length_of
 from nessie.lambda_cu import ir
 
 Array = NDArray[Any]
@@ -32,7 +32,8 @@ def layout_of(type_: Type) -> ir.Layout:
 
 
 def layout_of_value(type_: Type, value: Any) -> ir.Layout:
-    """The layout in which a flat value of the type goes as it is: sequences that are Uniform need no offsets."""
+    """The layout in which a flat value of the type goes as it is: sequences that are Uniform need no offsets, those of
+    a View lie anywhere."""
     match type_:
         case Pair(first, second):
             return ir.PairLayout(layout_of_value(first, value[0]), layout_of_value(second, value[1]))
@@ -46,7 +47,7 @@ def layout_of_column(type_: Type, column: Column) -> ir.Layout:
         case Pair(first, second):
             return ir.PairLayout(layout_of_column(first, column[0]), layout_of_column(second, column[1]))
         case Seq(element):
-            form = "uniform" if isinstance(column, Uniform) else "dense"
+            form = "uniform" if isinstance(column, Uniform) else "view" if isinstance(column, View) else "dense"
             return ir.SeqLayout(layout_of_column(element, column.content), form)
     return layout_of(type_)
 
@@ -111,12 +112,19 @@ def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
     """What the names of `count` values hold."""
     match layout:
         case ir.ScalarLayout(base):
-            return [np.asarray(column[:count], DTYPES[base])]
+            part = column[:count]
+            return [part if isinstance(part, OnDevice) else np.asarray(part, DTYPES[base])]
         case ir.PairLayout(first, second):
             return column_names(column[0], first, count) + column_names(column[1], second, count)
         case ir.SeqLayout(element, "uniform") if isinstance(column, Uniform):
             size = count * column.length
             return [column.length, size, *column_names(column.content, element, size)]
+        case ir.SeqLayout(element, "view") if isinstance(column, View):
+            size = length_of(column.content)
+            return [column.starts[:count], column.lengths[:count], size, *column_names(column.content, element, size)]
+        case ir.SeqLayout(element) if isinstance(column.offsets, OnDevice):
+            size = length_of(column.content)
+            return [column.offsets[:count + 1], size, *column_names(column.content, element, size)]
         case ir.SeqLayout(element, form):
             offsets = np.asarray(column.offsets[:count + 1], np.int64)
             size = int(offsets[-1])
@@ -126,14 +134,14 @@ def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
 
 def column_bounds(offsets: Array, form: str) -> list[Any]:
     """What tells where sequences with these offsets lie."""
+    if form == "dense":
+        return [offsets]
     lengths = np.diff(offsets)
     if form == "view":
         return [offsets[:-1], lengths]
-    if form == "uniform":
-        if len(lengths) and (lengths != lengths[0]).any():
-            raise ValueError("sequences of different lengths have no uniform layout")
-        return [int(lengths[0]) if len(lengths) else 0]
-    return [offsets]
+    if len(lengths) and (lengths != lengths[0]).any():
+        raise ValueError("sequences of different lengths have no uniform layout")
+    return [int(lengths[0]) if len(lengths) else 0]
 
 
 # Names to values --------------------------------------------------------------------------------

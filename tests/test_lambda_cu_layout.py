@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nessie.base.names import Names
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type
-from nessie.base.values import Flat, Uniform, flatten_value, plain_value
+from nessie.base.values import Flat, Nested, OnDevice, Uniform, View, flatten_value, plain_value
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import from_names, layout_of, layout_of_value, parameters, to_names
 
@@ -101,3 +101,25 @@ def test_the_names_of_a_nested_sequence() -> None:
     shown = [f"{p.name} : {p.type}" for p in parameters(layout_of(Seq(Seq(FLOAT))), Names(), "m")]
     assert shown == ["m_size : int", "m_offsets : Array(base='int', size='m_size', plus=1)", "m_size_1 : int",
                      "m : Array(base='float', size='m_size_1', plus=0)"]
+
+
+def test_rows_that_lie_anywhere_go_as_a_view() -> None:
+    """Their payload is not copied, and comes back in the rows' order."""
+    payload = np.arange(6)
+    value = Flat(3, View(np.array([4, 0, 1]), np.array([2, 0, 3]), payload))
+    layout = layout_of_value(Seq(Seq(INT)), value)
+    assert layout == ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int"), "view"))
+    names = to_names(value, layout)
+    assert names[-1] is not None and np.shares_memory(names[-1], payload)
+    assert plain_value(from_names(names, layout), Seq(Seq(INT))) == [[4, 5], [], [1, 2, 3]]
+
+
+def test_what_is_on_a_device_stays_there() -> None:
+    offsets, content = OnDevice("int", 3, 1000, None), OnDevice("float", 5, 2000, None)
+    names = to_names(Flat(2, Nested(offsets, content)), layout_of(Seq(Seq(FLOAT))))
+    assert [name if isinstance(name, int) else (name.base, name.address, name.length) for name in names] == \
+        [2, ("int", 1000, 3), 5, ("float", 2000, 5)]
+    part = content[1:4]
+    assert (part.address, part.length) == (2008, 3)
+    with pytest.raises(IndexError):
+        content[::2]

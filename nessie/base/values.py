@@ -9,6 +9,9 @@
                 Nested(offsets, column)   of sequences: offsets int64, from 0 to the length of the column
                 Uniform(count, length, column)   a Nested of so many sequences of one length: offsets are only made for
                                           those who ask
+            and what comes from outside may be
+                View(starts, lengths, column)    of sequences, anywhere in the column: int64, of one length
+                OnDevice        an array in a GPU's memory
 """
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    offsets: np.ndarray[Any, Any]
+    offsets: Any                    # np.ndarray | OnDevice
     content: Column
 
     def over(self, content: Column) -> Nested:
@@ -56,13 +59,53 @@ class Uniform(Nested):
         return Uniform(self.count, self.length, content)
 
 
-Column = Any        # np.ndarray | tuple[Column, Column] | Nested
+@dataclass(frozen=True, eq=False)
+class View:
+    starts: np.ndarray[Any, Any]
+    lengths: np.ndarray[Any, Any]
+    content: Column
+
+
+@dataclass(frozen=True, eq=False)
+class OnDevice:
+    """`length` scalars at an address of a device's memory, valid as long as there is its `owner`."""
+    base: str
+    length: int
+    address: int
+    owner: Any
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return DTYPES[self.base]
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, part: slice) -> OnDevice:
+        start, stop, step = part.indices(self.length)
+        if step != 1:
+            raise IndexError("a part of an array on a device has no steps")
+        return OnDevice(self.base, max(0, stop - start), self.address + start * self.dtype.itemsize, self.owner)
+
+
+Column = Any        # np.ndarray | tuple[Column, Column] | Nested | View | OnDevice
 
 
 @dataclass(frozen=True, eq=False)
 class Flat:
     length: int
     column: Column
+
+
+def length_of(column: Column) -> int:
+    """How many values the column has."""
+    while isinstance(column, tuple):
+        column = column[0]
+    if isinstance(column, View):
+        return len(column.starts)
+    if isinstance(column, Uniform):
+        return column.count
+    return len(column.offsets) - 1 if isinstance(column, Nested) else len(column)
 
 
 def text_value(text: str) -> Flat:
@@ -147,11 +190,14 @@ __all__ = [
     "Column",
     "Flat",
     "Nested",
+    "OnDevice",
     "Record",
     "Uniform",
+    "View",
     "code_points",
     "column",
     "flatten_value",
+    "length_of",
     "plain_column",
     "plain_value",
     "text_of",
