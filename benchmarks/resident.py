@@ -1,56 +1,46 @@
 """A program on a GPU whose arguments lie there too, to be run again and again; results stay on the device."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from nessie.base.effects import no_effects
-from nessie.base.values import Flat, Nested
-from nessie.cudagen.device import Array, Held
+from nessie.base.values import Flat, Nested, OnDevice, Uniform
+from nessie.cudagen import host
 from nessie.cudagen.gpu import Driver, Gpu
-from nessie.cudagen.host import BASES, Host, Limits, Stats
+from nessie.cudagen.host import BASES
 from nessie.cudagen.instructions import translate
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.layout import from_names, to_names
 
 
 class Resident:
     """`arguments`: the entry's, as flat values. Its memory is free again after `close`."""
 
     def __init__(self, program: ir.Program, driver: Driver, arguments: Sequence[Any], memory: int) -> None:
-        self.program, self.memory = program, memory
+        self.program, self.limits = program, host.Limits(memory=memory)
         self.device, self.codes = Gpu(program, driver, memory), translate(program)
-        names = [name for value, layout in zip(arguments, program.entry.arguments, strict=True)
-                 for name in to_names(value, layout)]
-        self.given = [self.uploaded(value) for value in names]
-        self.results: list[Held] = []
+        self.given = [each_array(value, self.put) for value in arguments]
+        self.result: Any = None
 
-    def uploaded(self, value: Any) -> Held:
-        if not isinstance(value, np.ndarray):
-            held: Held = value
-            return held
-        array = self.device.upload(BASES[value.dtype], value)
-        array.uses = 1
-        return array
+    def put(self, array: np.ndarray) -> OnDevice:
+        return self.device.left(self.device.upload(BASES[array.dtype], array))
 
     def run(self) -> None:
         """One call of the entry; what the one before gave is dropped. Returns when the GPU has done it."""
-        self.drop()
-        self.device.begin(self.memory)
-        host = Host(self.program, self.codes, self.device, Limits(memory=self.memory), Stats(), no_effects)
-        try:
-            host.enter(self.codes[self.program.entry.function], self.given, (), ())
-            self.results = host.run()
-            self.device.synchronise()
-        finally:
-            host.release_all()
+        self.result = None
+        self.result = host.execute(self.program, self.given, self.device, self.limits, codes=self.codes,
+                                   deliver=self.device.left)
 
     def value(self) -> Any:
         """What the last run gave, as a flat value."""
-        return from_names([self.device.download(r) if isinstance(r, Array) else r for r in self.results],
-                          self.program.entry.result)
+        return each_array(self.result, self.fetched)
+
+    def fetched(self, place: OnDevice) -> np.ndarray:
+        values = np.empty(place.length, place.dtype)
+        if place.length:
+            self.device.driver.read(place.address, values)
+        return values
 
     def counted(self) -> tuple[int, int]:
         """The launches of a run, and the bytes that they move (lambda_cu.traffic)."""
@@ -61,20 +51,23 @@ class Resident:
         stats.detailed = False
         return stats.launches - before, sum(kernel.bytes for kernel in stats.kernels.values())
 
-    def drop(self) -> None:
-        for result in self.results:
-            if isinstance(result, Array):
-                result.uses -= 1
-                if result.uses == 0:
-                    self.device.free(result)
-        self.results = []
-
     def close(self) -> None:
-        self.drop()
-        for array in self.given:
-            if isinstance(array, Array):
-                self.device.free(array)
+        self.result, self.given = None, []
         self.device.memory.trim()
+
+
+def each_array(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The flat value with its arrays changed."""
+    match value:
+        case Flat(length, column):
+            return Flat(length, each_array(column, change))
+        case Uniform():
+            return value.over(each_array(value.content, change))
+        case Nested(offsets, content):
+            return Nested(change(offsets), each_array(content, change))
+        case (first, second):
+            return each_array(first, change), each_array(second, change)
+    return change(value) if isinstance(value, np.ndarray | OnDevice) else value
 
 
 def leaves(value: Any) -> list[Any]:

@@ -22,7 +22,7 @@ from weakref import finalize
 
 import numpy as np
 
-from nessie.base.values import DTYPES
+from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen import building, loops
 from nessie.cudagen.cache import cached
 from nessie.cudagen.device import ERROR_WORDS, MOST_CALLS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
@@ -116,8 +116,10 @@ class Cpu(Launches):
             self.deep_pool.close()
             self.deep_pool = None
 
-    def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
+    def upload(self, base: str, values: np.ndarray[Any, Any] | OnDevice) -> Array:
         """The values where they lie, if they are contiguous: nothing writes to a kernel's inputs."""
+        if isinstance(values, OnDevice):
+            raise TypeError("an array of a GPU, on the CPU")
         if values.dtype is not DTYPES[base] or not values.flags.c_contiguous:
             values = np.ascontiguousarray(values, DTYPES[base])
         storage = values if values.size else np.zeros(8, np.uint8)

@@ -19,6 +19,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nessie.base.values import OnDevice
+
 NO_FAILURE = 2**63 - 1          # no key is greater
 INDEX_BITS = 40
 FAILURE, INTERRUPT, ROUNDS, DEPTH, STACK, STOPPED = ERROR_WORDS = range(6)
@@ -93,7 +95,7 @@ class Device(Protocol):
     def launch(self, kernel: str, arguments: Sequence[Held]) -> Sequence[Held]:
         """Run a kernel of the program that the device was made for; its results in order."""
 
-    def upload(self, base: str, values: np.ndarray[Any, Any]) -> Array:
+    def upload(self, base: str, values: np.ndarray[Any, Any] | OnDevice) -> Array:
         """An array of these values. They may stay where they are: nobody changes them during the run."""
 
     def download(self, array: Array) -> np.ndarray[Any, Any]:

@@ -21,7 +21,7 @@ from weakref import finalize
 import numpy as np
 
 from nessie.base.source import Unsupported, user_span
-from nessie.base.values import DTYPES
+from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen import cuda, loops
 from nessie.cudagen.device import MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
 from nessie.cudagen.generate import plans_of
@@ -69,6 +69,9 @@ class Driver(Protocol):
 
     def synchronise(self) -> None: ...
 
+    def reaches(self, address: int) -> bool:
+        """Does what another library has put there lie in this device's memory?"""
+
 
 @dataclass(frozen=True)
 class Built:
@@ -88,6 +91,13 @@ def build_program(program: ir.Program) -> Built:
     failing = frozenset(f.name for f in module.functions
                         if any(p.name == "errors" and p.writable for p in f.parameters))
     return Built(program, tuple(replace(plan, functions=()) for plan in plans), cuda.show(module), formats, failing)
+
+
+class Lent:
+    """Whose end gives a result's memory back; till then there is the device."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
 
 
 class Gpu(Launches):
@@ -121,7 +131,9 @@ class Gpu(Launches):
         self.driver.synchronise()
         self.running = False
 
-    def upload(self, base: str, values: Values) -> Array:
+    def upload(self, base: str, values: Values | OnDevice) -> Array:
+        if isinstance(values, OnDevice):
+            return Array(base, values.length, Block(values.address, values, 0))
         array = self.memory.take(base, len(values))
         if len(values):
             self.driver.write(array.buffer.address, np.ascontiguousarray(values, DTYPES[base]))
@@ -132,6 +144,18 @@ class Gpu(Launches):
         if array.length:
             self.driver.read(array.buffer.address, values)
         return values
+
+    def left(self, array: Array) -> OnDevice:
+        """A result that stays on the device, in memory that is no one else's."""
+        if array.buffer.size == 0:              # an argument's, or another result's
+            given, array = array, self.memory.take(array.base, array.length)
+            size = array.length * DTYPES[array.base].itemsize
+            if size:
+                self.driver.copy(array.buffer.address, given.buffer.address, size)
+        self.synchronise()
+        owner = Lent(self)
+        self.memory.lend(array, owner)
+        return OnDevice(array.base, array.length, array.buffer.address, owner)
 
     def read(self, array: Array, index: int) -> Scalar:
         values = np.empty(1, DTYPES[array.base])
@@ -165,6 +189,7 @@ class DeviceMemory(Pooled):
         self.driver = driver
 
     def trim(self) -> None:
+        self._take_back()
         for blocks in self._blocks.values():
             for block in blocks:
                 self.driver.free(block.address)

@@ -23,7 +23,7 @@ import numpy as np
 from nessie.base import effects
 from nessie.base.deep import interruptible
 from nessie.base.source import InternalError, Interrupted, NessieError, Origin, called_from, places
-from nessie.base.values import DTYPES
+from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.device import (
     ENDLESS,
     INDEX_BITS,
@@ -98,10 +98,12 @@ class Stats:
 
 def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limits: Limits | None = None,
             stats: Stats | None = None, codes: dict[str, Code] | None = None,
-            perform: effects.Perform = effects.no_effects) -> Any:
-    """Call the program's entry. `codes`, if the program was translated before; `perform` does its effects."""
+            perform: effects.Perform = effects.no_effects, deliver: Callable[[Array], Any] | None = None) -> Any:
+    """Call the program's entry. `codes`, if the program was translated before; `perform` does its effects; `deliver`
+    gives the caller an array of the result, which otherwise is downloaded."""
     limits = limits or Limits()
     host = Host(program, translate(program) if codes is None else codes, device, limits, stats or Stats(), perform)
+    host.deliver = deliver or host.deliver
     device.begin(limits.memory, limits.rounds, min(limits.depth, MOST_ROUNDS))
     alarm = None
     if limits.seconds is not None:
@@ -134,6 +136,7 @@ class Host:
                  stats: Stats, perform: effects.Perform) -> None:
         self.program, self.codes, self.device, self.limits, self.stats = program, codes, device, limits, stats
         self.perform_effect = perform
+        self.deliver: Callable[[Array], Any] = device.download
         self.kernels = {k.name: k for k in program.kernels}
         self.functions = {f.name: f for f in program.scalar_functions}
         self.idle_kernels: dict[str, Idle | None] = {}
@@ -340,7 +343,7 @@ class Host:
 
     def upload(self, value: Any) -> Any:
         """A scalar, or an array on the device, held once."""
-        if not isinstance(value, np.ndarray):
+        if not isinstance(value, np.ndarray | OnDevice):
             return value
         array: Array = self.guarded(self.device.upload, (), BASES[value.dtype], value)
         array.uses += 1
@@ -349,7 +352,7 @@ class Host:
     def download(self, value: Held) -> Any:
         if not isinstance(value, Array):
             return value
-        result = self.device.download(value)
+        result = self.guarded(self.deliver, (), value)
         self.unhold(value)
         return result
 

@@ -49,8 +49,7 @@ class Pooled:
         """An array of that many elements; what is in it is anything."""
         size = size_class(length * DTYPES[base].itemsize)
         with self._lock:
-            while self._returned:
-                self._keep(self._returned.popleft())
+            self._take_back()
             waiting = self._blocks.get(size)
             if waiting:
                 self.kept -= size
@@ -69,6 +68,20 @@ class Pooled:
                 self._keep(Block(block.address, block.storage, block.size))
                 self.used -= block.size
                 block.size = 0
+
+    def lend(self, array: Array, owner: object) -> None:
+        """The array's memory is the owner's until that is gone; then it comes back."""
+        block: Block = array.buffer
+        with self._lock:
+            back = Block(block.address, block.storage, block.size)
+            finalize(owner, self._returned.append, back).atexit = False
+            self.used -= block.size
+            block.size = 0
+
+    def _take_back(self) -> None:
+        """What the garbage collector has found to be free."""
+        while self._returned:
+            self._keep(self._returned.popleft())
 
     def _keep(self, block: Block) -> None:
         self._blocks.setdefault(block.size, []).append(block)

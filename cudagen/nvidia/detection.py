@@ -18,6 +18,7 @@ from nessie.cudagen.nvidia import compiler
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 OLDEST = (7, 0)                         # from then on a warp's threads run on their own, as kernels expect
 MAJOR, MINOR = 75, 76                   # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+ORDINAL = 9                             # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 NAME_BYTES = 100
 
 WITHOUT = "--target cudasim executes the same kernels on the CPU"
@@ -71,6 +72,15 @@ def described(library: ctypes.CDLL, number: int) -> Gpu:
     library.cuDeviceGetAttribute(ctypes.byref(major), MAJOR, device)
     library.cuDeviceGetAttribute(ctypes.byref(minor), MINOR, device)
     return Gpu(name.value.decode(errors="replace"), (major.value, minor.value))
+
+
+def device_of(address: int) -> int | None:
+    """The number of the GPU whose memory this is; None: of none. Within a context."""
+    library, number = driver(), ctypes.c_int()
+    attribute = getattr(library, "cuPointerGetAttribute", None)
+    if attribute is None or attribute(ctypes.byref(number), ORDINAL, ctypes.c_uint64(address)) != 0:
+        return None
+    return number.value
 
 
 def problem() -> tuple[str, str] | None:

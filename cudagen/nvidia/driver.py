@@ -162,3 +162,7 @@ class Nvidia:
     def synchronise(self) -> None:
         with self.context as cuda:
             cuda.Context.synchronize()
+
+    def reaches(self, address: int) -> bool:
+        with self.context:
+            return detection.device_of(address) == 0

@@ -125,6 +125,15 @@ int cuMemAlloc_v2(uintptr_t *address, size_t size) {
   live[*address] = size;
   return SUCCESS;
 }
+int cuPointerGetAttribute(void *data, int attribute, uintptr_t address) {
+  if (int status = ready("cuPointerGetAttribute")) return status;
+  auto after = live.upper_bound(address);
+  if (attribute != 9 || after == live.begin()) return INVALID_VALUE;
+  auto block = std::prev(after);
+  if (address >= block->first + block->second) return INVALID_VALUE;
+  *(int *)data = 0;
+  return SUCCESS;
+}
 int cuMemFree_v2(uintptr_t address) {
   if (int status = finished("cuMemFree")) return status;
   if (!live.erase(address)) return INVALID_VALUE;
