@@ -1,8 +1,16 @@
-"""Nessie: nested data-parallel NESL, compiled to fused kernels for CPUs and NVIDIA GPUs."""
+"""Nessie: nested data-parallel NESL, compiled to fused kernels for CPUs and NVIDIA GPUs.
+
+    import nessie
+    program = nessie.compile("function total(xss) = {sum(xs) : xs in xss};")
+    program.total([[1, 2], [], [3]])        array([3, 0, 3])
+
+Nothing is imported before it is used.
+"""
 from __future__ import annotations
 
 from pathlib import Path
 
+TYPE_CHECKING = False           # as typing has it, which takes longer to import than all of this
 __version__ = "0.1.0"
 
 # The stages lie beside this folder in a checkout and inside it in a wheel; the checkout's root
@@ -10,3 +18,37 @@ __version__ = "0.1.0"
 _ROOT = Path(__file__).parent.parent
 if (_ROOT / "setup.cfg").is_file() and (_ROOT / "lambda_cu").is_dir():
     __path__.insert(0, str(_ROOT))
+
+_PUBLIC = {
+    "DeviceArray": "nessie.api.device",
+    "Function": "nessie.api.function",
+    "Nested": "nessie.api.sequences",
+    "NessieError": "nessie.base.source",
+    "Program": "nessie.api.program",
+    "Tuples": "nessie.api.sequences",
+    "as_awkward": "nessie.api.awkward_arrays",
+    "compile": "nessie.api.program",
+    "load": "nessie.api.program",
+    "load_ipython_extension": "nessie.api.magics",
+}
+__all__ = ["DeviceArray", "Function", "NessieError", "Nested", "Program", "Tuples", "as_awkward", "compile", "load",
+           "load_ipython_extension"]
+
+if TYPE_CHECKING:
+    from nessie.api.awkward_arrays import as_awkward
+    from nessie.api.device import DeviceArray
+    from nessie.api.function import Function
+    from nessie.api.magics import load_ipython_extension
+    from nessie.api.program import Program, compile, load
+    from nessie.api.sequences import Nested, Tuples
+    from nessie.base.source import NessieError
+else:
+    def __getattr__(name: str) -> object:
+        if name not in _PUBLIC:
+            raise AttributeError(f"module 'nessie' has no attribute {name!r}")
+        from importlib import import_module
+        found = globals()[name] = getattr(import_module(_PUBLIC[name]), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return [*globals(), *_PUBLIC]

@@ -62,11 +62,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
             "command_line", "compiling", "options", "streams", "progress", "repl", "profile", "profile_text",
             "explaining", "calibrate", "doctor"),
     "streams": ("base", "outcome"),
+    "api": (*STAGES, "calling", "explaining", "files", "inspect", "kept", "loading", "pipeline", "restore", "session",
+            "streams", "targets", "world"),
     "repl": ("base", "frontend", "loading", "outcome", "progress", "prompt", "prompt_commands", "screen", "session",
              "streams"),
     "__main__": ("cli",),
 }
-PACKAGES = {*STAGES, "files", "inspect"}
+PACKAGES = {*STAGES, "api", "files", "inspect"}
 
 # Parts that need an optional extra of setup.cfg.
 NEEDS = {"history": "prompt_toolkit", "prompt": "prompt_toolkit", "highlighting": "pygments"}
@@ -130,4 +132,20 @@ def test_start_up_leaves_heavy_packages_alone() -> None:
     heavy = ("networkx", "pulp", "ply", "llvmlite", "highspy", "scipy", "prompt_toolkit", "pygments")
     code = f"import sys, nessie.cli; print([name for name in {heavy!r} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_importing_nessie_imports_nothing_else() -> None:
+    code = "import sys, nessie; print([n for n in sys.modules if n.startswith('nessie.') or n in ('numpy', 'awkward')])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_calls_from_python_import_numpy_alone() -> None:
+    """Once a program is kept on disk, a call needs none of the packages that compile."""
+    heavy = ("networkx", "pulp", "highspy", "awkward", "pyarrow", "IPython", "scipy")
+    code = ("import sys, nessie; nessie.compile('function g(x) = {a + 1 : a in x};').g([1]); "
+            f"print([name for name in {heavy!r} if name in sys.modules])")
+    for _ in range(2):
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -96,6 +96,11 @@ class NessieError(Exception):
         super().__init__(message)
         self.message, self.places, self.hint = message, places, hint
 
+    @property
+    def span(self) -> Span | None:
+        """The first place, if there is one."""
+        return self.places[0][0] if self.places else None
+
     def __str__(self) -> str:
         return f"error: {self.told()}"
 

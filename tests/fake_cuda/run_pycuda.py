@@ -27,6 +27,7 @@ from test_on_gpu import (  # noqa: F401
     test_programs,
 )
 
+import nessie
 from nessie.base.source import NessieError, Unsupported
 from nessie.cli import main
 from nessie.cudagen.cudasim import compiler as cudasim
@@ -95,6 +96,34 @@ def test_objects_end_in_whatever_thread(recwarn: pytest.WarningsRecorder) -> Non
     made.clear()
     gc.collect()
     assert not recwarn.list
+
+
+class Elsewhere:
+    """What another library has put at an address."""
+
+    def __init__(self, address: int, count: int) -> None:
+        self.count = count
+        self.__cuda_array_interface__ = {"shape": (count,), "typestr": "<f8", "data": (address, False), "version": 3,
+                                         "strides": None, "stream": 1}
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def test_arrays_on_the_gpu_are_used_there() -> None:
+    values, other = np.arange(1000.0), Nvidia()
+    address = other.allocate(values.nbytes)
+    other.write(address, values)
+    program = nessie.compile("function squares(xs) = {x * x : x in xs};", target="cuda")
+    result = program.squares(Elsewhere(address, len(values)))
+    assert isinstance(result, nessie.DeviceArray) and np.array_equal(result.to_numpy(), values * values)
+    assert np.array_equal(program.squares(result)[3:5].to_numpy(), [81.0, 256.0])
+    with pytest.raises(NessieError, match="memory of another GPU"):
+        program.squares(Elsewhere(values.ctypes.data, len(values)))
+    del program
+    gc.collect()
+    assert result[2] == 4.0                 # it owns its memory
+    other.free(address)
 
 
 def test_contexts_of_others_stay() -> None:

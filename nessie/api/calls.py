@@ -1,0 +1,216 @@
+"""Calls of a program's functions on flat values: compiled for their types and layouts, then kept.
+
+A function at the types of its arguments is one program (Typed); for a target, and arguments that lie in memory as these
+do, it is compiled (Compiled), which the disk cache keeps as well. A device does one call at a time: whoever calls takes
+an idle one or makes another, so that any number of threads may call. Compiling, and what has effects, goes one by one.
+"""
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from nessie.api.arguments import Arguments
+from nessie.api.sequences import check_offsets
+from nessie.base.deep import run_deep
+from nessie.base.source import NessieError, Unsupported
+from nessie.base.types import Scheme, Type, expand, holds_function, show_type
+from nessie.base.values import DTYPES
+from nessie.calling import tuple_of
+from nessie.cudagen import host
+from nessie.cudagen.instructions import Code, Perform, translate
+from nessie.cudagen.memory import Memory
+from nessie.frontend import infer, mono, syntax, typed
+from nessie.frontend.environment import Entry, pattern_type
+from nessie.frontend.erase import erase
+from nessie.frontend.monomorphise import monomorphise_expression
+from nessie.lambda_cu import ir
+from nessie.lambda_cu.layout import layout_of_value
+from nessie.pipeline import executable
+from nessie.session import Session
+from nessie.targets import GPUS, Limits, Target
+
+COMPILING = threading.RLock()
+LOOKED_UP = 0.5                 # seconds until free memory is looked up again
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A function at types: the program, and its parameters: the number of an argument, or a top-level variable's
+    value."""
+    program: mono.Program
+    parameters: tuple[Any, ...]
+    result: Type
+
+    def arguments(self, values: Sequence[Any]) -> list[Any]:
+        return [values[p.number] if isinstance(p, Argument) else p for p in self.parameters]
+
+
+@dataclass(frozen=True)
+class Argument:
+    number: int
+
+
+@dataclass
+class Compiled:
+    """A program for a target, and devices that have it."""
+    program: ir.Program
+    codes: dict[str, Code]
+    make: Callable[[], Any]
+    effects: bool
+    idle: list[Any] = field(default_factory=list)
+
+    def device(self) -> Any:
+        try:
+            return self.idle.pop()
+        except IndexError:
+            with COMPILING:
+                return self.make()
+
+
+@dataclass
+class Calls:
+    """Of the functions of a session, whose values they may use."""
+    session: Session
+    threads: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    typed: dict[Any, Typed] = field(default_factory=dict)
+    compiled: dict[Any, Compiled] = field(default_factory=dict)
+    targets: dict[str, Target] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+    performing: Any = field(default_factory=threading.Lock)
+    found_free: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def call(self, function: str, values: Sequence[Any], types: Sequence[Type], arguments: Arguments,
+             target: str) -> tuple[Any, Type, list[Any]]:
+        """The flat result, its type, and the values of top-level variables, of which it may be a part."""
+        def work() -> tuple[Any, Type, list[Any]]:
+            found = self.at_types(function, tuple(types))
+            given = found.arguments(values)
+            held = [p for p in found.parameters if not isinstance(p, Argument)]
+            return self.run(found, given, arguments, target), found.result, held
+        return run_deep(work)
+
+    def forget(self) -> None:
+        """The program has changed."""
+        self.typed, self.compiled = {}, {}
+
+    # Compiling ----------------------------------------------------------------------------------
+
+    def at_types(self, function: str, types: tuple[Type, ...]) -> Typed:
+        key = function, types
+        found = self.typed.get(key)
+        if found is None:
+            with COMPILING:
+                found = self.typed[key] = self.made_typed(function, types)
+        return found
+
+    def made_typed(self, function: str, types: tuple[Type, ...]) -> Typed:
+        """The call as an expression whose variables are the arguments: what the command line compiles."""
+        environment, names = self.session.environment.copy(), []
+        for number, type_ in enumerate(types, 1):
+            names.append(environment.internal_name(f"argument_{number}"))
+            environment.program.entries[names[-1]] = Entry("variable", names[-1], Scheme((), type_))
+        called = syntax.Apply(syntax.Name(function), tuple_of([syntax.Name(name) for name in names]))
+        program, environment = infer.infer(syntax.Program((syntax.Evaluate(called),)), environment)
+        (definition,) = program.definitions
+        assert isinstance(definition, typed.Variable)           # an expression is one
+        result = pattern_type(definition.pattern)
+        if holds_function(expand(result, self.session.content)):
+            raise Unsupported(f"{function} gives {show_type(result)}: a function cannot leave the program",
+                              hint="write a NESL function that applies it")
+        made = monomorphise_expression(environment, definition.value, result)
+        numbers = {name: Argument(number) for number, name in enumerate(names)}
+        parameters = [numbers[v.name] if v.name in numbers else self.session.values[v.name]
+                      for v in made.variables if erase(v.type, environment)]
+        return Typed(made.program, tuple(parameters), result)
+
+    def for_target(self, found: Typed, given: Sequence[Any], target: str) -> Compiled:
+        entry = next(f for f in found.program.functions if f.name == found.program.entry)
+        layouts = tuple([layout_of_value(p.type, v) for p, v in zip(entry.parameters, given, strict=True)])
+        key = id(found), layouts, target
+        compiled = self.compiled.get(key)
+        if compiled is None:
+            with COMPILING:
+                compiled = self.compiled[key] = self.made_compiled(found.program, layouts, target)
+        return compiled
+
+    def made_compiled(self, program: mono.Program, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
+        target = self.target(name)
+        job = replace(self.session.job, layouts=layouts, target=name)
+        if name == "reference":
+            return Compiled(executable(job, program), {}, lambda: None, True)
+        from nessie.kept import built_for_cpu, built_for_gpu
+        built = built_for_gpu(job, program) if name in GPUS else built_for_cpu(job, program)
+        codes = translate(built.program)
+        effects = any(isinstance(i, Perform) for code in codes.values() for i in code.instructions)
+        return Compiled(built.program, codes, lambda: target.device(built), effects)
+
+    def target(self, name: str) -> Target:
+        if name not in self.targets:
+            self.targets[name] = Target(name, self.threads, self.limits, self.session.target.world)
+        return self.targets[name]
+
+    # Running ------------------------------------------------------------------------------------
+
+    def run(self, found: Typed, given: list[Any], arguments: Arguments, name: str) -> Any:
+        if arguments.device and name not in GPUS:
+            raise NessieError(f"an argument lies in a GPU's memory, and the target is {name}",
+                              hint="target='cuda' uses it where it is")
+        compiled, target = self.for_target(found, given, name), self.target(name)
+        memory = self.memory_for(target)
+        with self.performing if compiled.effects else nullcontext():
+            if compiled.effects:
+                target.world.limit(self.limits.seconds, memory)
+            try:
+                return target.on_reference(compiled.program, given, memory) if name == "reference" else \
+                    self.on_device(compiled, given, arguments, memory, name)
+            finally:
+                if compiled.effects:
+                    target.world.end_line()
+
+    def memory_for(self, target: Target) -> int:
+        """Bytes that a call may take. What is free is looked up now and then."""
+        limit, until = self.found_free.get(target.name, (0, 0.0))
+        if time.monotonic() > until:
+            limit = target.memory()
+            self.found_free[target.name] = limit, time.monotonic() + LOOKED_UP
+        return limit
+
+    def on_device(self, compiled: Compiled, given: list[Any], arguments: Arguments, memory: int, name: str) -> Any:
+        device = compiled.device()
+        if name == "cpu":
+            device.memory = self.memory         # what a call has freed, any other may use
+        else:
+            self.check_places(device, given, arguments)
+        limits = host.Limits(self.limits.depth, memory, self.limits.seconds)
+        try:
+            result = host.execute(compiled.program, given, device, limits, codes=compiled.codes,
+                                  perform=self.session.target.world.perform,
+                                  deliver=device.left if arguments.device else None)
+        except NessieError:
+            compiled.idle.append(device)
+            raise
+        compiled.idle.append(device)
+        return result
+
+    def check_places(self, device: Any, given: list[Any], arguments: Arguments) -> None:
+        """Arrays on a GPU: work on them is done, they are this device's, offsets are right."""
+        if arguments.pending:
+            device.driver.synchronise()
+        for place in arguments.places:
+            if place.length and not device.driver.reaches(place.address):
+                raise NessieError("an array lies in the memory of another GPU",
+                                  hint="programs run on the first; CUDA_VISIBLE_DEVICES chooses which that is")
+        for place, length in arguments.unchecked:
+            offsets = np.empty(place.length, DTYPES["int"])
+            if place.length == 0:
+                raise NessieError("the offsets of a Nested have one element at least")
+            device.driver.read(place.address, offsets)
+            check_offsets(offsets, length)
+

@@ -1,0 +1,67 @@
+"""A function of a program, to be called from Python, and what the compiler makes of it."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nessie.api.errors import told
+from nessie.frontend.types_text import show_scheme
+
+if TYPE_CHECKING:
+    from nessie.api.program import Program
+    from nessie.api.views import Explanation, Graph, Kernels, Stages
+
+
+class Function:
+    """Compiled when it is called, for the types of the arguments and the way they lie in memory, and kept: in this
+    process and in the disk cache. NESL's errors are NessieErrors."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        self._program, self.__name__ = program, name
+        entry = program._session.environment.lookup(name)
+        assert entry is not None                # the program has found it
+        self._entry = entry
+
+    @property
+    def signature(self) -> str:
+        """The function's name and its type."""
+        return f"{self.__name__} : {show_scheme(self._entry.scheme.type)}"
+
+    @property
+    def __doc__(self) -> str:           # type: ignore[override]
+        about = self._program._session.environment.documentation(self._entry.name)
+        return f"{self.signature}\n\n{about}" if about else self.signature
+
+    def __call__(self, *arguments: Any, target: str | None = None) -> Any:
+        """The function's result; `target`: cpu, cuda, cudasim or reference, None: the program's."""
+        with told():
+            return self._program._call(self.__name__, arguments, target)
+
+    def __repr__(self) -> str:
+        return f"<NESL function {self.signature}>"
+
+    def explain(self, *arguments: Any, type: str | None = None, target: str | None = None,
+                everything: bool = False) -> Explanation:
+        """What is fused and what is not, why, and at what cost, as `nessie explain` tells it. With arguments each
+        schedule is run and measured on the CPU, and what had to be converted is told; `type` is that of the argument
+        where there are none: "[float]", "([int], float)". `everything`: every pair, with its price."""
+        from nessie.api import views
+        with told():
+            return views.explain(self._program, self.__name__, arguments, type, target, everything)
+
+    def graph(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Graph:
+        """The dependence graph with what shares a kernel, as `nessie graph` draws it."""
+        from nessie.api import views
+        with told():
+            return views.graph(self._program, self.__name__, arguments, type, target)
+
+    def kernels(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Kernels:
+        """The fused kernels, and the code around them."""
+        from nessie.api import views
+        with told():
+            return views.kernels(self._program, self.__name__, arguments, type, target)
+
+    def stages(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Stages:
+        """The program after each stage of the compiler, from its types to its code."""
+        from nessie.api import views
+        with told():
+            return views.stages(self._program, self.__name__, arguments, type, target)
