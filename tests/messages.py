@@ -76,6 +76,7 @@ def pattern(text: str) -> str:
 
 
 # Why the page has no example of these: of a file, or of a message.
+PYTHON = "is told to Python programs, beside the rest of what they see in tests/test_python_*.py"
 FORMS = "what is wrong in the text of a form is for who works on the compiler; the page has two examples"
 MACHINE = "depends on the machine: the page tells of it in words"
 HOLDS_NOT = "another message tells it: this one is for what comes without a place in a file, or never"
@@ -88,6 +89,9 @@ NO_EXAMPLES = {
                      "cudagen/gpu.py", "cudagen/nvidia/compiler.py", "cudagen/nvidia/cubin_files.py",
                      "cudagen/nvidia/detection.py", "cudagen/nvidia/driver.py", "cudagen/nvidia/usage.py",
                      "nessie/streams.py"), MACHINE),
+    **dict.fromkeys((f"nessie/api/{name}.py" for name in ("arguments", "awkward_arrays", "calls", "device", "magics",
+                                                          "program", "sequences", "views")), PYTHON),
+    "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/profile.py", "nessie/variables.py", "nessie/with_values.py"), COUNTING),
     "a line of input is {\"id\": ..., \"source\": \"...\"}, in JSON": "it is told in an answer, see test_errors.py",
     "\0: nested too deeply": MACHINE,

@@ -1,14 +1,16 @@
 """docs/errors.md: its examples say what stands behind them, and no message that users can meet is missing.
 
 An example is blocks of code one after another: ```nesl is the file p.nesl, ```json title="v.json" one of that name (of
-any language), ```python makes one, ```console is a command; the last, ```text, is what is printed, as in golden/errors.
-Without a command, p.nesl is run. After a change of a message: pytest --update-golden. An example of a message that has
-none yet is written down with an empty ```text, which --update-golden fills.
+any language), ```python makes one, ```console is a command, perhaps with `< FILE`; the last, ```text, is what is
+printed, as in golden/errors. Without a command, p.nesl is run. After a change of a message: pytest --update-golden. An
+example of a message that has none yet is written down with an empty ```text, which --update-golden fills.
 """
 from __future__ import annotations
 
+import io
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +64,10 @@ def test_example(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     for name, text in example.files.items():
         Path(name).write_text(text, "utf-8")
     exec(example.makes, {"numpy": numpy})
-    main(shlex.split(example.command)[1:])
+    words, _, typed = example.command.partition(" < ")
+    if typed:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(Path(typed).read_text("utf-8")))
+    main(shlex.split(words)[1:])
     printed = "".join(capsys.readouterr())
     if update_golden:
         page = PAGE.read_text("utf-8")
