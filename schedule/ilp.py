@@ -25,7 +25,8 @@ may be computed again come after them, each like a block of its own: a copy.
                                                  which so sweeps a twice; no (y - 1) if c = k, no (c - 1) if always
          c[f]   >= w[a]                          f's survivors are numbered if one of its arrays a is written
     (9)  no cycle of kernels that wait for each other: schedule.cycle_cuts, as they are found in solutions
-    (10) what schedule.separation has found of sums of d, n, w, q, c; implied, but by whole numbers only
+    (10) what schedule.separation has found of launches and of sums of d, n, w, q, c; implied, but by whole numbers
+         only
 
 Only y is integral: with y fixed, all others take their least (joined: greatest) value by themselves. Paths and (9) ask
 where blocks run and not where copies do: a copy has a reader in its kernel, which comes after the block then. So a
@@ -66,7 +67,8 @@ class Formulation:
         self.model = Model()
         self.kernels: list[list[int]] = [[] for _ in self.parts]         # per part, the r it may run in
         self.members: list[list[int]] = [[] for _ in self.blocks]        # per r, the parts that may run there
-        self.named: dict[Name, list[str]] = {("k", "", 0): [y(r, r) for r in range(len(self.blocks))]}
+        self.named: dict[Name, list[str]] = {("k", "", 0): [
+            y(r, r) for r, block in enumerate(self.blocks) if nodes[block[0]].op != HOST]}
         self._candidates()
         self._candidates_again()
         self._legality()

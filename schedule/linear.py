@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nessie.base.source import InternalError
+
 
 def available() -> bool:
     try:
@@ -24,6 +26,7 @@ class Linear:
         self.engine.silent()
         self.infinity = highspy.kHighsInf
         self.optimal = highspy.HighsModelStatus.kOptimal
+        self.infeasible = highspy.HighsModelStatus.kInfeasible
         self.whole = highspy.HighsVarType.kInteger
         for weight, limit in zip(weights, most, strict=True):
             self.engine.addCol(weight, 0.0, limit, 0, [], [])
@@ -34,8 +37,7 @@ class Linear:
 
     def solve(self, seconds: float) -> tuple[float, list[float]] | None:
         """The least value and where it is; None if it takes longer."""
-        self.engine.setOptionValue("time_limit", self.engine.getRunTime() + seconds)
-        self.engine.run()
+        self._run(self.engine.getRunTime() + seconds)
         if self.engine.getModelStatus() != self.optimal:
             return None
         return float(self.engine.getInfo().objective_function_value), list(self.engine.getSolution().col_value)
@@ -45,7 +47,12 @@ class Linear:
         count = self.engine.getNumCol()
         self.engine.changeColsIntegrality(count, list(range(count)), [self.whole] * count)
         self.engine.setOptionValue("mip_rel_gap", 0.0)
-        self.engine.setOptionValue("time_limit", seconds)           # counts from here, for a program in whole numbers
-        self.engine.run()
+        self._run(seconds)              # a program in whole numbers counts from here
         found = self.engine.getSolution()
         return float(self.engine.getInfo().mip_dual_bound), list(found.col_value) if found.value_valid else []
+
+    def _run(self, until: float) -> None:
+        self.engine.setOptionValue("time_limit", until)
+        self.engine.run()
+        if self.engine.getModelStatus() == self.infeasible:
+            raise InternalError("the rows of a schedule's bound contradict one another")

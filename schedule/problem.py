@@ -27,8 +27,8 @@ class Plan:
 
 class Problem:
     """`cheap`: the nodes that may be computed again: not what somebody wants beside another node, since it is wanted
-    there, and not small ones, which are not worth the search. `again`: those of them for which it can pay, with the
-    nanoseconds that it takes. Raises blocks.Refused if the graph's wishes cannot be met."""
+    there, and not small ones, which are not worth the search. `again`: those of them for which it can pay, or make room
+    for other arrays, with the nanoseconds that it takes. Raises blocks.Refused if the graph's wishes cannot be met."""
 
     def __init__(self, graph: Graph, profile: Profile) -> None:
         self.index, self.profile = Index(graph), profile
@@ -39,7 +39,8 @@ class Problem:
         self.blocks = forced_blocks(self.fusible, wished, self.fits) if wished else self.single()
         kept = {k for pair in wished for k in pair}
         self.cheap = {k for k in self.traffic.again if k not in kept and self._matters(k)}
-        self.again = {k: profile.computing(*self.traffic.again[k]) for k in sorted(self.cheap) if self._pays(k)}
+        self.again = {k: profile.computing(*self.traffic.again[k]) for k in sorted(self.cheap)
+                      if self.crowded or self._pays(k)}
 
     def _matters(self, k: int) -> bool:
         """Do all that write and read what the node makes take time beside a launch?"""
@@ -78,6 +79,7 @@ class Problem:
         roomy = copy(self)
         roomy.profile = replace(self.profile, arrays=len(self.room.arrays))
         roomy.room = Room(self.index, roomy.profile.arrays)
+        roomy.again = {k: time for k, time in self.again.items() if self._pays(k)}
         return roomy
 
     def fits(self, members: Iterable[int], copies: Iterable[int] = ()) -> bool:

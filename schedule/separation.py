@@ -22,7 +22,7 @@ from nessie.schedule.relaxation import Cut, Reading, Relaxation, Terms, Value
 Steps = dict[int, tuple[int, int]]              # of a path: where it came from, and by which pair
 
 NEAR = 0.999                                    # a shorter path breaks a row
-STEP = 0.005                                    # added to a step's length: of paths alike, the one of fewest steps
+STEP = 1e-6                                     # added to a step's length: of paths alike, the one of fewest steps
 FEW = 4                                         # rows of a kind that a node is good for in one round
 STARTS = 8                                      # of the search for a clique
 TRUSTED = 1e-3                                  # what is less is none
@@ -72,14 +72,14 @@ class Separation:
                 yield 1.0, follow(steps, v)[1]
 
     def cycles(self) -> Iterator[Cut]:
-        """Of each node u, those that are closed by the first ones found."""
+        """For each node, the nearest way back to one that must run before it."""
         index = self.problem.index
         for v, before in enumerate(index.predecessors):
             strict = {u for u in before if self.bad[u] >> v & 1}
-            if strict:
-                yield from self.back(v, strict)
+            if strict and (row := self.back(v, strict)):
+                yield row
 
-    def back(self, v: int, goals: set[int]) -> Iterator[Cut]:
+    def back(self, v: int, goals: set[int]) -> Cut | None:
         """The nearest of the goals that a path leads back to."""
         index = self.problem.index
         length, steps, done = {v: 0.0}, Steps(), set[int]()
@@ -89,8 +89,7 @@ class Separation:
             if u in done:
                 continue
             if u in goals:
-                yield 1.0, follow(steps, u)[1]
-                return
+                return 1.0, follow(steps, u)[1]
             done.add(u)
             after = index.successors[u]
             for w, step, pair in (*((w, 0.0, 0) for w in after), *self.steps[u]):
@@ -98,6 +97,7 @@ class Separation:
                 if there < length.get(w, NEAR):
                     length[w], steps[w] = there, (u, pair)
                     heappush(waiting, (there, w))
+        return None
 
     @cached_property
     def quotient(self) -> Quotient:

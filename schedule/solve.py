@@ -10,7 +10,9 @@
     the integer program, with what that one's rows say,        optimal, or a better bound
         unless it is too large
     without second sweeps, where a device has them             another candidate
-    windows of neighbouring kernels, one by one                for what is still open; first, where there is much
+    windows of neighbouring kernels, one by one                for what is still open; before these two, where there
+                                                               is much, and then
+    the linear program once more                               a better bound, other candidates
 
 Whatever is not optimal is told with the best of the bounds. Cycles between kernels are cut when a solution has one, and
 the program is solved again; what a greedy schedule makes of the rest of the solution may be good by itself, and the
@@ -44,6 +46,7 @@ SMALL = 400                     # up to which it comes first
 PACKED = 1200                   # of one of what a solution of the linear program has together
 RELAXED = 0.5, 0.75             # of the time, for a bound; where the program is too large to be solved whole
 PRECISION = 3e-7                # of a bound, by which solvers may be wrong
+MISTAKEN = 1e-4                 # of a bound: they are not so wrong
 REST = 0.25                     # of the time once more, where kernels would have too many arrays
 SHARE = 0.4                     # of the time that is left, for each attempt
 ROUNDS = 60                     # of cycle cuts
@@ -186,6 +189,8 @@ def windows(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits:
 def status_of(total: float, bound: float) -> str:
     """What may be said of a schedule of this cost when none is cheaper than the bound."""
     gap = (total - bound) / bound if bound > 0 else float(total > 0)
+    if gap < -MISTAKEN:
+        raise InternalError(f"a schedule costs {total}, less than its bound {bound}")
     return OPTIMAL if gap < PRECISION else f"within {max(gap * 100, 0.1):.1f} %"
 
 

@@ -26,7 +26,8 @@ from nessie.schedule.pdg import (
 
 OFFSETS = "_offsets"            # ends the names of what tells where the rows of a nested sequence begin
 
-MISSING_HOST, CIRCLE, TOO_LARGE = "missing-host", "circle", "too-large"         # reasons of more than two nodes
+MISSING_HOST = "missing-host"
+CIRCLE, TOO_LARGE = "circle", "too-large"       # reasons of more than two nodes
 
 
 def witness(fusible: Fusible, u: int, v: int) -> str:

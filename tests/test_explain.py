@@ -152,7 +152,7 @@ def test_every_reason_has_a_witness() -> None:
         assert json.loads(json.dumps(as_json("random", found)))["regions"]
         assert explained_text("random", found, True).count("\n") > 5
     assert seen >= {"gather", "size", "kernel-end", "segment-late", "segment-end", "scatter-order", "two-look-backs",
-                    "space", "path"}
+                    "space", "path", "missing-host"}
     assert all(f"    {reason} " in (fusible.__doc__ or "") for reason in seen)
 
 

@@ -73,14 +73,15 @@ def test_no_schedule_that_keeps_wishes_is_below() -> None:
 
 
 @pytest.mark.parametrize("profile", [CPU, H200], ids=lambda profile: profile.name)
-@pytest.mark.parametrize(("shape", "nodes", "seed"), [("tree", 30, 0), ("tree", 30, 3), ("grid", 25, 0),
-                                                      ("mixed", 25, 0), ("mixed", 30, 2), ("mixed", 30, 14)])
-def test_bounds_are_close_to_optima(shape: str, nodes: int, seed: int, profile: Profile) -> None:
+@pytest.mark.parametrize(("shape", "nodes", "seed", "near"), [
+    ("tree", 30, 0, 0.9999), ("tree", 30, 3, 0.91), ("grid", 36, 0, 0.9999), ("mixed", 25, 0, 0.9999),
+    ("mixed", 30, 2, 0.76), ("mixed", 30, 14, 0.9999)])
+def test_bounds_are_close_to_optima(shape: str, nodes: int, seed: int, near: float, profile: Profile) -> None:
     problem = Problem(shaped(shape, nodes, seed), profile)
     found = solve(problem, limits=Limits(nodes=10**6, seconds=60.0))
     relaxed = lower_bound(problem, contract(problem), 60.0)
     assert found.status == OPTIMAL and relaxed
-    assert 0.6 * found.cost < relaxed.least <= found.cost * (1 + 1e-9)
+    assert near * found.cost < relaxed.least <= found.cost * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("shape", ["tree", "grid", "mixed"])

@@ -333,6 +333,7 @@ def test_the_program_finds_what_brute_force_finds_with_copies() -> None:
 def test_the_program_finds_what_brute_force_finds_where_kernels_have_few_arrays() -> None:
     search(range(9000, 9120), 6, profiles=TIGHT)
     assert search(range(7000, 7060), 6, cheap=0.7, profiles=TIGHT) > 0
+    assert search(range(200452, 200453), 6, cheap=0.7, profiles=TIGHT[:1]) == 1     # a copy makes room for an array
 
 
 @pytest.mark.slow
