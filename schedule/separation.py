@@ -22,7 +22,7 @@ from nessie.schedule.relaxation import Cut, Reading, Relaxation, Terms, Value
 Steps = dict[int, tuple[int, int]]              # of a path: where it came from, and by which pair
 
 NEAR = 0.999                                    # a shorter path breaks a row
-STEP = 1e-6                                     # added to a step's length: of paths alike, the one of fewest steps
+STEP = 5e-4                                     # added to a step's length: of paths alike, the one of fewest steps
 FEW = 4                                         # rows of a kind that a node is good for in one round
 STARTS = 8                                      # of the search for a clique
 TRUSTED = 1e-3                                  # what is less is none

@@ -116,6 +116,8 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
         least = max(least, known or 0.0)
         best = min((best, plan or best), key=problem.total)
     status = status_of(problem.total(best), least)
+    if problem.total(best) < least * (1 - MISTAKEN):
+        raise InternalError(f"a schedule costs {problem.total(best)}, less than its bound {least}")
     if status == OPTIMAL:
         keep(store, problem, best)
     return solution_of(problem, best, status)
@@ -189,8 +191,6 @@ def windows(problem: Problem, blocks: Clusters, best: Plan, solver: str, limits:
 def status_of(total: float, bound: float) -> str:
     """What may be said of a schedule of this cost when none is cheaper than the bound."""
     gap = (total - bound) / bound if bound > 0 else float(total > 0)
-    if gap < -MISTAKEN:
-        raise InternalError(f"a schedule costs {total}, less than its bound {bound}")
     return OPTIMAL if gap < PRECISION else f"within {max(gap * 100, 0.1):.1f} %"
 
 
