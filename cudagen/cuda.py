@@ -41,7 +41,7 @@ from nessie.cudagen.loops import (
     Vote,
     While,
 )
-from nessie.cudagen.unread import read_names
+from nessie.cudagen.loops_walk import bound_names, read_names
 from nessie.lambda_cu.ops import result_type
 
 DEEPEST = 30                    # deeper statements are not indented more
@@ -310,26 +310,3 @@ def constant(value: int | float | bool | str, type_: str) -> Piece:
         return Piece("(-9223372036854775807LL - 1)", type_)
     text = str(number) if abs(number) < 2**31 else f"{number}LL"
     return Piece(text, type_, UNARY, number.bit_length() if number >= 0 else 64)
-
-
-def bound_names(body: tuple[Stmt, ...]) -> list[str]:
-    """Every name that the statements bind."""
-    names: list[str] = []
-    work = list(body)
-    while work:
-        statement = work.pop()
-        match statement:
-            case Let(name) | Var(name) | Shared(name):
-                names.append(name)
-            case For(index, _, _, inner):
-                names.append(index)
-                work += inner
-            case While(_, inner):
-                work += inner
-            case If(_, then, orelse):
-                work += then + orelse
-            case Atomic(result=str() as result):
-                names.append(result)
-            case Call(bound):
-                names += bound
-    return names

@@ -26,9 +26,9 @@ from nessie.cudagen import cuda, loops
 from nessie.cudagen.device import MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
 from nessie.cudagen.generate import plans_of
 from nessie.cudagen.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
+from nessie.cudagen.loops_walk import parts
 from nessie.cudagen.memory import Block, Pooled
 from nessie.cudagen.plan import THREADS, ArrayResult, Phase, Plan, ScalarResult
-from nessie.cudagen.thunks import parts
 from nessie.lambda_cu import ir
 
 MOST_BLOCKS = 2**31 - 1         # of a launch

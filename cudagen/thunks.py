@@ -13,13 +13,13 @@ element that has failed ends. Recursion looks before each call: at its depth, at
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from nessie.base.source import InternalError
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, error_key, integer, op, zero
 from nessie.cudagen.device import DEPTH, INTERRUPT, NO_FAILURE, NO_STACK, STACK, TOO_DEEP, beyond_sites
+from nessie.cudagen.loops_walk import parts
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.ops import result_type
 
@@ -175,15 +175,6 @@ def cheap(statements: list[loops.Stmt], values: tuple[Value, ...]) -> bool:
                 if part.op in COSTLY or seen > CHEAP:
                     return False
     return True
-
-
-def parts(exp: loops.Exp) -> Iterator[loops.Exp]:
-    waiting = [exp]
-    while waiting:
-        exp = waiting.pop()
-        yield exp
-        if isinstance(exp, loops.Op):
-            waiting += exp.arguments
 
 
 # Calls ------------------------------------------------------------------------------------------

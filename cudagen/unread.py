@@ -1,9 +1,6 @@
 """What a function computes and nobody reads: thunks and skeletons bind names before it is known who reads them, and a
 compiler for GPUs warns of each.
 
-    without_unread(function)    the function without what it computes in vain
-    read_names(body)            the names that statements read
-
   in    a loops function
   out   one with the same effects, in which everything that is bound is read, save for parameters, loop indices and what
         calls give; no If and no For is empty
@@ -14,32 +11,10 @@ compiler for GPUs warns of each.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 
-from nessie.cudagen.loops import (
-    Atomic,
-    Barrier,
-    Call,
-    Exp,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Name,
-    Op,
-    Pause,
-    Return,
-    Set,
-    Shared,
-    Shuffle,
-    Stmt,
-    Store,
-    Var,
-    Vote,
-    While,
-)
+from nessie.cudagen.loops import Atomic, For, Function, If, Let, Load, Op, Set, Shared, Stmt, Store, Var, While
+from nessie.cudagen.loops_walk import expressions, names, parts, statements
 
 
 def without_unread(function: Function) -> Function:
@@ -47,10 +22,6 @@ def without_unread(function: Function) -> Function:
     while (kept := cleaned(body, needed(body))) != body:
         body = kept
     return replace(function, body=body)
-
-
-def read_names(body: tuple[Stmt, ...]) -> set[str]:
-    return {name for statement in statements(body) for exp in expressions(statement) for name in names(exp)}
 
 
 def needed(body: tuple[Stmt, ...]) -> set[str]:
@@ -99,60 +70,7 @@ def cleaned(body: tuple[Stmt, ...], wanted: set[str]) -> tuple[Stmt, ...]:
     return tuple(kept)
 
 
-# What there is ------------------------------------------------------------------------------------
-
-
-def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """At any depth."""
-    waiting = list(body)
-    while waiting:
-        statement = waiting.pop()
-        yield statement
-        match statement:
-            case For(body=inner) | While(_, inner):
-                waiting += inner
-            case If(_, then, orelse):
-                waiting += (*then, *orelse)
-
-
-def expressions(statement: Stmt) -> tuple[Exp, ...]:
-    """Those of the statement itself; an array that it writes, too, as its name."""
-    match statement:
-        case Let(_, _, exp) | Var(_, _, exp) | Set(_, exp) | While(exp) | If(exp):
-            return (exp,)
-        case Store(array, index, value):
-            return (Name(array), index, value)
-        case For(_, low, high, _, step):
-            return (low, high, step)
-        case Atomic(_, array, index, value, _, compare):
-            return (Name(array), index, value, *([] if compare is None else [compare]))
-        case Call(_, _, exps) | Return(exps):
-            return exps
-        case Shared() | Pause() | Barrier():
-            return ()
-    raise TypeError(statement)
-
-
-def names(exp: Exp) -> Iterator[str]:
-    for part in parts(exp):
-        match part:
-            case Name(name) | Load(name) | Shuffle(name) | Vote(name):
-                yield name
-
-
 def orders(statement: Stmt) -> bool:
     """Does it tell others of what was done, or see what they do?"""
     return (isinstance(statement, Store) and statement.release) or any([
         isinstance(part, Load) and part.order != "" for exp in expressions(statement) for part in parts(exp)])
-
-
-def parts(exp: Exp) -> Iterator[Exp]:
-    waiting = [exp]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        match part:
-            case Op(_, arguments):
-                waiting += arguments
-            case Load(_, inner) | Shuffle(_, inner):
-                waiting.append(inner)

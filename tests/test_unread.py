@@ -5,12 +5,12 @@ import pytest
 from cuda_programs import skeletons
 
 from nessie.cudagen import cuda, loops
-from nessie.cudagen.cuda import bound_names
 from nessie.cudagen.generate import plans_of
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_printer import show
 from nessie.cudagen.loops_text import parse
-from nessie.cudagen.unread import read_names, statements, without_unread
+from nessie.cudagen.loops_walk import bound_names, read_names, statements
+from nessie.cudagen.unread import without_unread
 
 PARAMETERS = "int n, int[] xs, writable int[] out, writable int[] cells"
 

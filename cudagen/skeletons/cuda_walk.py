@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
+from nessie.cudagen.loops_walk import parts
 from nessie.cudagen.plan import THREADS, ArrayResult, Plan, Result
 from nessie.cudagen.skeletons.cuda_blocks import THREAD, first_thread, launch, reduce_block, stop_if_failed
 from nessie.cudagen.skeletons.cuda_flat import commutative, sweep_flat
@@ -36,7 +37,7 @@ from nessie.cudagen.skeletons.kernel import (
 from nessie.cudagen.skeletons.phases import elements_exp
 from nessie.cudagen.skeletons.segments import segmented_filters
 from nessie.cudagen.skeletons.states import State, assign, current, declare, held
-from nessie.cudagen.thunks import Tables, parts
+from nessie.cudagen.thunks import Tables
 from nessie.cudagen.walk import Step, Walk
 from nessie.lambda_cu import ir
 

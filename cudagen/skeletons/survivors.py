@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import op
-from nessie.cudagen.thunks import COSTLY, parts
+from nessie.cudagen.loops_walk import parts
+from nessie.cudagen.thunks import COSTLY
 
 MOST_STORES = 3
 
