@@ -22,6 +22,7 @@ from nessie.cudagen.vector_math import LIBRARY, vector_library, with_vector_vers
 PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part")
 
 BEST, QUICK = 3, 0            # efforts at making code
+MASKING = "avx512vl"          # vectors' lanes are masked at no cost
 
 _LOCK = threading.Lock()
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
@@ -103,7 +104,10 @@ def optimise(module: Any) -> None:
 
 def parsed(text: str) -> Any:
     """A module for this machine."""
+    from nessie.cudagen.llvm import MASKED
     binding, machine = tools()
+    if MASKING not in features():
+        text = text.replace(", ".join(["", *MASKED]), "")
     module = binding.parse_assembly(with_vector_versions(text, features()))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)

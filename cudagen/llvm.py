@@ -18,7 +18,6 @@ import struct
 from collections.abc import Iterator
 
 from nessie.base.layout import Doc, Mark, join, render
-from nessie.cudagen.gathers import waits_for_memory
 from nessie.cudagen.llvm_operators import TYPES, Value, apply
 from nessie.cudagen.loops import (
     CHUNK_RANGE,
@@ -43,8 +42,14 @@ from nessie.cudagen.loops import (
     Var,
     While,
 )
+from nessie.cudagen.row_loops import fits_masks, waits_for_memory
 
-SCALAR = "!999999"              # the note that loops are not to be vectorised
+NOTES = {                       # what is said of loops
+    "!999999": '!{!"llvm.loop.vectorize.enable", i1 false}',
+    "!999998": '!{!"llvm.loop.vectorize.predicate.enable", i1 true}',
+    "!999997": '!{!"llvm.loop.interleave.count", i32 2}',
+}
+SCALAR, MASKED = ("!999999",), ("!999998", "!999997")       # not vectorised; two vectors at a time, with masks
 MEMORY = {**TYPES, "bool": "i8"}
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
            ("exchange", "int"): "xchg", ("exchange", "float"): "xchg"}
@@ -223,14 +228,18 @@ class FunctionPrinter:
         self.end(f"br label %next.{n}")
         self.label(f"next.{n}")
         self.do(f"{index}.next = add nsw i64 {index}, {step}")
-        self.end(f"br label %for.{n}{self.as_scalar() if waits_for_memory(loop) else ''}")
+        self.end(f"br label %for.{n}{self.note(loop)}")
         self.label(f"done.{n}")
 
-    def as_scalar(self) -> str:
-        """A note on the branch back that the loop is not to be vectorised."""
+    def note(self, loop: For) -> str:
+        """What the branch back says of how to vectorise the loop."""
+        said = SCALAR if waits_for_memory(loop) else MASKED if fits_masks(loop) else ()
+        if not said:
+            return ""
         note = f"!{len(self.declared)}"
-        self.declared.setdefault(SCALAR, f'{SCALAR} = !{{!"llvm.loop.vectorize.enable", i1 false}}')
-        self.declared[note] = f"{note} = distinct !{{{note}, {SCALAR}}}"
+        for name in said:
+            self.declared.setdefault(name, f"{name} = {NOTES[name]}")
+        self.declared[note] = f"{note} = distinct !{{{', '.join([note, *said])}}}"
         return f", !llvm.loop {note}"
 
     def while_(self, condition: Exp, body: tuple[Stmt, ...]) -> None:

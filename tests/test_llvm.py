@@ -268,6 +268,46 @@ def test_gathers_in_rows_are_not_vectorised(end: str, at: str, kept: bool) -> No
         assert "x double> " not in building.optimised(text)
 
 
+ROW_SUMS = """
+host f(int rows, int[] ends, TYPE[] xs, writable TYPE[] out) {
+  for (s = 0; s < rows; s += 1) {
+    var TYPE sum = ZERO;
+    for (i = ends[s]; i < END; i += 1) { TYPE x = xs[i]; sum = sum +~ VALUE; }
+    out[s] = sum;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("end", "value", "masked"), [
+    ("ends[s + 1]", "x * x", True), ("ends[s + 1]", "max(x, 0.5)", True), ("rows", "x", False),
+    ("ends[s + 1]", "exp(x)", False), ("ends[s + 1]", "xs[ends[i]]", False)])
+def test_sums_of_rows_are_vectors_with_masks(end: str, value: str, masked: bool,
+                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short row is one step then, where processors mask lanes."""
+    text = row_sums("float", "0.0", end, value)
+    assert ("predicate.enable" in text) == masked
+    if masked and building.MASKING in building.features():
+        assert "@llvm.masked.load" in building.optimised(text)
+    monkeypatch.setattr(building, "MASKING", "what no processor has")
+    assert "@llvm.masked.load" not in building.optimised(text)
+
+
+def row_sums(type_: str, zero: str, end: str, value: str) -> str:
+    text = ROW_SUMS.replace("+~", "+~" if type_ == "float" else "+").replace("TYPE", type_).replace("ZERO", zero)
+    return llvm.show(parse(text.replace("END", end).replace("VALUE", value)))
+
+
+@pytest.mark.parametrize(("type_", "zero"), [("int", "0"), ("float", "0.0")])
+def test_sums_of_rows_of_all_lengths_are_right(type_: str, zero: str) -> None:
+    ends = np.cumsum([0, *range(70)], dtype=np.int64)
+    xs = np.random.default_rng(1).integers(-1000, 1000, ends[-1]).astype("int64" if type_ == "int" else "float64")
+    out = np.full(70, 7, xs.dtype)
+    block = words((70, ends, xs, out))
+    entry(row_sums(type_, zero, "ends[s + 1]", "x"), "f")(0, 1, block.ctypes.data)
+    assert out.tolist() == [xs[a:b].sum() for a, b in zip(ends, ends[1:])]
+
+
 @pytest.mark.skipif(vector_math.vector_library() is None, reason="the C library has no vector functions")
 @pytest.mark.parametrize("op", ["exp", "ln", "sin", "cos"])
 def test_library_functions_are_called_on_vectors(op: str) -> None:
