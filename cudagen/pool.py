@@ -6,10 +6,13 @@ workers are in native code; it sets the interrupt word, and goes on once they ha
 Threads for recursion have large stacks: address space, of which pages are taken as recursion reaches them. Such a pool
 is one device's own; when it is closed, its threads end and give their stacks back.
 
+A process that was forked off has none of the threads; its pools start their own.
+
 Pieces of chunks are taken from a common counter; which thread runs which makes no difference to results.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import count
@@ -17,6 +20,7 @@ from queue import SimpleQueue
 from threading import Lock
 from time import sleep
 from typing import Any
+from weakref import WeakSet
 
 from nessie.base.deep import no_thread, start_thread
 
@@ -25,6 +29,8 @@ PIECE = 64                      # chunks a call at most, so that an interrupt is
 SMALLEST_STACK = 16 << 20
 SHARES = 16                     # calls a thread at least, where there are so many chunks: who starts late does fewer
 
+_pools: WeakSet[Pool] = WeakSet()
+
 
 class Pool:
     """`threads` at work at a time for one caller; they are started when they are first needed. `stack`: bytes that each
@@ -32,6 +38,11 @@ class Pool:
 
     def __init__(self, threads: int, stack: int = 0) -> None:
         self.threads, self.stack = max(1, threads), stack
+        self.forked()
+        _pools.add(self)
+
+    def forked(self) -> None:
+        """There are no threads yet, or no more."""
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._workers = 0
         self._lock = Lock()
@@ -103,3 +114,12 @@ class Pool:
 def shared_pool(threads: int) -> Pool:
     """The process's pool of so many threads."""
     return Pool(threads)
+
+
+def forked() -> None:
+    for pool in _pools:
+        pool.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forked)

@@ -5,14 +5,20 @@ Python bounds recursion through its C code, whatever the recursion limit says; t
 
 Ctrl-C reaches the caller, who then ends the work: what runs where Python's exceptions do not reach has said how, with
 `interruptible`; other work gets a KeyboardInterrupt.
+
+A thread that has done its work waits for more, as starting one takes as long as a small call. One that was at work for
+long, or was given a KeyboardInterrupt, ends: so stacks that were filled are given back, and no exception comes late.
 """
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 from typing import TypeVar
 
 from nessie.base.source import NessieError
@@ -22,12 +28,15 @@ T = TypeVar("T")
 STACK_BYTES = 1 << 30           # address space only: pages are taken as the recursion reaches them
 RECURSION_LIMIT = 1_000_000
 PATIENCE = 3                    # so many Ctrl-Cs, and the work is left to itself
+MOST_IDLE = 4                   # threads that wait
+LONG = 0.05                     # seconds of work beside which starting a thread is nothing
 
 _thread = threading.local()     # `deep`: this thread has a large stack
 _lock = threading.Lock()
 _interrupts: list[tuple[int | None, Callable[[], None]]] = []      # with the threads that they are for
 _running = 0                    # threads with large stacks, for which the recursion limit is high
 _usual_limit = 0                # what it was before them
+_idle: list[Worker] = []
 
 
 def run_deep(work: Callable[[], T]) -> T:
@@ -38,20 +47,94 @@ def run_deep(work: Callable[[], T]) -> T:
     failure: list[BaseException] = []
 
     def body() -> None:
-        _thread.deep = True
         try:
             outcome.append(work())
         except BaseException as error:      # re-raised below, in the caller's thread
             failure.append(error)
-        finally:
-            ended.set()
 
-    ended = threading.Event()               # joining a thread cannot be taken up again after a Ctrl-C
     with deep_recursion():
-        wait_for(ended, started(body))
+        wait_for(given(body))
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+class Task:
+    """Work for a thread. `ended` is an event, as joining cannot be taken up again after a Ctrl-C; `struck`: the thread
+    was given a KeyboardInterrupt."""
+
+    def __init__(self, body: Callable[[], None]) -> None:
+        self.body, self.ended, self.struck = body, threading.Event(), False
+        self.worker: Worker | None = None
+
+    def interrupt(self) -> None:
+        with _lock:
+            if self.worker is not None and not self.ended.is_set():
+                self.struck = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.worker.number),
+                                                           ctypes.py_object(KeyboardInterrupt))
+
+
+class Worker:
+    """A thread with a large stack, which does one task after another."""
+
+    def __init__(self) -> None:
+        self.tasks: SimpleQueue[Task] = SimpleQueue()
+        self.number = started(self.serve).ident or 0
+
+    def serve(self) -> None:
+        _thread.deep = True
+        try:
+            while self.do(self.tasks.get()):
+                pass
+        except KeyboardInterrupt:           # it came when all was done
+            pass
+
+    def do(self, task: Task) -> bool:
+        """Does it, and says whether more may come."""
+        began = time.monotonic()
+        try:
+            task.body()
+        finally:
+            del task.body                   # and all that it holds
+            stays = False
+            while not task.ended.is_set():
+                with suppress(KeyboardInterrupt):       # too late for the work, and the caller still waits
+                    stays = self.end(task, time.monotonic() - began)
+        return stays
+
+    def end(self, task: Task, seconds: float) -> bool:
+        with _lock:
+            stays = not task.struck and seconds < LONG and len(_idle) < MOST_IDLE
+            if stays:
+                _idle.append(self)
+            task.ended.set()
+        return stays
+
+
+def given(body: Callable[[], None]) -> Task:
+    """The task of running this, which a thread with a large stack has begun."""
+    task = Task(body)
+    with _lock:
+        task.worker = _idle.pop() if _idle else None
+    task.worker = task.worker or Worker()
+    task.worker.tasks.put(task)
+    return task
+
+
+def alone() -> None:
+    """In a process that was forked off, there is but the thread that forked."""
+    global _lock, _running
+    _lock = threading.Lock()
+    if _running:
+        sys.setrecursionlimit(_usual_limit)
+    _running = 0
+    _idle.clear()
+    _interrupts.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=alone)
 
 
 @contextmanager
@@ -128,18 +211,18 @@ def forget_interrupt() -> None:
     exec("")
 
 
-def wait_for(ended: threading.Event, thread: threading.Thread) -> None:
+def wait_for(task: Task) -> None:
     """Until the work ends. The first Ctrl-C asks it to, the next ones insist."""
     for attempt in range(PATIENCE + 1):
         try:
-            ended.wait()
+            task.ended.wait()
             return
         except KeyboardInterrupt:
             if attempt == PATIENCE:
                 raise
-            asked = [interrupt for number, interrupt in list(_interrupts) if number == thread.ident]
+            worker = task.worker
+            asked = [interrupt for number, interrupt in list(_interrupts) if worker and number == worker.number]
             for interrupt in asked:
                 interrupt()
             if attempt > 0 or not asked:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0),
-                                                           ctypes.py_object(KeyboardInterrupt))
+                task.interrupt()
