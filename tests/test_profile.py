@@ -40,17 +40,6 @@ def profiles(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 # The page ---------------------------------------------------------------------------------------
 
 
-def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    command, shown = (re.search(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-                      for language in ("sh", "text"))
-    assert command is not None and shown is not None
-    program, sparse = re.findall(r"'([^']*)'", command[1])
-    assert main(["profile", "nesl_examples/sparse_mxv.nesl", "-e", "sparse_mxv", program, sparse,
-                 "--target", "reference"]) == 0
-    assert capsys.readouterr().out == shown[1] + "\n"
-
-
 @pytest.mark.parametrize(("expressions", "work", "depth"), EXAMPLES)
 def test_what_the_page_says_of_expressions(expressions: str, work: str, depth: str) -> None:
     for expression in expressions.split("`, `"):

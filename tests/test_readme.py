@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-from transcripts import replayed
 
 from nessie.cli import main
 
@@ -45,16 +44,6 @@ def test_first_two_commands_are_one_line_each() -> None:
     assert install.count("\n") == test.count("\n") == 1
     assert install.startswith("python3 -m venv ") and test.startswith("python3 -m venv ")
     assert "nessie run" in install and "pytest" in test
-
-
-def test_what_the_prompt_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    (shown,) = blocks("repl")
-    assert replayed([], shown, monkeypatch) == shown + "nesl> \n"
-
-
-def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).exists(), target
 
 
 @pytest.mark.parametrize(("mode", "picture"), [("none", "norm2-flat"), ("ilp", "norm2-fused")])
