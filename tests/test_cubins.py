@@ -158,6 +158,22 @@ def test_cubins_are_for_the_gpu_that_is_here(monkeypatch: pytest.MonkeyPatch,
     assert set(asked) == {"sm_86"} and "K1" in capsys.readouterr().out
 
 
+@NVRTC
+@pytest.mark.parametrize("architecture, told", [
+    ("sm_60", "kernels need a GPU of compute capability 7.0 or more: sm_60 is too old"),
+    ("sm_95", "compiles nothing for GPUs that are sm_95"),
+])
+def test_architectures_that_there_is_no_code_for(architecture: str, told: str,
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    """Others are named, and those do."""
+    assert main([*COMPILE, "--arch", architecture]) == 1
+    error = capsys.readouterr().err
+    assert told in error and "hint: name one of sm_" in error
+    named = re.findall(r"sm_\d+", error.partition("hint: ")[2])
+    assert {"sm_80", "sm_90"} <= set(named) and not {"sm_50", "sm_60", architecture} & set(named)
+    assert main([*COMPILE, "--arch", named[0]]) == main([*COMPILE, "--arch", named[-1]]) == 0
+
+
 @pytest.mark.parametrize("words, status, told", [
     ([], 2, "which GPU is the code to be for? There is none here\nhint: name its architecture, as in --arch sm_90"),
     (["--arch", "volta"], 2, "volta is not an architecture, such as sm_90"),

@@ -2,6 +2,7 @@
 
     compiled(text, architecture)    the cubin of all of a program's kernels
     found()                         which compiler there is
+    architectures(compiler)         for which GPUs it compiles
 
 NVRTC is a library: of the package nvidia-cuda-nvrtc, or of a CUDA toolkit. nvcc takes four times as long.
 """
@@ -18,6 +19,7 @@ from nessie.base.source import InternalError, Unsupported
 from nessie.cudagen.cache import cached
 from nessie.cudagen.nvidia.nvrtc import Nvrtc, Refused, library_path
 
+OLDEST = (7, 0)                             # from then on a warp's threads run on their own, as kernels expect
 FLAGS = ("--fmad=false", "--std=c++17")     # a product is rounded before it is added to, as elsewhere
 MOST_TOLD = 2000                            # characters of a compiler's complaint
 UNKNOWN_GPU = re.compile(r"(invalid value for --gpu-|Unsupported gpu )architecture")     # they have no status for it
@@ -52,6 +54,33 @@ def version(compiler: Compiler) -> str:
     return release[1] if release else "of an unknown version"
 
 
+def architectures(compiler: Compiler) -> list[str]:
+    """Those that it compiles for and kernels run on, such as sm_90; none where it is too old to tell."""
+    if compiler.name == "NVRTC":
+        nvrtc = Nvrtc(compiler.path)
+        known = nvrtc.architectures() if hasattr(nvrtc.library, "nvrtcGetSupportedArchs") else []
+    else:
+        command = [str(compiler.path), "--list-gpu-code"]
+        known = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    return [architecture for architecture in known if not too_old(architecture)]
+
+
+def too_old(architecture: str) -> bool:
+    """For kernels, whatever a compiler may make of them."""
+    return int(re.sub(r"\D", "", architecture)) < int("{}{}".format(*OLDEST))
+
+
+def unsupported(compiler: Compiler, architecture: str) -> Unsupported:
+    """That there is no code for this one; and for which there is."""
+    known = ", ".join(architectures(compiler))
+    hint = f"name one of {known}" if known else f"another version may: {INSTALL}"
+    if too_old(architecture):
+        return Unsupported("kernels need a GPU of compute capability {}.{} or more: ".format(*OLDEST)
+                           + f"{architecture} is too old", hint=hint)
+    return Unsupported(f"{compiler} compiles nothing for GPUs that are {architecture}",
+                       hint=f"{hint}; another version may: {INSTALL}" if known else hint)
+
+
 def compiled(text: str, architecture: str) -> bytes:
     """The cubin for a GPU such as sm_90."""
     compiler = found()
@@ -67,14 +96,15 @@ def build(compiler: Compiler, text: str, architecture: str) -> bytes:
 
 def build_verbosely(compiler: Compiler, text: str, architecture: str, *more: str) -> tuple[bytes, str]:
     """The cubin, and what the compiler says meanwhile; `more` are further options of its."""
+    if too_old(architecture):
+        raise unsupported(compiler, architecture)
     make = by_nvrtc if compiler.name == "NVRTC" else by_nvcc
     try:
         return make(compiler.path, text, (f"--gpu-architecture={architecture}", *FLAGS, *more))
     except Refused as refused:
         complaint = str(refused)[:MOST_TOLD].strip()
         if UNKNOWN_GPU.search(complaint):
-            raise Unsupported(f"{compiler} compiles nothing for GPUs that are {architecture}",
-                              hint=f"another version may: {INSTALL}") from None
+            raise unsupported(compiler, architecture) from None
         raise InternalError(f"{compiler} refuses the kernels: {complaint}") from None
 
 

@@ -1,6 +1,7 @@
 """What a GPU needs, and what of it is missing: looked at before PyCUDA is imported, which fails without a driver.
 
-    problem()           the first thing that the target cuda misses, with what to install
+    problems()          all that the target cuda misses, each with what to install
+    problem()           the first of it
     devices()           the GPUs that NVIDIA's driver sees
 
 The driver library is asked by ctypes. Of several GPUs programs run on the first; CUDA_VISIBLE_DEVICES chooses others.
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -16,7 +18,6 @@ from nessie.base.source import Unsupported
 from nessie.cudagen.nvidia import compiler
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-OLDEST = (7, 0)                         # from then on a warp's threads run on their own, as kernels expect
 MAJOR, MINOR = 75, 76                   # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
 ORDINAL = 9                             # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 NAME_BYTES = 100
@@ -83,29 +84,35 @@ def device_of(address: int) -> int | None:
     return number.value
 
 
-def problem() -> tuple[str, str] | None:
-    """The first thing that programs miss here to run on a GPU, and what to do; None: they can."""
-    if driver() is None:
-        return f"there is no NVIDIA driver ({LIBRARY})", INSTALL_DRIVER
+def problems() -> Iterator[tuple[str, str]]:
+    """All that programs miss here to run on a GPU, each with what to do."""
     found = devices()
-    if not found:
-        return "NVIDIA's driver sees no GPU", SHOW_DEVICE
-    if found[0].capability < OLDEST:
-        return (f"the GPU {found[0].name} is too old: its compute capability is {dotted(found[0].capability)}, "
-                f"and {dotted(OLDEST)} is needed", "CUDA_VISIBLE_DEVICES chooses another GPU, if there is one")
+    if driver() is None:
+        yield f"there is no NVIDIA driver ({LIBRARY})", INSTALL_DRIVER
+        yield "without a driver no GPU can be seen", f"one of compute capability {dotted(compiler.OLDEST)} is needed"
+    elif not found:
+        yield "NVIDIA's driver sees no GPU", SHOW_DEVICE
+    elif found[0].capability < compiler.OLDEST:
+        yield (f"the GPU {found[0].name} is too old: its compute capability is {dotted(found[0].capability)}, "
+               f"and {dotted(compiler.OLDEST)} is needed", "CUDA_VISIBLE_DEVICES chooses another GPU, if there is one")
     if find_spec("pycuda") is None:
-        return "PyCUDA is not installed", INSTALL_PYCUDA
+        yield "PyCUDA is not installed", INSTALL_PYCUDA
     if not compiler.found():
-        return "there is neither NVRTC nor nvcc to compile kernels", compiler.INSTALL
-    return None
+        yield "there is neither NVRTC nor nvcc to compile kernels", compiler.INSTALL
+
+
+def problem() -> tuple[str, str] | None:
+    """The first of them; None: programs can run."""
+    return next(problems(), None)
 
 
 def refuse_without() -> None:
     """Raises an error unless programs can run on a GPU here."""
-    found = problem()
+    found = list(problems())
     if found:
-        what, how = found
-        raise Unsupported(f"the target cuda cannot be used: {what}", hint=f"{how}; {WITHOUT}")
+        what, how = found[0]
+        more = ["nessie doctor names all that is missing"] if len(found) > 1 else []
+        raise Unsupported(f"the target cuda cannot be used: {what}", hint="; ".join([how, *more, WITHOUT]))
 
 
 def dotted(numbers: tuple[int, int]) -> str:

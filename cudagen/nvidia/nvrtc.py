@@ -65,6 +65,14 @@ class Nvrtc:
         self.do("Version", ctypes.byref(major), ctypes.byref(minor))
         return f"{major.value}.{minor.value}"
 
+    def architectures(self) -> list[str]:
+        """Those that it compiles for, such as sm_90."""
+        count = ctypes.c_int()
+        self.do("GetNumSupportedArchs", ctypes.byref(count))
+        numbers = (ctypes.c_int * count.value)()
+        self.do("GetSupportedArchs", numbers)
+        return [f"sm_{number}" for number in numbers]
+
     def cubin(self, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
         """Of all kernels of the text, and what is said of them."""
         program, words = ctypes.c_void_p(), [option.encode() for option in options]
