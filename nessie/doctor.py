@@ -4,6 +4,8 @@
       Python             3.11.4        runs Nessie
       HiGHS (highspy)    1.15.1        solves schedules
       PyCUDA             missing       launches kernels on NVIDIA GPUs: --target cuda
+      --target cuda      missing       runs programs on NVIDIA GPUs
+                                       PyCUDA is not installed: pip install 'nessie-nesl[cuda]', ...
 
 Looking breaks nothing: packages are looked up, not imported, and the CUDA driver is asked for its devices only.
 """
@@ -19,10 +21,13 @@ from importlib.util import find_spec
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.nvidia import detection, nvrtc
 
+NEWLINE = "\n"
+
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is there in this version; None: it is missing. `gives`: what it is good for, and how to get it."""
+    """Something that is there in this version; None: it is missing. `gives`: what it is good for, and how to get it; in
+    lines, where there is more to say."""
     name: str
     version: str | None
     gives: str
@@ -77,7 +82,7 @@ def cuda() -> list[Finding]:
     """What the target cuda needs."""
     library, nvcc, gpus = nvrtc.library_path(), shutil.which("nvcc"), detection.devices()
     toolkit = Finding("NVRTC", str(library) if library else None, "compiles kernels for NVIDIA GPUs: --target cuda")
-    missing = detection.problem()
+    missing = [f"{what}: {how}" for what, how in detection.problems()]
     return [
         package("PyCUDA", "pycuda", "launches kernels on NVIDIA GPUs: --target cuda"),
         package("NVRTC", "nvidia-cuda-nvrtc", toolkit.gives, nvrtc.PACKAGES) if nvrtc.packaged() else toolkit,
@@ -85,12 +90,14 @@ def cuda() -> list[Finding]:
         Finding("CUDA driver", detection.version(), "runs NVIDIA GPUs: comes with NVIDIA's driver"),
         Finding("CUDA devices", ", ".join(f"{gpu.name} ({gpu.architecture})" for gpu in gpus) or None,
                 "run CUDA kernels: --target cuda runs on the first"),
-        Finding("--target cuda", None if missing else "ready", ": ".join(missing) if missing else "runs programs"),
+        Finding("--target cuda", None if missing else "ready", "\n".join(["runs programs on NVIDIA GPUs", *missing])),
     ]
 
 
 def as_text(version: str, findings: list[Finding]) -> str:
     names = max(len(found.name) for found in findings)
     versions = max(len(found.version or "missing") for found in findings)
-    lines = [f"  {found.name:{names}}  {found.version or 'missing':{versions}}  {found.gives}" for found in findings]
+    below = "\n" + " " * (names + versions + 8)
+    lines = [f"  {found.name:{names}}  {found.version or 'missing':{versions}}  {found.gives.replace(NEWLINE, below)}"
+             for found in findings]
     return "\n".join([f"nessie {version}", *lines]) + "\n"

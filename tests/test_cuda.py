@@ -86,7 +86,8 @@ def test_what_is_missing(what: str, words: list[str], library: Path, monkeypatch
                          capsys: pytest.CaptureFixture[str]) -> None:
     without(what, library, monkeypatch)
     assert main([*words, "--target", "cuda"]) == 1
-    told = f"error: the target cuda cannot be used: {MISSING[what]}; {detection.WITHOUT}\n"
+    more = "; nessie doctor names all that is missing" if what == "driver" else ""      # and a GPU with it
+    told = f"error: the target cuda cannot be used: {MISSING[what]}{more}; {detection.WITHOUT}\n"
     assert capsys.readouterr() == ("", told)
 
 
@@ -97,10 +98,26 @@ def test_the_doctor_tells_it_too(what: str, library: Path, monkeypatch: pytest.M
                                  capsys: pytest.CaptureFixture[str]) -> None:
     without(what, library, monkeypatch)
     assert main(["doctor"]) == 0
-    lines = {line[2:].split("  ")[0]: line for line in capsys.readouterr().out.splitlines()[1:]}
-    assert MISSING.get(what, "runs programs").replace("\nhint", "") in lines["--target cuda"]
+    told = capsys.readouterr().out
+    lines = {line[2:].split("  ")[0]: line for line in told.splitlines()[1:]}
+    assert "runs programs" in lines["--target cuda"] and ("missing" in lines["--target cuda"]) == (what != "nothing")
+    assert MISSING.get(what, "runs programs").replace("\nhint", "") in told
+    assert all((said.replace("\nhint", "") in told) == (other == what) for other, said in MISSING.items())
     assert ("13.0" in lines["CUDA driver"]) == (what != "driver")
     assert ("fake GPU (sm_" in lines["CUDA devices"]) == (what not in ("driver", "device"))
+
+
+def test_all_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch,
+                                             capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(detection, "LIBRARY", "libcuda.so.none")
+    monkeypatch.setattr(detection, "find_spec", lambda name: None)
+    monkeypatch.setattr(compiler, "found", lambda: None)
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert all(MISSING[what].replace("\nhint", "") in told for what in ("driver", "PyCUDA", "compiler"))
+    assert "without a driver no GPU can be seen: one of compute capability 7.0 is needed" in told
+    assert main(["eval", "1", "--target", "cuda"]) == 1
+    assert "nessie doctor names all that is missing" in capsys.readouterr().err
 
 
 def test_code_is_made_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
