@@ -34,7 +34,7 @@ sys.path[:0] = [str(ROOT), str(HERE)]
 
 import numpy as np  # noqa: E402
 from gpu_peers import Peer, peers_for  # noqa: E402
-from gpu_workloads import WORKLOADS, Workload  # noqa: E402
+from gpu_workloads import HELD, WORKLOADS, Workload  # noqa: E402
 from resident import Resident, leaves  # noqa: E402
 
 from nessie.base.deep import run_deep  # noqa: E402
@@ -49,7 +49,6 @@ from nessie.pipeline import FUSED, TEXT, Job, compile_program, pass_named, read 
 from nessie.targets import Target  # noqa: E402
 
 SIZES = {"cuda": 1 << 26, "cudasim": 5000}      # elements, unless told otherwise
-ARRAYS = 24                                     # of floats, at most, that a workload holds at a time
 WARM = 2                                        # runs that nobody times
 SEED = 1
 MISUSED = 2
@@ -61,20 +60,20 @@ TITLES = ("workload", "n", "kernels", "Nessie ms", "moved MB", "GB/s", "of copy"
 
 @dataclass(frozen=True)
 class Result:
-    """`seconds`: of the median run; `bytes` that a run moves. `peers`: seconds of each, None where it has none.
+    """`seconds`: of the median run; `moved`: bytes that a run moves. `peers`: seconds of each, None where it has none.
     `wrong`: what went wrong, of whom."""
     name: str
     size: int
     launches: int
     seconds: float
-    bytes: int
+    moved: int
     peers: tuple[float | None, ...]
     wrong: tuple[str, ...] = ()
 
     @property
     def bandwidth(self) -> float:
         """Bytes a second."""
-        return self.bytes / self.seconds if self.seconds else 0.0
+        return self.moved / self.seconds if self.seconds else 0.0
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -103,8 +102,8 @@ def parsed_options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(w.name for w in WORKLOADS))
     parser.add_argument("--target", choices=("cuda", "cudasim"), default="cuda")
-    parser.add_argument("--size", type=int, help="elements (default: 2**26, or as many as fit; cudasim: 5000)")
-    parser.add_argument("--rounds", type=int, default=20, help="runs that are timed (default: 20)")
+    parser.add_argument("--size", type=positive, help="elements (default: 2**26, or as many as fit; cudasim: 5000)")
+    parser.add_argument("--rounds", type=positive, default=20, help="runs that are timed (default: 20)")
     parser.add_argument("--tests", metavar="EXPR", help="run the tests with these names (pytest -k); none: none")
     parser.add_argument("--save", help="a file for the table (default: one in results/, for the card)")
     options = parser.parse_args(words)
@@ -112,9 +111,15 @@ def parsed_options(words: Sequence[str] | None) -> argparse.Namespace:
     for name in options.names:
         if name not in known:
             parser.error(f"there is no workload {name}; the workloads are {', '.join(known)}")
-    if options.rounds < 1 or (options.size or 1) < 1:
-        parser.error("--size and --rounds are numbers from 1 on")
+    if options.save and (Path(options.save).is_dir() or not Path(options.save).absolute().parent.is_dir()):
+        parser.error(f"--save: {options.save} cannot be written: it is a folder, or in one that is not there")
     return options
+
+
+def positive(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
+    return int(text)
 
 
 def problem(options: argparse.Namespace) -> tuple[str, str] | None:
@@ -122,8 +127,17 @@ def problem(options: argparse.Namespace) -> tuple[str, str] | None:
     if options.tests != "none" and find_spec("pytest") is None:
         return "pytest is not installed", "pip install pytest, or leave tests out by --tests none"
     if options.target == "cuda":
-        return detection.problem() or unusable(options)
-    return None if cudasim.found() else ("there is no C++ compiler", "the target cudasim needs one")
+        return detection.problem() or unusable(options) or too_large(options)
+    return too_large(options) if cudasim.found() else ("there is no C++ compiler", "the target cudasim needs one")
+
+
+def too_large(options: argparse.Namespace) -> tuple[str, str] | None:
+    """Whether there is no room for a copy of as many elements as were asked for."""
+    memory, needed = Target(options.target).memory(), 2 * ELEMENT * (options.size or 1)
+    if needed <= memory:
+        return None
+    return (f"a copy of {options.size:,} elements takes {needed / 1e9:,.1f} GB, and there are {memory / 1e9:,.1f}",
+            "leave --size out, or make it less")
 
 
 def unusable(options: argparse.Namespace) -> tuple[str, str] | None:
@@ -179,11 +193,12 @@ def measured(options: argparse.Namespace, peers: Sequence[Peer]) -> Iterator[Res
     """The driver's copy first, then the workloads. What goes wrong with one is told in its result."""
     target = Target(options.target)
     memory = target.memory()
-    size = options.size or fitting(SIZES[options.target], memory)
-    yield driver_copy(target.driver(), size, options.rounds, len(peers))
+    size = options.size or SIZES[options.target]
+    yield driver_copy(target.driver(), size if options.size else fitting(size, memory), options.rounds, len(peers))
     for workload in WORKLOADS:
         if workload.name in (options.names or [workload.name]):
             n = min(size, workload.most or size)
+            n = n if options.size else fitting(n, memory, workload.held)
             try:
                 yield run_deep(lambda w=workload, n=n: one_measured(w, n, target, options.rounds, peers))
             except Exception as error:          # the next one may do better, and the GPU may be here only once
@@ -191,9 +206,9 @@ def measured(options: argparse.Namespace, peers: Sequence[Peer]) -> Iterator[Res
                 yield Result(workload.name, n, 0, 0.0, 0, (None,) * len(peers), (wrong,))
 
 
-def fitting(size: int, memory: int) -> int:
-    """At most so many elements, a power of two of them."""
-    while size > 1 and size * ELEMENT * ARRAYS > memory:
+def fitting(size: int, memory: int, held: int = HELD) -> int:
+    """Halved until so many arrays fit."""
+    while size > 1 and size * ELEMENT * held > memory:
         size //= 2
     return size
 
@@ -231,6 +246,7 @@ def one_measured(workload: Workload, size: int, target: Target, rounds: int, pee
     theirs: list[float | None] = []
     for peer in peers:
         found = beside(peer, workload, arguments, expected, rounds)
+        peer.release()
         theirs.append(found if isinstance(found, float) else None)
         wrong += [f"{workload.name}, {peer.name}: {found}"] if isinstance(found, str) else []
     return Result(workload.name, size, launches, seconds, moved, tuple(theirs), tuple(wrong))
@@ -295,7 +311,7 @@ def rows(results: Sequence[Result], peers: Sequence[Peer]) -> list[Sequence[str]
     for r in results:
         ours = ["-"] * 4
         if r.seconds:
-            ours = [milliseconds(r.seconds), f"{r.bytes / 1e6:.1f}", f"{r.bandwidth / 1e9:.1f}",
+            ours = [milliseconds(r.seconds), f"{r.moved / 1e6:.1f}", f"{r.bandwidth / 1e9:.1f}",
                     f"{r.bandwidth / copy:.1%}"]
         found.append((r.name, f"{r.size:,}", str(r.launches), *ours, *map(milliseconds, r.peers)))
     return found

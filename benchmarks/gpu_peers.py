@@ -22,6 +22,9 @@ class Peer:
         """Waits until all is done."""
         raise NotImplementedError
 
+    def release(self) -> None:
+        """Gives memory back that the library keeps for itself, so that the next one has it."""
+
     def arrays(self, found: Any) -> list[Any]:
         """What was computed, as NumPy has it."""
         return [self.array(part) for part in (found if isinstance(found, (list, tuple)) else [found])]
@@ -45,6 +48,11 @@ class Cupy(Peer):
         if self.xp is not np:
             self.xp.cuda.Stream.null.synchronize()
 
+    def release(self) -> None:
+        if self.xp is not np:
+            self.xp.get_default_memory_pool().free_all_blocks()
+            self.xp.get_default_pinned_memory_pool().free_all_blocks()
+
     def array(self, part: Any) -> Any:
         return part if self.xp is np else self.xp.asnumpy(part)
 
@@ -63,6 +71,10 @@ class Torch(Peer):
     def synchronise(self) -> None:
         if self.device != "cpu":
             self.torch.cuda.synchronize()
+
+    def release(self) -> None:
+        if self.device != "cpu":
+            self.torch.cuda.empty_cache()
 
     def array(self, part: Any) -> Any:
         return part.cpu().numpy()

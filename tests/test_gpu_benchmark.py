@@ -45,9 +45,10 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert cells(copy)[0] == gpu.BY_DRIVER and cells(copy)[6] == "100.0%"
     assert [cells(row)[0] for row in rows] == [workload.name for workload in WORKLOADS]
     for row in rows:
-        name, n, launches, seconds, moved, _, share, *peers = cells(row)
+        name, n, launches, seconds, moved, bandwidth, share, *peers = cells(row)
         assert n == ("1" if name == "map of 1 element" else "3,000") and int(launches) >= 1 and peers == ["-", "-"]
-        assert float(seconds) > 0 and float(moved) >= 0 and 0 <= float(share.rstrip("%")) < 1000
+        assert float(bandwidth) == pytest.approx(float(moved) / float(seconds), abs=0.06 + 0.06 / float(seconds))
+        assert float(share.rstrip("%")) == pytest.approx(100 * float(bandwidth) / float(cells(copy)[5]), abs=1)
     launched = {cells(row)[0]: int(cells(row)[2]) for row in rows}
     assert launched["norm2"] == 2 and launched["scan"] == launched["filter"] == launched["copy"] == 1
 
@@ -60,10 +61,17 @@ def test_bytes_and_bandwidth(workload: Any) -> None:
     target = gpu.Target("cudasim")
     result = gpu.one_measured(workload, n, target, 1, (gpu_peers.Missing("CuPy"),))
     assert result.wrong == () and result.peers == (None,) and result.size == n
-    assert result.bandwidth == result.bytes / result.seconds > 0
     exact = {"copy": 16 * n, "map": 16 * n, "map of 1 element": 16, "reduce": 8 * n, "scan": 16 * n,
              "black-scholes": 40 * n}
-    assert result.bytes == exact[workload.name] if workload.name in exact else result.bytes >= 8 * n
+    if workload.name in exact:
+        assert result.moved == exact[workload.name]
+    else:                                       # at least what it is given
+        assert result.moved >= sum(a.nbytes for a in workload.arguments(np.random.default_rng(gpu.SEED), n))
+
+
+def test_bandwidth_is_bytes_a_second() -> None:
+    assert gpu.Result("map", 10, 1, 0.5, 160, ()).bandwidth == 320.0
+    assert gpu.Result("map", 10, 1, 0.0, 160, ()).bandwidth == 0.0              # it has not run
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
@@ -144,7 +152,10 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("words, told", [
     (["nothing"], "there is no workload nothing; the workloads are map of 1 element, copy, map, "),
-    (["--rounds", "0"], "--size and --rounds are numbers from 1 on"),
+    *((["--rounds", number], f"--rounds: {number} is not a whole number from 1 on") for number in ("0", "-3", "1e3")),
+    *((["--size", number], f"--size: {number} is not a whole number from 1 on") for number in ("0", "-1", "x")),
+    (["--save", str(BENCHMARKS)], "benchmarks cannot be written: it is a folder"),
+    (["--save", "nowhere/table.txt"], "nowhere/table.txt cannot be written: it is a folder, or in one that is not"),
 ])
 def test_misuse(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -152,6 +163,48 @@ def test_misuse(words: list[str], told: str, capsys: pytest.CaptureFixture[str])
     assert ended.value.code == 2 and told in capsys.readouterr().err
 
 
+@CXX
+def test_more_than_fits_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert gpu.main(["--target", "cudasim", "--tests", "none", "--size", str(10**14)]) == 2
+    assert "a copy of 100,000,000,000,000 elements takes 1,600,000.0 GB" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("memory, elements", [(1 << 40, 1 << 26), (1 << 33, 1 << 25), (1, 1)])
 def test_as_much_as_fits(memory: int, elements: int) -> None:
     assert gpu.fitting(1 << 26, memory) == elements
+    assert gpu.fitting(1 << 26, memory, 2 * gpu.HELD) == max(1, elements if memory == 1 << 40 else elements // 2)
+
+
+@CXX
+def test_peers_give_their_memory_back() -> None:
+    """Each before the next begins, whether or not it had something to do."""
+    workload = next(w for w in WORKLOADS if w.name == "map of 1 element")
+    released: list[str] = []
+
+    class Keeping(gpu_peers.Missing):               # type: ignore[name-defined, misc]
+        def ready(self, workload: Any, arguments: Any) -> Any:
+            released.append(f"{self.name} begins")
+
+        def release(self) -> None:
+            released.append(self.name)
+
+    gpu.one_measured(workload, 1, gpu.Target("cudasim"), 1, (Keeping("one"), Keeping("two")))
+    assert released == ["one begins", "one", "two begins", "two"]
+
+
+def test_what_libraries_are_asked_to_give_back() -> None:
+    asked: list[str] = []
+
+    class Library:
+        """CuPy's and PyTorch's functions."""
+        def __getattr__(self, name: str) -> Any:
+            asked.append(name)
+            return self
+
+        def __call__(self) -> Any:
+            return self
+
+    gpu_peers.Cupy("CuPy", Library(), None).release()
+    gpu_peers.Torch(Library(), "cuda").release()
+    assert asked == ["get_default_memory_pool", "free_all_blocks", "get_default_pinned_memory_pool", "free_all_blocks",
+                     "cuda", "empty_cache"]
