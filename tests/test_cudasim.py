@@ -304,6 +304,7 @@ def test_contexts_without_assembly(tmp_path: Path) -> None:
 def test_the_seed_is_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NESSIE_CUDASIM_SEED", "17")
     assert seed_of_user() == 17
-    monkeypatch.setenv("NESSIE_CUDASIM_SEED", "one")
-    with pytest.raises(NessieError, match="NESSIE_CUDASIM_SEED is 'one', not a whole number"):
-        seed_of_user()
+    for wrong in ("one", "-3", "1.5", "", "\u0662", str(2**64)):
+        monkeypatch.setenv("NESSIE_CUDASIM_SEED", wrong)
+        with pytest.raises(NessieError, match=f"NESSIE_CUDASIM_SEED is '{wrong}', not a whole number from 0 to"):
+            seed_of_user()

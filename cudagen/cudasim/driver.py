@@ -20,6 +20,7 @@ from nessie.cudagen.memory import address_of
 from nessie.cudagen.plan import THREADS
 
 SEED = "NESSIE_CUDASIM_SEED"
+LARGEST_SEED = 2**64 - 1
 OS_THREADS = 2
 MESSAGE = 1000                  # bytes of the scheduler's complaint
 GARBAGE = 0x3f                  # in each byte of fresh memory: what is likely to do harm where it is used
@@ -88,6 +89,7 @@ class Cudasim:
 
 def seed_of_user() -> int:
     text = os.environ.get(SEED, "1")
-    if not text.isdecimal():
-        raise NessieError(f"{SEED} is {text!r}, not a whole number")
+    if not (text.isascii() and text.isdecimal() and int(text) <= LARGEST_SEED):
+        raise NessieError(f"{SEED} is {text!r}, not a whole number from 0 to 2**64 - 1",
+                          hint="0: threads and blocks take turns in order; any other draws an order of its own")
     return int(text)
