@@ -86,12 +86,11 @@ def ended(session: Session, failed: int) -> int:
     return 0
 
 
-def define(session: Session, source: Source) -> None:
-    """Evaluate the forms of a file save for bare expressions; the first error ends it. What they tell is no result."""
+def define(session: Session, program: syntax.Program) -> None:
+    """Evaluate its forms save for bare expressions; the first error ends it. What they tell is no result."""
     from nessie.frontend import syntax
-    from nessie.loading import program
     session.told = say_aside
-    for form in program(source).forms:
+    for form in program.forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
         if session.ended:
@@ -102,10 +101,11 @@ def define(session: Session, source: Source) -> None:
 def call(session: Session, source: Source, options: argparse.Namespace) -> int:
     """Call a function of the program on the ARGs; print its result, or write it."""
     from nessie.files import check_writable, write_value
+    from nessie.loading import program
     from nessie.restore import restore
     if options.output:
         check_writable(options.output)
-    define(session, source)
+    define(session, program(source))
     value, type_ = called(session, options)
     if options.output:
         whole = restore(value, type_, session.environment)
@@ -142,7 +142,7 @@ def argument(session: Session, text: str, number: int, type_: Type | None) -> sy
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    from nessie.loading import read_source
+    from nessie.loading import program, read_source
     if options.jsonl:
         if options.operand is not None or options.file is not None:
             raise UsageError("--jsonl reads whole programs from standard input: neither EXPR nor -f goes with it")
@@ -152,7 +152,7 @@ def evaluate(options: argparse.Namespace) -> int:
         raise NessieError("there is nothing to evaluate")
     session = new_session(options)
     if options.file:
-        define(session, read_source(options.file))
+        define(session, program(read_source(options.file)))
         session.told = None
     return ended(session, print_outcomes(session.run(Source("expression", text), ends_itself=True)))
 
@@ -207,7 +207,7 @@ def error_data(error: Exception) -> dict[str, Any]:
 
 def profile(options: argparse.Namespace) -> int:
     """What a call costs, or an expression, or each form of a program. What programs print is no result."""
-    from nessie.loading import forms, read_source
+    from nessie.loading import forms, program, read_source
     from nessie.profile import Profiler, Recording
     from nessie.profile_text import title
     world = Recording(say_aside, options.allow_shell or False, options.seed or 0, sys.stdin)
@@ -217,7 +217,7 @@ def profile(options: argparse.Namespace) -> int:
     if options.entry and options.expression:
         raise UsageError("-e profiles a call and -x an expression: not both at once")
     if source is not None and (options.entry or options.expression):
-        define(session, source)
+        define(session, program(source))
     session.watching = True
     if options.entry:
         session.title = " ".join([options.entry, *options.arguments])
@@ -246,20 +246,20 @@ def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
 def explain(options: argparse.Namespace) -> int:
     """What was fused and what was not; measured, if there are ARGs. What programs print is no result."""
     from nessie.explaining import explain_call, explain_graphs, explain_program
-    job = job_of(options)
-    start, source = written(options)
+    from nessie.loading import program
+    job, read = job_of(options), written(options)
     if options.arguments:
         session = new_session(options, say_aside)
-        define(session, source)
+        define(session, read.syntax or program(read.source))
         texts = enumerate(options.arguments, 1)
         types = session.parameter_types(options.entry.lower(), len(options.arguments))
         arguments = [argument(session, text, at, type_) for (at, text), type_ in zip(texts, types, strict=True)]
         found = explain_call(session, job, options.entry.lower(), arguments, options.all)
-    elif start is pipeline.GRAPH:
+    elif read.form is pipeline.GRAPH:
         found = explain_graphs(graphs_of(options), job, options.all)
     else:
-        found = explain_program(job, start, pipeline.read(start, source), options.all)
-    warn_of(start, source)
+        found = explain_program(job, read.form, read.program, options.all)
+    warn_of(read)
     function = options.entry or found.function
     if options.json:
         write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", function, found)))

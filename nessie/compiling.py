@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.source import NessieError, Source, UsageError
@@ -11,6 +12,9 @@ from nessie.base.wishes import Wishes
 from nessie.command_line import CUBIN
 from nessie.options import FAILED, job_of, needed, write_result
 from nessie.streams import complain, say, warn
+
+if TYPE_CHECKING:
+    from nessie.frontend.syntax import Program as Syntax
 
 
 def check(options: argparse.Namespace) -> int:
@@ -105,29 +109,44 @@ def refuse_other_targets(options: argparse.Namespace, form: pipeline.Form) -> No
 
 
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
-    start, source = written(options)
-    made = pipeline.compile_program(job_of(options), start, pipeline.read(start, source), until)
-    warn_of(start, source)
+    found = written(options)
+    made = found.program
+    if until is not pipeline.pass_making(pipeline.SYNTAX) or found.syntax is None:
+        made = pipeline.compile_program(job_of(options), found.form, made, until)
+    warn_of(found)
     return made
 
 
-def written(options: argparse.Namespace) -> tuple[pipeline.Form, Source]:
-    """What is in FILE, and in which form."""
+@dataclass(frozen=True)
+class Written:
+    """What is in FILE: a program of this form. `syntax`: that of NESL's text, which has been parsed."""
+    source: Source
+    form: pipeline.Form
+    program: Any
+    syntax: Syntax | None = None
+
+
+def written(options: argparse.Namespace) -> Written:
     from nessie.loading import read_source
     path = needed(options, "FILE")
-    return pipeline.form_of_file(path), read_source(path)
+    form, source = pipeline.form_of_file(path), read_source(path)
+    program = pipeline.read(form, source)
+    if form is not pipeline.TEXT:
+        return Written(source, form, program)
+    parsed = pipeline.compile_program(job_of(options), form, program, pipeline.pass_making(pipeline.SYNTAX))
+    return Written(source, pipeline.SYNTAX, parsed, parsed)
 
 
-def warn_of(form: pipeline.Form, source: Source) -> None:
+def warn_of(found: Written) -> None:
     """Tell what is hardly meant in a program and the files that it loads, and which pragmas have wrong names, of forms
     that had no part in what was compiled; else they are errors."""
     from nessie.frontend.advice import doubts
     from nessie.frontend.pragmas import mistakes
-    from nessie.loading import program
-    if form is pipeline.TEXT:
-        forms = program(source).forms
-        sources = dict.fromkeys([source, *(span.source for form in forms if (span := getattr(form, "span", None)))])
-        warn(found.told() for found in (*mistakes(sources), *(doubt for form in forms for doubt in doubts(form))))
+    if found.syntax is not None:
+        forms = found.syntax.forms
+        spans = [span for form in forms if (span := getattr(form, "span", None))]
+        sources = dict.fromkeys([found.source, *(span.source for span in spans)])
+        warn(said.told() for said in (*mistakes(sources), *(doubt for form in forms for doubt in doubts(form))))
 
 
 def graph(options: argparse.Namespace) -> int:
@@ -140,10 +159,9 @@ def graph(options: argparse.Namespace) -> int:
 
 def graphs_of(options: argparse.Namespace) -> Any:
     """The dependence graphs of the function, or those that are in the file."""
-    form, source = written(options)
-    if form is not pipeline.GRAPH:
+    if pipeline.form_of_file(needed(options, "FILE")) is not pipeline.GRAPH:
         return compiled(options, pipeline.pass_named("graph"))
-    found = pipeline.read(pipeline.GRAPH, source)
+    found = written(options).program
     for region in found:
         pipeline.call("schedule.wishes:check_legal", region, pipeline.profile(job_of(options)), Wishes())
     return found
@@ -156,9 +174,9 @@ def inspect(options: argparse.Namespace) -> int:
     needed(options, "FILE")
     if not options.output:
         raise UsageError("inspect writes a page: name its file with -o")
-    start, source = written(options)
-    data = collect(job_of(options), start, source, pipeline.read(start, source))
-    warn_of(start, source)
+    found = written(options)
+    data = collect(job_of(options), found.form, found.source, found.program)
+    warn_of(found)
     write_result(options, page(data))
     return 0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nessie import pipeline
+from nessie import loading, pipeline
 from nessie.base.source import IllFormed, InternalError, Source, UsageError
 from nessie.cli import main
 from nessie.command_line import parse_command_line
@@ -280,3 +280,21 @@ def test_python_m_nessie_and_a_reader_that_leaves() -> None:
     piped = subprocess.run(f"{sys.executable} -m nessie passes | true", shell=True, cwd=root, capture_output=True,
                            text=True)
     assert "Traceback" not in piped.stderr
+
+
+@pytest.mark.parametrize("words", [["compile", "-e", "twice", "--emit", "flat"],
+                                   ["compile", "-e", "twice", "--emit", "syntax"], ["graph", "-e", "twice"],
+                                   ["explain", "-e", "twice"], ["show", "--after", "infer"],
+                                   ["inspect", "-e", "twice", "-o", "page.html"]], ids=lambda words: words[0])
+def test_a_program_that_is_compiled_is_parsed_once(words: list[str], tmp_path: Path,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the files that it loads; warnings look at what has been parsed."""
+    monkeypatch.chdir(tmp_path)
+    Path("p.nesl").write_text('load "q.nesl"; function twice(xs) = {x + more : x in xs};')
+    Path("q.nesl").write_text("more = 3;")
+    parsed: list[str] = []
+    parse_forms = loading.parse_forms
+    monkeypatch.setattr(loading, "parse_forms", lambda source, *more: parsed.append(source.name)
+                        or parse_forms(source, *more))
+    nessie(words[0], "p.nesl", *words[1:])
+    assert parsed == ["p.nesl", "q.nesl"]
