@@ -21,6 +21,11 @@ from nessie.lambda_cu import ir
 BASES = {dtype: base for base, dtype in DTYPES.items()}
 
 
+def wrapped(value: int) -> int:
+    """As ints of 64 bits have it."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
 def program_of(kernel: ir.Kernel, sites: int = 4, scalars: tuple[ir.ScalarFunction, ...] = ()) -> ir.Program:
     return ir.Program(tuple(ir.Site(f"s{n}", f"site {n}") for n in range(sites)), scalars, (kernel,), (),
                       ir.Entry("none", (), ir.ScalarLayout("int")))

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_runs import program_of
+from cuda_programs import SPACES
+from kernel_runs import program_of, wrapped
 from test_skeletons import CUDA, SEGMENTED, cuda_kernel, flat_kernel, segmented_kernel
 
 from nessie.base.source import Unsupported
@@ -31,8 +32,6 @@ LONG = 2**31 + 300
 
 # The text -----------------------------------------------------------------------------------------
 
-SPACES = {"irregular": ("offs0 : [int; m+1]", "irregular(offs0, m, n)"), "uniform": ("l : int", "uniform(m, l, n)"),
-          "affine": ("slope : int, more : int", "affine(m, slope, more, n)")}
 WITH_CHARS = ("chars and bools", "permute max of other types")
 KERNELS = {**{name: cuda_kernel(name) for name in CUDA if name not in WITH_CHARS},
            **{f"{space}: {name}": segmented_kernel(*SPACES[space], SEGMENTED[name])
@@ -120,10 +119,6 @@ def before(tile: int, **prefixes: int) -> dict[str, Window]:
             array = f"ended_{use}" if name == "ended" else f"{name}_{use}0"
             windows[array] = Window(first, [0x3f] * 39 + [value, 0])
     return windows
-
-
-def wrapped(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
 
 
 TILES = [2**31 // TILE, 2**32 // TILE + 1, MOST_BLOCKS - 1]

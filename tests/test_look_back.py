@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_runs import Meaning, program_of
+from kernel_runs import Meaning, program_of, wrapped
 from test_gpu import launch
 from test_skeletons import KEEP_LEFT, flat_kernel, numbers, segmented_kernel
 
@@ -139,10 +139,6 @@ def affine(xs: Any, low: int, high: int) -> tuple[int, int]:
         c = int(xs[i]) | 1
         a, b = wrapped(a * c), wrapped(b * c + i)
     return a, b
-
-
-def wrapped(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
 
 
 @pytest.mark.parametrize("back", [1, 2, 31, 32, 33, 63, 64, 65, 90])
