@@ -67,7 +67,7 @@ class Code:
         self.once: dict[loops.Exp, Value] = {}      # what need not be computed again in this block
         self.recording = True               # False where another function records the same failures
         self.fails = False
-        self.error_index: loops.Exp = integer(0)
+        self.order_index: loops.Exp = integer(0)        # of what is computed: grows in the order of evaluation
         self.reassociate = False
         self.returns: tuple[str, ...] | None = None     # the results of the scalar function that this is
         self._trail: list[tuple[str, loops.Exp]] = []
@@ -157,7 +157,7 @@ class Code:
         if self.recording:
             self.fails = True
             failed = loops.Name("failed")
-            self.add(loops.Set("failed", op("min", failed, op("+", error_key(site), self.error_index))))
+            self.add(loops.Set("failed", op("min", failed, op("+", error_key(site), self.order_index))))
 
     # The whole ------------------------------------------------------------------------------
 

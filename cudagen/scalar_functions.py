@@ -74,7 +74,7 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
     parameters = [loops.Parameter(code.fresh(p.name), str(p.type)) for p in f.params]
     if device.fails:
         parameters.append(loops.Parameter(code.fresh("index"), "int"))
-        code.error_index, code.returns = loops.Name(parameters[-1].name), f.results
+        code.order_index, code.returns = loops.Name(parameters[-1].name), f.results
         code.add(loops.Var("failed", "int", integer(NO_FAILURE)))
     if device.nests:
         parameters += [loops.Parameter(name, "int") for name in loops.NESTING]

@@ -186,7 +186,7 @@ def call(code: Code, tables: Tables, exp: ir.CallScalar) -> tuple[Value, ...]:
     passed = [a.exp for a in arguments]
     if device.fails:
         leave_failed(code)
-        passed.append(code.error_index)
+        passed.append(code.order_index)
     if device.nests:
         passed += nesting(code, tables, exp)
     if device.polls:
@@ -236,7 +236,7 @@ def nesting(code: Code, tables: Tables, exp: ir.CallScalar) -> list[loops.Exp]:
                 op("-", frame, loops.Load(words, integer(STACK)))]
     left, end = map(loops.Name, loops.NESTING)
     number, sites = tables.calls[id(exp)], len(tables.sites)
-    deep, full = (op("+", error_key(beyond_sites(sites, what, number)), code.error_index)
+    deep, full = (op("+", error_key(beyond_sites(sites, what, number)), code.order_index)
                   for what in (TOO_DEEP, NO_STACK))
     too_deep, no_stack = op("<", left, integer(1)), op("<", frame, end)
     stopped = op("/=", loops.Load(words, integer(INTERRUPT), order="volatile"), integer(0))

@@ -89,12 +89,12 @@ class Sweep:
 
     # Places ---------------------------------------------------------------------------------
 
-    def place(self, here: Here, error_index: loops.Exp) -> None:
+    def place(self, here: Here, order_index: loops.Exp) -> None:
         """All that happens at one element of a place. Where a survivor's rank is not known its failures are told by
         the index outside, which comes in the same order."""
         for step in self.walk.at(here.place):
             if step.name in self.active:
-                self.code.error_index = error_index
+                self.code.order_index = order_index
                 self.step(step, here)
 
     def step(self, step: Step, here: Here) -> None:
@@ -162,13 +162,13 @@ class Sweep:
     def survivor(self, step: Step, side: int, value: ir.Thunk, here: Here) -> None:
         """Under the guard: values, what runs on the residual space, and the counts."""
         place = Place("residual", step.name, side)
-        outer_index = self.code.error_index
+        outer_index = self.code.order_index
         inner = self.inner(step, place, here)
         names = value_names(step.bind)[side]
         if self.writing or any(name in self.active for name in names):
             self.bind(names, inner.index, self.values(value, here))
         self.place(inner, inner.index if self.writing and place in self.walk.ranked else outer_index)
-        self.code.error_index = outer_index
+        self.code.order_index = outer_index
         for name in (rank_of(step, side), position_of(step, side)):
             if name in self.states:
                 self.accumulate(self.states[name], ONE)
@@ -200,7 +200,7 @@ class Sweep:
 
     def scatter(self, mode: str, name: str, target: loops.Exp, value: Value) -> None:
         if mode == "last" and self.unordered:
-            self.code.store(written(name), self.code.error_index, value)
+            self.code.store(written(name), self.code.order_index, value)
             return
         array = self.code.array(name, value.type, writable=True)
         if mode == "max" and (self.unordered or value.type == "int"):
@@ -214,7 +214,7 @@ class Sweep:
     def claim(self, step: Step, target: loops.Exp) -> None:
         """The write that comes last in order has the greatest index, which grows from survivor to survivor, too."""
         claims = self.code.array(claims_of(step), "int", writable=True)
-        self.code.add(loops.Atomic("max", claims, target, self.code.error_index))
+        self.code.add(loops.Atomic("max", claims, target, self.code.order_index))
 
     # Segments -------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class Sweep:
         for step in self.walk.at(SEGMENT):
             early = bool(self.walk.prologue & set(step.bind.names))
             if step.name in self.active and early == prologue:
-                self.code.error_index = segment
+                self.code.order_index = segment
                 self.step(step, self.within(step, here))
 
     def divide(self, segment: loops.Exp) -> None:

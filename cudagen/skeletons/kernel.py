@@ -135,7 +135,7 @@ def early_scalars(kernel: Kernel, code: Code) -> None:
 
 
 def once(kernel: Kernel, code: Code, thunk: ir.Thunk, names: tuple[str, ...]) -> None:
-    code.error_index = integer(0)
+    code.order_index = integer(0)
     values = apply(code, kernel.tables, thunk, ())
     code.values.update((name, code.let(name, value)) for name, value in zip(names, values, strict=True) if name != "_")
 
