@@ -184,6 +184,10 @@ class Parser(argparse.ArgumentParser):
         unknown = re.match("unrecognized arguments: (-[^ =]*)", message)
         if unknown is None:
             raise UsageError(message.removeprefix("argument "), hint=f"{self.prog} --help tells more")
+        option = next((option for option in OPTIONS if unknown[1] in option.names), None)
+        if option is not None:
+            raise UsageError(f"there is no option {' or '.join(option.names)} of this command",
+                             hint=f"it is one of {', '.join(f'nessie {command}' for command in option.commands)}")
         near = get_close_matches(unknown[1], [name for option in OPTIONS for name in option.names], 1)
         raise UsageError(f"there is no option {unknown[1]}",
                          hint=f"did you mean {near[0]}?" if near else f"{self.prog} --help tells more")

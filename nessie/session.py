@@ -179,7 +179,7 @@ class Session:
         applied: syntax.Exp = syntax.Name(function)
         if arguments:
             tuple_ = tuple_of(arguments)
-            applied = syntax.Apply(applied, tuple_, tuple_.span)
+            applied = syntax.Apply(applied, tuple_)         # written nowhere: arguments are places, the call is none
         program, environment = self.inferred(syntax.Evaluate(applied, applied.span))
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one

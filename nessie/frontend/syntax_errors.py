@@ -97,7 +97,8 @@ def unclosed(seen: list[Token]) -> Token | None:
 
 def likely_mistake(source: Source, seen: list[Token], found: Token, expected: set[str],
                    opening: Token | None) -> str:
-    last = seen[-1].kind if seen else ""
+    kinds_before = [token.kind for token in seen]
+    last = kinds_before[-1] if seen else ""
     match found.kind:
         case kind if kind in OPERATORS and last in ("LPAREN", "COMMA"):
             return as_a_value(str(found.value))
@@ -123,6 +124,8 @@ def likely_mistake(source: Source, seen: list[Token], found: Token, expected: se
             return "there are no slices: subseq(a, start, end), or a -> [start:end]"
         case "COLON" if opening is not None and opening.kind == "LBRACKET":
             return "a range is [start : end] or [start : end : stride]"
+        case _ if kinds_before[-2:] == ["LBRACKET", "RBRACKET"]:
+            return "an empty sequence says of what it is: [] int, [] [float]"
         case "RBRACKET" if last == "LBRACKET" and indexes(seen, seen[-1]):
             return "an empty sequence as an argument needs parentheses: sort([] int)"
         case "RPAREN" if last == "LPAREN":
