@@ -165,7 +165,6 @@ def reset(repl: Repl, command: syntax.Command) -> None:
     session = repl.session
     session.environment = library.library()
     session.values.clear()
-    session.sources.clear()
 
 
 def more(repl: Repl, command: syntax.Command) -> None:

@@ -72,9 +72,15 @@ class Repl:
         return library()
 
     def run(self, form: syntax.TopLevel | NessieError) -> int:
-        """Evaluate the form and show what it gives; how many have failed, of those that it loads."""
+        """Evaluate the form and show what it gives, with warnings if nothing is wrong; how many have failed, of those
+        that it loads."""
+        self.session.doubts.clear()
+        outcomes = self.session.outcomes(expanded([form]), self.evaluate)
         with progress(self.session.job.activity):
-            return run_deep(partial(print_outcomes, self.session.outcomes(expanded([form]), self.evaluate), self.show))
+            failed = run_deep(partial(print_outcomes, outcomes, self.show))
+        if not failed:
+            warn(self.session.warnings())
+        return failed
 
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         if isinstance(form, syntax.Command) and form.word.startswith(":"):

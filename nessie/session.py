@@ -21,7 +21,7 @@ from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, t
 from nessie.frontend.advice import doubts
 from nessie.frontend.environment import Entry, Environment, pattern_type
 from nessie.frontend.erase import content, erase
-from nessie.frontend.pragmas import mistakes
+from nessie.frontend.pragmas import mistakes_in
 from nessie.frontend.types_text import show_scheme
 from nessie.outcome import Outcome
 from nessie.restore import matched, restore
@@ -45,7 +45,6 @@ class Session:
     verbose: bool = False
     told: Callable[[str], object] | None = None
     forms: int = 0
-    sources: dict[Source, None] = field(default_factory=dict)       # that they stand in
     doubts: list[NessieError] = field(default_factory=list)         # what in them is hardly meant
     ended: bool = False
 
@@ -84,9 +83,7 @@ class Session:
         if form == QUIT and self.environment.lookup("quit") is None:
             self.ended = True
             return Outcome()
-        if span := getattr(form, "span", None):
-            self.sources[span.source] = None
-        self.doubts += doubts(form)
+        self.doubts += [*doubts(form), *mistakes_in(form)]
         program, environment = self.inferred(form)
         before, self.environment = self.environment, environment
         try:
@@ -211,10 +208,15 @@ class Session:
         return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
     def unmet(self) -> list[str]:
-        """What was wanted of kernels and is in none of the forms so far; and pragmas of forms that nobody has run,
-        which would be errors; and what is hardly meant."""
+        """What was wanted of kernels and is in none of the forms so far; and the warnings that nobody has seen."""
         unmet = pipeline.call("schedule.wishes:unmet", self.job.wishes, self.job.met) if self.job.wishes else []
-        return [*unmet, *(error.told() for error in (*mistakes(self.sources), *self.doubts))]
+        return [*unmet, *self.warnings()]
+
+    def warnings(self) -> list[str]:
+        """What is hardly meant in the forms since the last call, and pragmas which would be errors if the form, which
+        nobody has run, were compiled."""
+        found, self.doubts = self.doubts, []
+        return [error.told() for error in found]
 
     def content(self, data: Data) -> Type:
         return content(data, self.environment)

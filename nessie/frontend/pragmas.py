@@ -64,6 +64,15 @@ def mistakes(sources: Iterable[Source]) -> list[NessieError]:
     return [wrong for wishes, bound in read for wish in wishes if (wrong := misnamed(wish, bound))]
 
 
+def mistakes_in(form: syntax.TopLevel) -> list[NessieError]:
+    """What is wrong with the pragmas of this form."""
+    scope: Span | None = getattr(form, "span", None)
+    if scope is None or not has_pragmas(scope.source):
+        return []
+    wishes, bound = of_source(scope.source)
+    return [wrong for wish in wishes if wish.scope == scope and (wrong := misnamed(wish, bound))]
+
+
 def bindings(form: syntax.TopLevel) -> Iterator[Bound]:
     """What the form binds: its own names first, then those of its lets."""
     scope: Span | None = getattr(form, "span", None)
