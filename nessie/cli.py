@@ -281,7 +281,13 @@ def doctor(options: argparse.Namespace) -> int:
     return 0
 
 
+def test(options: argparse.Namespace) -> int:
+    """Check the examples in the comments of programs."""
+    from nessie.testing import test
+    return test(options)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "run": run, "eval": evaluate, "check": check, "compile": compile_, "passes": passes, "show": show,
+    "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "passes": passes, "show": show,
     "profile": profile, "graph": graph, "explain": explain, "inspect": inspect,
     "doctor": doctor}

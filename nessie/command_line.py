@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from nessie.base.activity import Activity
 from nessie.base.source import UsageError
@@ -153,6 +153,7 @@ COMMANDS = {
     "run": ("FILE", "run a program, or call one of its functions: -e ENTRY ARG..."),
     "eval": ("EXPR", "evaluate one expression"),
     "check": ("FILE", "look for errors of syntax and types only"),
+    "test": ("FILE...", "check the examples in comments of programs, lines such as: twice([1, 2]) => [2, 4]"),
     "compile": ("FILE", "print a form of the compiled program"),
     "passes": ("", "list the passes of the compiler"),
     "show": ("FILE", "print the program after a pass; FILE may be the text of any form"),
@@ -165,6 +166,7 @@ COMMANDS = {
 }
 
 OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of any of its forms",
+                "FILE...": "programs",
                 "EXPR": "an expression, or forms that end with ;"}
 NEEDED = {"run": "[-e ENTRY ARG...]", "profile": "[-e ENTRY ARG... | -x EXPR]",
           "explain": "-e ENTRY [ARG...] [-t TYPE]", "compile": "-e ENTRY [-t TYPE] --emit FORM",
@@ -262,7 +264,8 @@ def build_parser() -> Parser:
                                       usage=usage(name, operand), epilog=ARGUMENT_HELP if calling else None,
                                       allow_abbrev=False, argument_default=argparse.SUPPRESS)
         if operand:
-            command.add_argument("operand", metavar=operand, nargs="?", default=None, help=OPERAND_HELP[operand])
+            nargs: Literal["*", "?"] = "*" if operand.endswith("...") else "?"
+            command.add_argument("operand", metavar=operand, nargs=nargs, default=None, help=OPERAND_HELP[operand])
         for option in OPTIONS:
             if name in option.commands:
                 add(command, option)

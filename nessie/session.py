@@ -177,14 +177,18 @@ class Session:
         if arguments:
             tuple_ = tuple_of(arguments)
             applied = syntax.Apply(applied, tuple_)         # written nowhere: arguments are places, the call is none
-        program, environment = self.inferred(syntax.Evaluate(applied, applied.span))
+        exp, type_ = self.infer_expression(applied)
+        by_name = bool(arguments and (self.job.wishes or self.job.sizes))
+        prepared = prepare_call(self, function, arguments) if by_name else None
+        return self.compute(exp, type_, prepared), type_
+
+    def infer_expression(self, exp: syntax.Exp) -> tuple[typed.Exp, Type]:
+        """An expression with its type. The environment knows its anonymous functions afterwards."""
+        program, environment = self.inferred(syntax.Evaluate(exp, exp.span))
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one
         self.environment = environment
-        type_ = pattern_type(definition.pattern)
-        by_name = bool(arguments and (self.job.wishes or self.job.sizes))
-        prepared = prepare_call(self, function, arguments) if by_name else None
-        return self.compute(definition.value, type_, prepared), type_
+        return definition.value, pattern_type(definition.pattern)
 
     def hold(self, wish: str, value: Any, type_: Type) -> syntax.Name:
         """A name for a flat value that no program made, as an expression."""

@@ -79,7 +79,7 @@ def test_example(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
 
 def test_no_message_is_missing() -> None:
     said = [line.partition(": ")[2] for example in EXAMPLES for line in example.printed.splitlines()
-            if line.startswith(("error: ", "warning: "))]
+            if line.startswith(("error: ", "warning: ", "failed: "))]
     for pattern, (text, path) in messages().items():
         if text not in NO_EXAMPLES and path not in NO_EXAMPLES:
             assert any(re.search(pattern, line) for line in said), f"{path}: docs/errors.md has no example of {text!r}"
@@ -108,7 +108,7 @@ def test_what_has_a_place_shows_its_line_with_carets() -> None:
 
 
 def test_every_example_is_of_an_error() -> None:
-    assert all(re.search(r"^(error|warning): ", example.printed, re.MULTILINE) for example in EXAMPLES)
+    assert all(re.search(r"^(error|warning|failed): ", example.printed, re.MULTILINE) for example in EXAMPLES)
     assert len(EXAMPLES) > 150
 
 
