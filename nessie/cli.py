@@ -36,6 +36,9 @@ def main(words: list[str] | None = None) -> int:
     """Runs a command line; the exit status."""
     try:
         open_streams()
+        if "_ARGCOMPLETE" in os.environ:            # a shell asks
+            from nessie.shell_completion import answer
+            return answer()
         options = parse_command_line(sys.argv[1:] if words is None else words)
         if isinstance(sys.stdout, io.TextIOWrapper):    # what the terminal cannot show is shown by its code
             sys.stdout.reconfigure(errors="backslashreplace")
@@ -287,7 +290,14 @@ def test(options: argparse.Namespace) -> int:
     return test(options)
 
 
+def completion(options: argparse.Namespace) -> int:
+    """Print what makes a shell complete command lines."""
+    from nessie.shell_completion import script
+    say(script(needed(options, "SHELL")))
+    return 0
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "passes": passes, "show": show,
     "profile": profile, "graph": graph, "explain": explain, "inspect": inspect,
-    "doctor": doctor}
+    "doctor": doctor, "completion": completion}

@@ -162,11 +162,12 @@ COMMANDS = {
     "graph": ("FILE", "draw the dependence graph of a function"),
     "explain": ("FILE", "what was fused and what was not, why, and at what cost; with ARG... how long it takes"),
     "inspect": ("FILE", "write a page, for a browser, of all stages side by side, from the source to the code"),
+    "completion": ("SHELL", "print what makes a shell complete commands, options, files and names: bash, zsh or fish"),
     "doctor": ("", "what Nessie finds here of the things it can use; with --calibrate, how fast this computer is"),
 }
 
 OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of any of its forms",
-                "FILE...": "programs",
+                "FILE...": "programs", "SHELL": "bash, zsh or fish",
                 "EXPR": "an expression, or forms that end with ;"}
 NEEDED = {"run": "[-e ENTRY ARG...]", "profile": "[-e ENTRY ARG... | -x EXPR]",
           "explain": "-e ENTRY [ARG...] [-t TYPE]", "compile": "-e ENTRY [-t TYPE] --emit FORM",

@@ -4,13 +4,13 @@
 """
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nessie.base.source import NessieError, Source
 from nessie.commands import COMMANDS, SHOWN, Row
+from nessie.file_names import files
 from nessie.frontend.environment import Environment
 from nessie.frontend.lexer import WORDS, Lexer
 from nessie.frontend.parser import END_KINDS
@@ -106,16 +106,3 @@ def names(environment: Environment) -> Iterator[tuple[str, str]]:
         entry = environment.lookup(name)
         if entry is not None:
             yield name, show_scheme(entry.scheme.type)
-
-
-def files(typed: str, ending: str = "") -> list[str]:
-    """The paths that begin so: folders, and files whose names have this ending."""
-    folder, name = os.path.split(typed)
-    try:
-        with os.scandir(folder or ".") as entries:
-            found = [entry.name + "/" * entry.is_dir() for entry in entries if entry.name.startswith(name)
-                     and (entry.is_dir() or entry.name.endswith(ending))
-                     and (name.startswith(".") or not entry.name.startswith("."))]
-    except (OSError, ValueError):
-        return []
-    return sorted(os.path.join(folder, name) for name in found)

@@ -95,6 +95,7 @@ NO_EXAMPLES = {
     **dict.fromkeys(("nessie/profile.py", "nessie/variables.py", "nessie/with_values.py"), COUNTING),
     "a line of input is {\"id\": ..., \"source\": \"...\"}, in JSON": "it is told in an answer, see test_errors.py",
     "\0: nested too deeply": MACHINE,
+    "completion needs argcomplete": MACHINE,
     "\0: out of memory while reading it": MACHINE,
     "\0: cannot be written: permission denied": MACHINE,
     "\0: needs \0 bytes, more than this machine has": MACHINE,
