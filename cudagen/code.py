@@ -125,6 +125,10 @@ class Code:
     def add(self, statement: loops.Stmt) -> None:
         self.statements.append(statement)
 
+    def note(self, text: str) -> None:
+        """Says what comes next."""
+        self.add(loops.Note(text))
+
     def let(self, hint: str, value: Value) -> Value:
         """The value as something that costs nothing to name twice."""
         if isinstance(value.exp, (loops.Name, loops.Const)):

@@ -28,6 +28,7 @@ from nessie.cudagen.loops import (
     Load,
     Module,
     Name,
+    Note,
     Op,
     Parameter,
     Pause,
@@ -40,10 +41,12 @@ from nessie.cudagen.loops import (
     Var,
     Vote,
     While,
+    called,
 )
 from nessie.cudagen.loops_walk import bound_names, read_names
 from nessie.lambda_cu.ops import result_type
 
+WIDTH = 116                     # of a function's first lines
 DEEPEST = 30                    # deeper statements are not indented more
 SPECIAL_BITS = {"blockIdx": 31, "gridDim": 31, "blockDim": 11, "threadIdx": 10}
 MASK = "0xffffffffu"
@@ -75,12 +78,20 @@ def document(module: Module) -> Doc:
     named = {f.name: names.fresh(f.name if f.kind == "cuda" else f"{f.name}_device") for f in functions}
     printers = [FunctionPrinter(f, {g.name: g for g in functions}, named) for f in functions]
     bodies = [printer.show() for printer in printers]
-    prototypes = [line for p in printers if p.function.kind == "device" for line in p.prototype()]
-    called = set(re.findall(r"\w+(?=\()", "\n".join(bodies)))
-    parts: list[Doc] = [text for name, text in HELPERS.items() if name in called]
+    prototypes = [line for at, p in enumerate(printers) if p.function.kind == "device"
+                  for line in p.prototype(any(p.function.name in called(q.function.body) for q in printers[:at]))]
+    helpers = set(re.findall(r"\w+(?=\()", "\n".join(bodies)))
+    parts: list[Doc] = [commented(module.about)] if module.about else []
+    parts += [text for name, text in HELPERS.items() if name in helpers]
     parts += ["\n".join(prototypes)] if prototypes else []
-    parts += [Mark(body, function) for body, function in zip(bodies, functions, strict=True)]
+    for body, function in zip(bodies, functions, strict=True):
+        about = commented(function.about) + "\n" if function.about else ""
+        parts.append((about, Mark(body, function)))
     return (join("\n\n", parts), "\n")
+
+
+def commented(text: str) -> str:
+    return "\n".join(f"// {line}".rstrip() for line in text.splitlines())
 
 
 class FunctionPrinter:
@@ -97,12 +108,13 @@ class FunctionPrinter:
         self.lines: list[str] = []
         self.depth = 0
 
-    def prototype(self) -> Iterator[str]:
-        """A device function before its definition, so that functions may call each other."""
+    def prototype(self, early: bool) -> Iterator[str]:
+        """Before a device function's definition: the struct of its results; and itself, if it is called `early`."""
         if len(self.function.results) > 1:
             fields = " ".join(f"{TYPES[r]} r{k};" for k, r in enumerate(self.function.results))
             yield f"struct {self.result()} {{ {fields} }};"
-        yield self.header() + ";"
+        if early:
+            yield self.header() + ";"
 
     def show(self) -> str:
         self.line(self.header() + " {")
@@ -112,8 +124,15 @@ class FunctionPrinter:
 
     def header(self) -> str:
         start = 'extern "C" __global__' if self.function.kind == "cuda" else "static __device__"
-        parameters = ", ".join(self.parameter(p) for p in self.function.parameters)
-        return f"{start} {self.result()} {self.named[self.function.name]}({parameters})"
+        text = f"{start} {self.result()} {self.named[self.function.name]}("
+        column = len(text)
+        for at, parameter in enumerate(self.function.parameters):
+            shown = self.parameter(parameter)
+            if at:
+                fits = column + len(shown) < WIDTH
+                text, column = (text + ", ", column + 2) if fits else (text + ",\n    ", 4)
+            text, column = text + shown, column + len(shown)
+        return text + ")"
 
     def result(self) -> str:
         return result_text(self.function, self.named)
@@ -137,6 +156,8 @@ class FunctionPrinter:
                     self.compound(statement)
                 case Call(names, function, arguments):
                     self.call(names, self.functions[function], arguments)
+                case Note(text):
+                    self.line(f"// {text}")
                 case _:
                     self.line(self.simple(statement) + ";")
         self.depth -= 1

@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from nessie.base.names import Names
@@ -27,6 +28,7 @@ from nessie.lambda_cu.scope import subexpressions
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
 LONG_CHUNK = 512                # where an element may go round a loop as often as it likes
 RECURSIVE_CHUNK = 32            # where it may recur
+BUFFER = re.compile(r"(.*_)?(parts|carry|tails|heads|aggregates|prefixes|claims|written|status|tickets)")
 RUN = 8                         # items a thread of a GPU, where it has neighbours
 
 
@@ -72,7 +74,7 @@ def chunk_width(kernel: ir.Kernel, tables: Tables) -> int:
 def with_good_names(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel without names that skeletons use for themselves, or that a dialect does not take."""
     bound = {p.name for p in kernel.params} | {name for bind in kernel.binds for name in bind.names}
-    clashing = {name for name in bound if name in RESERVED or name != identifier(name)}
+    clashing = {name for name in bound if name in RESERVED or name != identifier(name) or BUFFER.fullmatch(name)}
     if not clashing:
         return kernel
     names = Names(bound | RESERVED)

@@ -22,7 +22,7 @@ Invariants (checked by cudagen.loops_check):
   - expressions are well typed, constants fit their types; indices and bounds are int, steps positive; only float + and
     * reassociate;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
-  - Barrier, Pause, Shuffle, Vote, Shared, what acquires or releases and the special names of CUDA occur only in
+  - Barrier, Pause, Note, Shuffle, Vote, Shared, what acquires or releases and the special names of CUDA occur only in
     functions of kind 'cuda', and Shared only at the top of a body; FRAME only in others;
   - a function with results ends every path in Return, and nothing follows a Return.
 """
@@ -181,12 +181,18 @@ class Barrier:
 
 
 @dataclass(frozen=True)
+class Note:
+    """Says what the statements after it do, to who reads the code."""
+    text: str
+
+
+@dataclass(frozen=True)
 class Return:
     """Leaves the function, with a value per result."""
     values: tuple[Exp, ...] = ()
 
 
-Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Pause | Barrier | Return
+Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Pause | Barrier | Note | Return
 
 
 FRAME = "frame_address"
@@ -208,18 +214,22 @@ class Function:
     """kind: 'host'   (void) called on the CPU, once; or, if its first parameters are the ints of CHUNK_RANGE, in any
                       number of calls that together cover the chunks
              'cuda'   (void) a __global__ kernel
-             'device' has scalar `results`; callable from both"""
+             'device' has scalar `results`; callable from both
+    `about`: lines of comment that stand above it"""
     name: str
     kind: str
     parameters: tuple[Parameter, ...]
     body: tuple[Stmt, ...]
     results: tuple[str, ...] = ()
     origin: Origin = field(default=NOWHERE, compare=False)
+    about: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class Module:
+    """`about`: lines of comment that stand above all."""
     functions: tuple[Function, ...]
+    about: str = field(default="", compare=False)
 
 
 def called(body: tuple[Stmt, ...]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from nessie.cudagen.loops import (
     Let,
     Module,
     Name,
+    Note,
     Pause,
     Return,
     Set,
@@ -131,7 +132,7 @@ class FunctionCheck:
             case Shared(name):
                 only_cuda(scope, "Shared")
                 require(name in self.top(), f"shared array {name} is not at the top")
-            case Pause() | Barrier():
+            case Pause() | Barrier() | Note():
                 only_cuda(scope, type(statement).__name__)
         return False
 

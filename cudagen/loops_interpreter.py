@@ -31,6 +31,7 @@ from nessie.cudagen.loops import (
     Load,
     Module,
     Name,
+    Note,
     Op,
     Pause,
     Return,
@@ -235,7 +236,7 @@ class Machine:
                 yield Wait(statement)
             case Pause():
                 yield TURN
-            case Shared():
+            case Shared() | Note():
                 pass                    # a block's arrays are there before it starts
         return None
 

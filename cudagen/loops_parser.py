@@ -20,6 +20,7 @@ from nessie.cudagen.loops import (
     Load,
     Module,
     Name,
+    Note,
     Op,
     Parameter,
     Pause,
@@ -140,6 +141,8 @@ class Parser:
             return Shared(name, type_, int(self.indexed(tokens.integer)))
         if tokens.accept("return"):
             return Return(() if tokens.at(";") else self.separated(self.expression))
+        if tokens.accept("note"):
+            return Note(tokens.literal("string"))
         if word_ := tokens.accept("pause", "barrier"):
             return Pause() if word_ == "pause" else Barrier()
         if tokens.accept("release"):

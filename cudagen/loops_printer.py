@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from nessie.base.layout import Doc, Mark, join, render
-from nessie.base.tokens import show_char, show_name
+from nessie.base.tokens import show_char, show_name, show_string
 from nessie.cudagen.loops import (
     Atomic,
     Barrier,
@@ -16,6 +16,7 @@ from nessie.cudagen.loops import (
     Load,
     Module,
     Name,
+    Note,
     Op,
     Parameter,
     Pause,
@@ -41,7 +42,7 @@ LOOSEST, SELECT = 0, 1
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
                       "while", "if", "else", "atomic", "call", "pause", "acquire", "release", "barrier",
-                      "return", "volatile", "shuffle", "vote", "inf", "nan", "true", "false"])
+                      "return", "note", "volatile", "shuffle", "vote", "inf", "nan", "true", "false"])
 
 
 def show(module: Module) -> str:
@@ -121,6 +122,8 @@ def show_simple(statement: Stmt) -> str:
             return "pause"
         case Barrier():
             return "barrier"
+        case Note(text):
+            return f"note {show_string(text)}"
     raise TypeError(statement)
 
 

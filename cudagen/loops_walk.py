@@ -13,6 +13,7 @@ from nessie.cudagen.loops import (
     Let,
     Load,
     Name,
+    Note,
     Op,
     Pause,
     Return,
@@ -53,7 +54,7 @@ def expressions(statement: Stmt) -> tuple[Exp, ...]:
             return (Name(array), index, value, *([] if compare is None else [compare]))
         case Call(_, _, exps) | Return(exps):
             return exps
-        case Shared() | Pause() | Barrier():
+        case Shared() | Pause() | Barrier() | Note():
             return ()
     raise TypeError(statement)
 

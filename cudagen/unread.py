@@ -3,7 +3,7 @@ compiler for GPUs warns of each.
 
   in    a loops function
   out   one with the same effects, in which everything that is bound is read, save for parameters, loop indices and what
-        calls give; no If and no For is empty
+        calls give; no If and no For is empty, and no Note speaks of nothing
   how   a name is needed if an effect reads it, or what a needed name is given: a Let, a Var by all its Sets, a Shared
         array by all its Stores. The rest goes, then what is empty, and what only that has read goes next
   why   operators are total, and a load that nobody reads cannot be missed, unless it orders others
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from nessie.cudagen.loops import Atomic, For, Function, If, Let, Load, Op, Set, Shared, Stmt, Store, Var, While
+from nessie.cudagen.loops import Atomic, For, Function, If, Let, Load, Note, Op, Set, Shared, Stmt, Store, Var, While
 from nessie.cudagen.loops_walk import expressions, names, parts, statements
 
 
@@ -66,7 +66,11 @@ def cleaned(body: tuple[Stmt, ...], wanted: set[str]) -> tuple[Stmt, ...]:
                 if not then and not orelse:
                     continue
                 statement = If(condition, then, orelse) if then else If(Op("not", (condition,)), orelse)
+        if isinstance(statement, Note) and kept and isinstance(kept[-1], Note):
+            kept.pop()
         kept.append(statement)
+    while kept and isinstance(kept[-1], Note):
+        kept.pop()
     return tuple(kept)
 
 

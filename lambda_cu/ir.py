@@ -260,11 +260,13 @@ class Bind:
 
 @dataclass(frozen=True)
 class Kernel:
+    """`merged`: the origins of all that fusion has put there."""
     name: str
     params: tuple[Param, ...]
     binds: tuple[Bind, ...]
     returns: tuple[str, ...]
     origin: Origin = field(default=NOWHERE, compare=False)
+    merged: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 # Host level -------------------------------------------------------------------------------------

@@ -84,7 +84,9 @@ def fused_for_gpu(options: argparse.Namespace) -> Any:
 
 
 def stem(options: argparse.Namespace) -> str:
-    return Path(needed(options, "FILE")).stem
+    """What files of kernels are called, so that those of other functions of FILE stay."""
+    file, entry = Path(needed(options, "FILE")).stem, (options.entry or "").lower()
+    return f"{file}_{entry}" if entry and entry != file.lower() else file
 
 
 def show(options: argparse.Namespace) -> int:

@@ -181,7 +181,9 @@ def fuse(job: Job, program: Any, schedule: Any) -> Any:
 
 
 def generate(job: Job, program: Any) -> Any:
-    return call("cudagen.generate:plans_of", program, "cuda" if job.target.startswith("cuda") else job.target)[1]
+    if not job.target.startswith("cuda"):
+        return call("cudagen.generate:plans_of", program, job.target)[1]
+    return call("cudagen.cuda_header:with_headers", program, *call("cudagen.generate:plans_of", program, "cuda"))
 
 
 def same(job: Job, program: Any) -> Any:

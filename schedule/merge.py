@@ -34,7 +34,8 @@ def merge(name: str, steps: Sequence[Step], again: Collection[str], needed: Coll
         [used for bind in binds for used in scope.soac_names(bind.soac) if used not in bound], types, bound))
     origin: Origin = members[0].statement.origin
     kernel = ir.Kernel(name, params, own_names(binds, {param.name for param in params} | bound),
-                       tuple(param.name for param in returned), origin)
+                       tuple(param.name for param in returned), origin,
+                       tuple(step.statement.origin for step in steps))
     run = ir.Run(tuple(map(without_a_name, returned)), name, tuple(ir.Var(param.name) for param in params), origin)
     return kernel, run
 

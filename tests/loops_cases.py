@@ -119,6 +119,7 @@ cuda block_sum(int n, float[] xs, writable float[] parts, writable int[] tickets
     tile[threadIdx / 32] = sum;
   }
   barrier;
+  note "the block's sum, told by \\"release\\"";
   if (threadIdx == 0) {
     parts[ticket[0]] = tile[0] + tile[1];
     release tickets[1] = 1;

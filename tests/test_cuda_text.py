@@ -7,6 +7,7 @@ import platform
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from nessie.base.source import InternalError, Source
 from nessie.base.values import DTYPES
 from nessie.cli import main
 from nessie.cudagen import cuda, loops
+from nessie.cudagen.cuda_files import cuda_files
+from nessie.cudagen.cuda_header import CONVENTIONS
 from nessie.cudagen.cuda_operators import HELPERS, OPERATORS
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.generate import plans_of
@@ -77,6 +80,7 @@ def kernel(body: str, parameters: str = "int n, int[] xs, writable int[] out") -
     ("int a = acquire out[0];", "const long long a = load_acquire(&out[0]);"),
     ("release out[n] = n + 1;", "store_release(&out[n], wrap_add(n, 1));"),
     ("pause;", "__nanosleep(20);"),
+    ('note "what comes next"; int a = 1;', "// what comes next\n  const long long a = 1;"),
     ("int a = volatile out[0];", "const long long a = ((const volatile long long *)out)[0];"),
     ("atomic min(out[n], 3);", "atomicMin(&out[n], (long long)(3));"),
     ("bool b = true; bool c = shuffle up(b, 1);",
@@ -204,8 +208,83 @@ def test_a_cuda_compiler_takes_files(tmp_path: Path, capsys: pytest.CaptureFixtu
         text = path.read_text("utf-8")
         kernel = path.stem.removeprefix("quicksort_")
         assert f"// kernel {kernel} (" in text and f"__global__ void {kernel}_" in text
-        assert "quicksort.nesl:" in text.splitlines()[0]
+        assert f"\n// {kernel} ---" in text and "quicksort.nesl:" in text.partition(f"\n// {kernel} ---")[2]
         assert complaint(text) == ""
+
+
+def emitted(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["compile", *words, "--emit", "cuda"]) == 0
+    return capsys.readouterr().out
+
+
+def test_one_text_has_what_the_files_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its beginning, and of each kernel all: what it is made from, how it is launched, its functions."""
+    words = (str(EXAMPLES / "quicksort.nesl"), "-e", "quicksort", "-t", "[int]")
+    whole = emitted(capsys, *words)
+    emitted(capsys, *words, "-o", str(tmp_path))
+    for path in tmp_path.iterdir():
+        kernel = path.stem.removeprefix("quicksort_")
+        beginning, _, rest = path.read_text("utf-8").partition(f"// {kernel} ---")
+        assert len(rest) > 500 and rest in whole
+        assert beginning.startswith(cuda.commented(CONVENTIONS)) and whole.startswith(cuda.commented(CONVENTIONS))
+        assert all(helper in whole for helper in beginning.split("\n\n"))
+    assert complaint(whole) == ""
+
+
+def test_a_header_says_what_a_launch_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    """All lines that a kernel comes from, each launch, each argument and what it holds at first."""
+    first, second = emitted(capsys, str(EXAMPLES / "norm2.nesl"), "-e", "norm2").split(" ----")[1:]
+    assert re.findall(r"norm2.nesl:(\d+) ", first) == ["5", "6", "7"] and "sum2 = sum(gts)\n" in first
+    assert "//   K1_sweep<<<min((n + 255) / 256, 1024), 256>>>(xs, n, sum1_parts, sum2_parts, errors)\n" \
+           "//     128 bytes of shared memory" in first
+    described = first.partition("// Arguments:")[2].partition("extern")[0]
+    assert re.findall(r"//   (\w+) +(.*)", described)[:6] == [
+        ("n", "a long long, given"), ("xs", "n doubles, given"),
+        ("sum1_parts", "min((n + 255) / 256, 1024) doubles; scratch"),
+        ("sum2_parts", "min((n + 255) / 256, 1024) doubles; scratch"),
+        ("cells", "2 words of 8 bytes, 0 at first (cells_float: the same words); "
+                  "afterwards [0] sum1, a double; [1] sum2, a double"),
+        ("errors", "see the beginning of this text")]
+    assert "//   0, s1  Divide by zero." in second and "//   1, s2  Divide by zero." in second
+
+
+def test_a_header_tells_of_a_scan_and_a_sort(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.nesl"
+    path.write_text("function scans(m) = {plus_scan(r) : r in m}; function sorts(xs) = sort(xs);")
+    scans = emitted(capsys, str(path), "-e", "scans", "-t", "[[float]]")
+    assert re.search(r"//   tickets +1 long long, 0 at first; scratch", scans)
+    assert re.search(r"//   status +\(n_1 \+ n \+ 2047\) / 2048 long longs, all 0 at first; scratch", scans)
+    assert re.search(r"//   it +n_1 doubles; a result", scans) and "look-back: the first warp" in scans
+    sorts = emitted(capsys, str(path), "-e", "sorts", "-t", "[float]")
+    assert "... and 15 times more" in sorts and "has shift = 0, 4, 8, 12, " in sorts
+
+
+@pytest.mark.parametrize("name", ["status", "tickets", "s_parts", "ended_prefixes"])
+def test_arrays_may_be_called_like_scratch(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are other arrays than those that skeletons take."""
+    path = tmp_path / "names.nesl"
+    path.write_text(f"function pick({name}) = let s = sum({name}) in {{s + x : x in plus_scan({name})}};")
+    text = emitted(capsys, str(path), "-e", "pick", "-t", "[int]")
+    heads = re.findall(r"__global__ void \w+\((.*?)\) \{", text, re.DOTALL)
+    assert any(f"const long long *__restrict__ {name}_1" in head for head in heads)
+    assert not any(f"const long long *__restrict__ {name}," in head and "sweep" in head for head in heads)
+    if compiler.found():
+        assert main(["run", str(path), "--target", "cudasim", "-e", "pick", "[1, 2, 3]"]) == 0
+        assert capsys.readouterr().out == "[6, 7, 9]\n"
+
+
+def test_files_of_kernels_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of several functions of a program, and of kernels whose names differ by case."""
+    path, folder = tmp_path / "p.nesl", tmp_path / "code"
+    path.write_text("function total(xs) = sum(xs); function before(xs) = plus_scan(xs);")
+    for entry in ("total", "before"):
+        emitted(capsys, str(path), "-e", entry, "-t", "[int]", "-o", str(folder))
+    assert {file.name for file in folder.iterdir()} >= {"p_total_K1.cu", "p_before_K1.cu"}
+    kernels = tuple(replace(test_skeletons.cuda_kernel(name), name=called)
+                    for name, called in zip(list(test_skeletons.CUDA)[:3], ("k", "K", "K_2"), strict=True))
+    files = cuda_files(replace(program_of(kernels[0]), kernels=kernels), "p")
+    assert len({name.lower() for name in files}) == 3
+    assert [sum(f"// {k.name} ---" in text for text in files.values()) for k in kernels] == [1, 1, 1]
 
 
 def test_a_program_has_one_text() -> None:

@@ -128,8 +128,8 @@ class Planted(Cudasim):
             use = "prefixes" if whole else "aggregates"
             arrays["status"][tile] = 2 if whole else 1
             low = 0 if whole else tile * THREADS
-            for component, value in enumerate(affine(self.xs, low, (tile + 1) * THREADS)):
-                arrays[f"as_{use}{component}"][tile] = value
+            for component, value in zip(("as", "bs"), affine(self.xs, low, (tile + 1) * THREADS), strict=True):
+                arrays[f"{component}_{use}"][tile] = value
         arrays["status"][:last - self.back] = np.random.default_rng(self.back).integers(1, 3, last - self.back)
 
 

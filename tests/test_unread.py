@@ -15,6 +15,7 @@ from nessie.cudagen.unread import without_unread
 PARAMETERS = "int n, int[] xs, writable int[] out, writable int[] cells"
 
 CASES = {
+    "what a Note speaks of": ('note "a"; int a = n; note "b"; out[0] = n; note "c";', 'note "b"; out[0] = n;'),
     "a chain of Lets": ("int a = n + 1; int b = xs[a]; out[0] = n;", "out[0] = n;"),
     "a variable that only itself reads": (
         "var int sum = 0; for (i = 0; i < n; i += 1) { sum = sum + xs[i]; } out[0] = n;", "out[0] = n;"),

@@ -146,7 +146,8 @@ def search_function(chunks: Chunks) -> loops.Function:
     found = last(code, code.size(root.segments),
                  lambda s: op("<=", op("+", start_of(code, root, s), s), loops.Name(item.name)))
     code.add(loops.Return((found,)))
-    return loops.Function(chunks.search, "device", (item, *code.parameters.values()), tuple(code.statements), ("int",))
+    return loops.Function(chunks.search, "device", (item, *code.parameters.values()), tuple(code.statements), ("int",),
+                          about="The segment of an item: the last segment s with start(s) + s <= item, by bisection.")
 
 
 def segment_of(code: Code, root: ir.Segmented, element: loops.Exp) -> loops.Exp:

@@ -56,26 +56,27 @@ def first_warp(code: Code) -> AbstractContextManager[None]:
 
 
 def launch(kernel: Kernel, use: str, code: Code, blocks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
-           alone: bool = False) -> None:
+           alone: bool = False, about: str = "") -> None:
     """Adds a phase that does what has been written, unless an earlier kernel has failed. `alone`: the first thread of
-    its block does it, and the others do not even look."""
+    its block does it, and the others do not even look. `about`: what it does, for readers."""
     unless_stopped(code)
     if alone:                               # the others must not read that it has stopped when the first says so
-        leave_if(code, op("/=", THREAD, integer(0)))
-    kernel.phase(use, code, blocks, buffers, "cuda")
+        leave_if(code, op("/=", THREAD, integer(0)), "one thread does it all")
+    kernel.phase(use, code, blocks, buffers, "cuda", about)
 
 
 def unless_stopped(code: Code) -> None:
     """Puts before what has been written so far: nothing happens after a kernel that failed, which may have left
     indices that are out of range."""
-    leave_if(code, op("/=", loops.Load(code.array("errors", "int", writable=code.fails), integer(STOPPED)), integer(0)))
+    leave_if(code, op("/=", loops.Load(code.array("errors", "int", writable=code.fails), integer(STOPPED)), integer(0)),
+             "after a kernel that has failed nothing is done")
 
 
-def leave_if(code: Code, condition: loops.Exp) -> None:
+def leave_if(code: Code, condition: loops.Exp, why: str) -> None:
     """Puts before what has been written so far: threads for which this holds do nothing."""
     written = code.statements
     shared = sum(isinstance(statement, loops.Shared) for statement in written)
-    code.statements = [*written[:shared], loops.If(condition, (loops.Return(),)), *written[shared:]]
+    code.statements = [*written[:shared], loops.Note(why), loops.If(condition, (loops.Return(),)), *written[shared:]]
 
 
 def stop_if_failed(code: Code) -> None:
@@ -91,6 +92,8 @@ def keep_parts(kernel: Kernel, sweep: Sweep, states: list[State], block: loops.E
                blocks: loops.Exp) -> tuple[Buffer, ...]:
     """The block's totals go to its `parts`; the buffers of these."""
     reduce_block(kernel, sweep.code, sweep, states)
+    if states:
+        sweep.code.note("what the block comes to is left for the finish")
     with first_thread(sweep.code):
         for state in states:
             keep(sweep.code, state, "parts", block, sweep.now(state))
@@ -100,23 +103,25 @@ def keep_parts(kernel: Kernel, sweep: Sweep, states: list[State], block: loops.E
 def reduce_block(kernel: Kernel, code: Code, run: Sweep, states: list[State]) -> None:
     """Afterwards thread 0 holds the totals of the block, threads taken in order."""
     for state in states:
+        code.note(f"{' and '.join(state.components)} of the block: each warp's by shuffles, then all; thread 0 has it")
         names = run.variables[state.name]
         for offset in (1, 2, 4, 8, 16):
-            above = tuple(code.let("above", Value(loops.Shuffle(name, integer(offset)), type_))
-                          for name, type_ in zip(names, state.monoid.types, strict=True))
+            above = tuple(code.let(hint, Value(loops.Shuffle(name, integer(offset)), type_)) for hint, name, type_ in
+                          zip(state.buffers("above"), names, state.monoid.types, strict=True))
             assign(code, names, combine(code, kernel.tables, state, current(state, names), above))
         over_warps(kernel, code, state, names)
 
 
 def over_warps(kernel: Kernel, code: Code, state: State, names: tuple[str, ...]) -> None:
-    shared = [shared_array(code, f"{state.name}_warps", type_, WARPS) for type_ in state.monoid.types]
+    shared = [shared_array(code, name, type_, WARPS)
+              for name, type_ in zip(state.buffers("warps"), state.monoid.types, strict=True)]
     warp = op("/", THREAD, integer(WARP))
     leaders = tuple(loops.Store(s, warp, loops.Name(n)) for s, n in zip(shared, names, strict=True))
     code.add(loops.If(op("==", LANE, integer(0)), leaders))
     code.add(loops.Barrier())
     number = code.fresh("warp")
     with code.block() as rest:
-        others = tuple(code.let("total", Value(loops.Load(s, loops.Name(number)), t))
+        others = tuple(code.let(f"{s}_at", Value(loops.Load(s, loops.Name(number)), t))
                        for s, t in zip(shared, state.monoid.types, strict=True))
         assign(code, names, combine(code, kernel.tables, state, current(state, names), others))
     code.add(loops.If(op("==", THREAD, integer(0)),

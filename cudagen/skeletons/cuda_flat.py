@@ -12,6 +12,8 @@ from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, si
 from nessie.cudagen.skeletons.states import State
 from nessie.lambda_cu import ir
 
+ABOUT = "All elements, in any order: neighbouring threads take neighbouring elements."
+PARTS = "\nEach block leaves what its elements come to in `parts`."
 COMMUTATIVE = frozenset({"+", "*", "max", "min", "and", "or", "xor"})
 
 
@@ -25,11 +27,12 @@ def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> lo
     for state in states:
         sweep.declare(state)
     index = code.fresh("i")
+    code.note("each thread: elements that are a grid apart")
     with code.block() as body:
         sweep.root(loops.Name(index))
     each_in_grid(code, index, code.size(root.size), tuple(body))
     buffers += keep_parts(kernel, sweep, states, BLOCK, blocks)
-    launch(kernel, "sweep", code, blocks, buffers)
+    launch(kernel, "sweep", code, blocks, buffers, about=ABOUT + (PARTS if states else ""))
     return blocks
 
 

@@ -149,6 +149,13 @@ cuda {name}_segments(int n, int segments, int[] offsets, int[] order, writable i
 }}
 """
 
+ABOUT = {
+    "encode": "Each key becomes bits that order as it does; with them goes its index.",
+    "count": "How often each digit, four bits from `shift` on, is in each tile: counts[digit * tiles + tile].",
+    "scatter": "Elements go where their digit's begin: a stable sort by this digit.",
+    "segments": "The segment of each element, by which the elements are sorted last, so that segments stay apart.",
+}
+
 STARTS = """kernel {name} (counters : int, counts : [int; counters]) {{
   let starts = SCAN {{ i => counts[i] using counts }} (0) {{ (x, y) => x + y }} (counters)
   return starts
@@ -190,8 +197,9 @@ class Sort:
         self.passes = 0
 
     def parsed(self, text: str, **holes: object) -> tuple[loops.Function, ...]:
-        return parse(text.format(name=self.name, tile=TILE, threads=THREADS, unless_stopped=UNLESS_STOPPED,
-                                 **holes)).functions
+        functions = parse(text.format(name=self.name, tile=TILE, threads=THREADS, unless_stopped=UNLESS_STOPPED,
+                                      **holes)).functions
+        return tuple(replace(f, about=ABOUT[f.name.removeprefix(f"{self.name}_")]) for f in functions)
 
     def encode(self, base: str, keys: str, result: str, descending: bool) -> None:
         """Descending order is that of the complements; what is not a number stays last."""

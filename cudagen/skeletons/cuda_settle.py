@@ -57,4 +57,5 @@ def settle(kernel: Kernel, root: ir.Space, sizes: Mapping[str, loops.Exp]) -> No
                     code.store(name, place, Value(loops.Load(code.array(written(name), type_), winner), type_))
             code.add(loops.If(op("/=", winner, integer(UNCLAIMED)), tuple(won)))
         each_in_grid(code, place.name, code.size(soac.size), tuple(body))
-        launch(kernel, f"settle{number}", code, grid(sizes[claims_of(step)]))
+        launch(kernel, f"settle{number}", code, grid(sizes[claims_of(step)]),
+               about="Of several writes to a place the last one counts: what it has left goes there.")

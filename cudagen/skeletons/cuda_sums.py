@@ -112,8 +112,9 @@ class Parked:
 
     def __init__(self, code: Code, like: Sums, hint: str, size: int) -> None:
         self.like = like
-        self.arrays = {state.name: [shared_array(code, f"{state.name}_{hint}", type_, size)
-                                    for type_ in state.monoid.types] for state in like.states}
+        self.arrays = {state.name: [shared_array(code, name, type_, size)
+                                    for name, type_ in zip(state.buffers(hint), state.monoid.types, strict=True)]
+                       for state in like.states}
         self.ended = shared_array(code, f"{hint}_ended", "int", size) if like.ended else None
 
     def store(self, code: Code, at: loops.Exp, found: Sums) -> None:

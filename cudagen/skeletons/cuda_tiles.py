@@ -48,6 +48,14 @@ from nessie.cudagen.skeletons.states import State, assign, identity
 from nessie.cudagen.walk import UNIT, Walk, using
 from nessie.lambda_cu import ir
 
+ABOUT = "All elements, in tiles of a block each, of which each thread has neighbouring items."
+IN_ORDER = """
+What comes before a tile it learns from the tiles before it, while they may be at work: status[tile] is 0 at
+first, 1 when what the tile comes to stands in aggregates[tile], 2 when what all tiles up to it come to stands
+in prefixes[tile]."""
+ITEMS = """
+Items: the elements in order and, after the elements of each segment, its end; segment_of finds an item's
+segment."""
 COUNTING = "counting_"                              # begins the names of what the launch that only counts publishes
 
 
@@ -84,10 +92,12 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loop
             sweep.variables[state.name] = before[state.name]
         else:
             sweep.declare(state)
+    code.note(f"{'again ' if carries else ''}the {runs.width} items of this thread: all results are stored")
     walk_run(kernel, sweep, runs, run)
     totals = [state for state in kernel.states.values() if state.kind == "total"]
     buffers += keep_parts(kernel, sweep, totals, tile, tiles)
-    launch(kernel, "sweep", code, tiles, buffers + published_buffers(kernel, "", tiles))
+    about = ABOUT + (IN_ORDER if carries else "") + (ITEMS if kernel.walk.segmented else "")
+    launch(kernel, "sweep", code, tiles, buffers + published_buffers(kernel, "", tiles), about=about)
     return tiles
 
 
@@ -96,13 +106,16 @@ def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
     code = kernel.code()
     tiles, tile, run = begin_tiles(kernel, code, runs, COUNTING)
     sum_up_tile(kernel, code, runs, run, tile, COUNTING)
-    launch(kernel, "count", code, tiles, published_buffers(kernel, COUNTING, tiles))
+    launch(kernel, "count", code, tiles, published_buffers(kernel, COUNTING, tiles),
+           about="How many elements survive, which elements of this kernel read: the sweep's walk for that alone.")
     return tiles
 
 
 def begin_tiles(kernel: Kernel, code: Code, runs: Runs, prefix: str = "") -> tuple[loops.Exp, loops.Exp, loops.Exp]:
     """The number of tiles for the host; the block's tile and the thread's run."""
     early_scalars(kernel, code)
+    if kernel.carries:
+        code.note("tiles are numbered as their blocks begin: all tiles before this one are at work or done")
     tile = ticket(code, prefix) if kernel.carries else BLOCK
     run = code.let_int("run", op("+", op("*", tile, integer(THREADS)), THREAD))
     return runs.tiles(items_exp(kernel, runs.root)), tile, run
@@ -169,6 +182,7 @@ def prefixes(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: loops
              published: str) -> dict[str, tuple[str, ...]]:
     """Variables with what each carry is before the thread's run."""
     inclusive, warps, tile_prefix = sum_up_tile(kernel, code, runs, run, tile, published)
+    code.note("what comes before this thread's items: the tiles before, then the warps before, then the lanes before")
     before = sums(kernel, code, inclusive, "before")
     fold_warps(kernel, code, before, warps, op("/", THREAD, integer(WARP)))
     left = shuffled(code, inclusive, integer(1), "left")
@@ -186,13 +200,17 @@ def sum_up_tile(kernel: Kernel, code: Code, runs: Runs, run: loops.Exp, tile: lo
                 published: str) -> tuple[Sums, Parked, Parked]:
     """Publishes what the tile comes to. Gives what the warp's runs up to the thread's come to, what each warp's do,
     and, after a barrier, what all earlier tiles do."""
+    carried = " and ".join(component for state in kernel.carries for component in state.components)
+    code.note(f"{carried}: what the {runs.width} items of this thread come to; nothing is stored")
     own = summary(kernel, code, runs, run)
     warps = Parked(code, own, "warps", WARPS)
+    code.note("what the lanes of the warp up to this one come to, by shuffles")
     inclusive = scan_warp(kernel, code, own)
     with code.block() as last_lane:
         warps.store(code, op("/", THREAD, integer(WARP)), inclusive)
     code.add(loops.If(op("==", LANE, integer(WARP - 1)), tuple(last_lane)))
     code.add(loops.Barrier())
+    code.note("look-back: the first warp publishes what the tile comes to, and finds out what all tiles before it do")
     tile_prefix = Parked(code, own, "earlier", 1)
     with first_warp(code):
         total = sums(kernel, code, own, "total")

@@ -23,6 +23,7 @@ from nessie.cudagen.skeletons.cuda_settle import claim_buffers, settle
 from nessie.cudagen.skeletons.cuda_tiles import COUNTING, count_tiles, elements_read_counts, runs_of, sweep_tiles
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
 from nessie.cudagen.skeletons.kernel import (
+    CELLS,
     Kernel,
     all_steps,
     counts,
@@ -88,7 +89,7 @@ def counted(kernel: Kernel, tiles: loops.Exp) -> None:
         for name, state in ranks.items():
             (count,) = current(state, now[name])
             to_cell(kernel, code, name, count)
-    launch(kernel, "counted", code, None)
+    launch(kernel, "counted", code, None, about="How many have survived goes to cells.")
 
 
 def through_last(code: Code, carries: list[tuple[State, tuple[str, ...]]], prefix: str, tiles: loops.Exp) -> None:
@@ -149,7 +150,14 @@ def finish(kernel: Kernel, blocks: loops.Exp) -> None:
             stop_if_failed(code)
     if first:
         code.statements += [loops.If(op("==", THREAD, integer(0)), tuple(first))] if totals else first
-        launch(kernel, "finish", code, None, alone=not totals)
+        launch(kernel, "finish", code, None, alone=not totals, about=about_finish(kernel, code, bool(totals)))
+
+
+def about_finish(kernel: Kernel, code: Code, totals: bool) -> str:
+    does = ["adds up what the blocks have left"] if totals else []
+    does += ["leaves scalar results in cells"] if any(name in CELLS.values() for name in code.parameters) else []
+    does += ["tells the kernels after this one if a check has failed"] if "errors" in code.parameters else []
+    return f"One block {', '.join(does or ['does what is done once'])}."
 
 
 def blocks_here(code: Code, blocks: loops.Exp) -> loops.Exp:
@@ -181,6 +189,7 @@ def add_parts(kernel: Kernel, sweep: Sweep, totals: list[State], blocks: loops.E
     with code.block() as body:
         for state in totals:
             sweep.accumulate(state, held(code, state, "parts", loops.Name(part)))
+    code.note("each thread: a run of the blocks' parts")
     code.add(loops.For(part, low, op("min", op("+", low, run), blocks), tuple(body)))
     reduce_block(kernel, code, sweep, totals)
 

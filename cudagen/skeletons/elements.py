@@ -282,7 +282,7 @@ def states_of(walk: Walk) -> dict[str, State]:
     for step in walk.steps:
         match step.bind.soac:
             case ir.Reduce(space=space) | ir.Scan(space=space):
-                states.append(State(step.name, monoid(walk, step), *kind(step, space)))
+                states.append(State(step.name, monoid(walk, step), *kind(step, space), components(step)))
             case ir.Filter():
                 states += counters(walk, step, 0)
             case ir.Partition():
@@ -295,6 +295,13 @@ def kind(step: Step, space: ir.Space) -> tuple[str, bool]:
     if isinstance(step.bind.soac, ir.Scan):
         return "carry", segmented
     return ("segment" if segmented else "total"), False
+
+
+def components(step: Step) -> tuple[str, ...]:
+    """The names of several results; one that nobody reads has none of its own."""
+    names = step.bind.names
+    return tuple(f"{step.name}_component{c}" if name == "_" else name for c, name in enumerate(names)
+                 if len(names) > 1)
 
 
 def monoid(walk: Walk, step: Step) -> Monoid:

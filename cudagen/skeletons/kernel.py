@@ -1,7 +1,7 @@
 """A kernel's plan while it is made: functions, phases, cells, and the expressions for sizes that the host evaluates."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, identifier, integer, op
@@ -49,10 +49,10 @@ class Kernel:
                      self.chunks is None)
 
     def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
-              kind: str = "host") -> None:
+              kind: str = "host", about: str = "") -> None:
         name = f"{identifier(self.walk.kernel.name)}_{use}"
         first = CHUNK_RANGE_PARAMETERS if kind == "host" and chunks is not None else ()
-        function = code.function(name, first, kind, self.walk.kernel.origin)
+        function = replace(code.function(name, first, kind, self.walk.kernel.origin), about=about)
         self.functions.append(function)
         arguments = tuple("cells" if p.name in CELLS.values() else p.name for p in function.parameters[len(first):])
         self.phases.append(Phase(name, arguments, chunks, buffers))

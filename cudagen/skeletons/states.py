@@ -6,13 +6,14 @@
     segment    a segment's total (SEG_REDUCE). A segment that began in an earlier chunk is finished when all chunks
                are done: the chunk leaves what it has of it in `heads`, and what it has of its last segment in `tails`
 
-A state has as many components as its monoid; component c of buffer b of state x is the array x_b<c>.
+A state has as many components as its monoid, each with a name: that of the result which it becomes. Component c has in
+buffer b the array c_b.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nessie.cudagen import loops
+from nessie.cudagen import loops, loops_walk
 from nessie.cudagen.code import COUNTS, Code, Value
 from nessie.cudagen.thunks import Tables, apply, scalar
 from nessie.lambda_cu import ir
@@ -27,6 +28,7 @@ class Monoid:
 
 COUNT = Monoid(("int",), (ir.Const(0, "int"),),
                ir.Thunk(COUNTS, ir.Op("+", tuple([ir.Var(name) for name in COUNTS]))))
+NOW = "_now"                    # ends the name of a variable that holds a component
 ONE = (Value(loops.Const(1, "int"), "int"),)
 
 
@@ -36,9 +38,14 @@ class State:
     monoid: Monoid
     kind: str                   # 'total', 'carry', 'segment'
     restarts: bool = False
+    results: tuple[str, ...] = ()           # the names of several components
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        return self.results or (self.name,)
 
     def buffers(self, use: str) -> tuple[str, ...]:
-        return tuple(f"{self.name}_{use}{c}" for c in range(len(self.monoid.types)))
+        return tuple(f"{component}_{use}" for component in self.components)
 
 
 def identity(code: Code, tables: Tables, state: State) -> tuple[Value, ...]:
@@ -58,7 +65,8 @@ def combine(code: Code, tables: Tables, state: State, left: tuple[Value, ...],
 def declare(code: Code, tables: Tables, state: State, hint: str = "") -> tuple[str, ...]:
     """Variables that hold the state, the identity at first."""
     first = identity(code, tables, state)
-    return tuple(code.var(f"{state.name}{hint or '_now'}", v.type, v.exp) for v in first)
+    return tuple(code.var(f"{component}{hint or NOW}", v.type, v.exp)
+                 for component, v in zip(state.components, first, strict=True))
 
 
 def current(state: State, names: tuple[str, ...]) -> tuple[Value, ...]:
@@ -66,9 +74,10 @@ def current(state: State, names: tuple[str, ...]) -> tuple[Value, ...]:
 
 
 def assign(code: Code, names: tuple[str, ...], values: tuple[Value, ...]) -> None:
-    """All at once."""
-    if len(names) > 1:
-        values = tuple(code.let("next", value) for value in values)
+    """All at once: a value that reads a variable which is assigned before it is computed first."""
+    early = [any(read in names[:at] for read in loops_walk.names(value.exp)) for at, value in enumerate(values)]
+    values = tuple(code.let(f"{name.removesuffix(NOW)}_next", value) if first else value
+                   for name, value, first in zip(names, values, early, strict=True))
     for name, value in zip(names, values, strict=True):
         code.add(loops.Set(name, value.exp))
 
