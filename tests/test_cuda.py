@@ -157,8 +157,11 @@ def test_kernels_become_machine_code_once(used: compiler.Compiler, monkeypatch: 
 
 @COMPILERS
 def test_what_compilers_refuse(used: compiler.Compiler) -> None:
-    with pytest.raises(Unsupported, match=r"compiles nothing for GPUs that are sm_10"):
-        compiler.build(used, KERNEL, "sm_10")
+    with pytest.raises(Unsupported, match=r"7.0 or more: sm_60 is too old"):
+        compiler.build(used, KERNEL, "sm_60")
+    with pytest.raises(Unsupported, match=r"compiles nothing for GPUs that are sm_95") as refused:
+        compiler.build(used, KERNEL, "sm_95")
+    assert "name one of sm_" in refused.value.hint and "sm_90" in refused.value.hint
     with pytest.raises(InternalError, match=r"(?s)refuses the kernels: .*y.* is undefined"):
         compiler.build(used, KERNEL.replace("2", "y"), "sm_90")
 
