@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass, replace
 
 from nessie.schedule.greedy import Merging
-from nessie.schedule.linear import Linear, available
+from nessie.schedule.linear import Cut, Linear, available
 from nessie.schedule.problem import Clusters, Problem
-from nessie.schedule.relaxation import Cut, NamedRow, Relaxation
+from nessie.schedule.relaxation import NamedRow, Relaxation
 from nessie.schedule.separation import Separation
 
 BROKEN = 0.01                   # rows are added that are broken by so much

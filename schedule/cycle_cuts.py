@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from nessie.schedule.ilp import Formulation, y
+from nessie.schedule.linear import add
 from nessie.schedule.model import Terms
 
 
@@ -26,10 +27,10 @@ class CycleCuts:
             if e != x:
                 low -= 1
                 together = self._together(min(e, x), max(e, x))
-                terms[together] = terms.get(together, 0.0) - 1
+                add(terms, {together: -1.0})
             if x != n and not self.of.bad[x] >> n & 1:
                 joined = self._joined(min(x, n), max(x, n))
-                terms[joined] = terms.get(joined, 0.0) + 1
+                add(terms, {joined: 1.0})
         self.of.model.add(9, low=low, **terms)
 
     def _together(self, u: int, v: int) -> str:

@@ -34,11 +34,13 @@ schedule calls the first of the kernels that compute a node the node's own.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from itertools import combinations
 
 from nessie.schedule.again import wanted
+from nessie.schedule.cliques import cover
 from nessie.schedule.fusible import bits
+from nessie.schedule.linear import add
 from nessie.schedule.model import Model, Terms
 from nessie.schedule.pdg import HOST, Survivors, Unit
 from nessie.schedule.problem import Clusters, Plan, Problem
@@ -153,7 +155,7 @@ class Formulation:
         for r, members in enumerate(self.members):
             others = [v for v in members if v != r]
             covered: set[int] = set()
-            for clique in cliques(others, self.bad):
+            for clique in cover(self.bad, others):
                 covered.update(clique)
                 model.add(2, high=0, **{y(r, r): -1}, **{y(v, r): 1 for v in clique})
             for v in others:
@@ -326,8 +328,7 @@ class Formulation:
             terms: Terms = {}
             if all(name in self.named for name in named):
                 for name, weight in named.items():
-                    for variable in self.named[name]:
-                        terms[variable] = terms.get(variable, 0.0) + weight
+                    add(terms, dict.fromkeys(self.named[name], weight))
                 self.model.add(10, low=low, **terms)
 
     # Solutions ----------------------------------------------------------------------------------
@@ -360,21 +361,3 @@ class Formulation:
 
 def y(v: int, r: int) -> str:
     return f"y_{v}_{r}"
-
-
-def cliques(nodes: list[int], conflicts: list[int]) -> Iterator[list[int]]:
-    """Cliques that cover every conflict among the nodes; conflicts[v] is the mask of v's."""
-    everyone = sum(1 << v for v in nodes)
-    left = {v: conflicts[v] & everyone for v in nodes}
-    for v in nodes:
-        while left[v]:
-            clique = [v]
-            candidates = left[v]
-            while candidates:
-                u = (candidates & -candidates).bit_length() - 1
-                clique.append(u)
-                candidates = (candidates if len(clique) > 2 else conflicts[v] & everyone) & conflicts[u]
-            mask = sum(1 << u for u in clique)
-            for u in clique:
-                left[u] &= ~mask
-            yield clique

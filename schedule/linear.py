@@ -1,11 +1,44 @@
-"""Linear programs that grow row by row, solved by HiGHS itself: each time from where the last solution was. Their
-variables may be asked to be whole numbers in the end."""
+"""Linear terms; and linear programs that grow row by row, solved by HiGHS itself, each time from where the last
+solution was. Their variables may be asked to be whole numbers in the end."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from nessie.base.source import InternalError
+
+Variable = TypeVar("Variable", bound=Hashable)
+
+Terms = dict[int, float]                        # a weight for each variable, by its number
+Cut = tuple[float, Terms]                       # low <= terms
+
+
+@dataclass(frozen=True)
+class Value:
+    """A constant and a weighted sum of variables."""
+    constant: float
+    terms: Terms
+
+    def less(self, terms: Terms) -> Value:
+        rest = dict(self.terms)
+        add(rest, terms, -1.0)
+        return Value(self.constant, rest)
+
+
+def add(terms: dict[Variable, float], more: Mapping[Variable, float], weight: float = 1.0) -> None:
+    """Add so many times the other terms to these."""
+    for variable, count in more.items():
+        terms[variable] = terms.get(variable, 0.0) + weight * count
+
+
+def at_least(variable: int, values: Iterable[Value]) -> Cut:
+    """The variable is at least the sum of the values."""
+    low, terms = 0.0, {variable: 1.0}
+    for value in values:
+        low += value.constant
+        add(terms, value.terms, -1.0)
+    return low, {k: weight for k, weight in terms.items() if weight}
 
 
 def available() -> bool:

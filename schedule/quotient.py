@@ -12,17 +12,13 @@ launches; that it reads an array, for its reads. What is counted is at least
 """
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from nessie.schedule.relaxation import Cut, Terms, Value
+from nessie.schedule.distances import Distances
+from nessie.schedule.linear import Cut, Value, add
 
-if TYPE_CHECKING:
-    from nessie.schedule.separation import Separation
-
-TOGETHER = 0.2                  # what is apart by less
+CLOSE = 0.2                     # what is apart by less seems to be together
 SURE = 0.5                      # what counts more is counted
 
 Edge = tuple[int, int]
@@ -33,10 +29,11 @@ class Quotient:
     `order`: so that edges lead forwards, none if there is no such order; `after`: the mask of the clusters that come
     strictly after one."""
 
-    def __init__(self, separation: Separation) -> None:
+    def __init__(self, distances: Distances) -> None:
         import networkx
 
-        self.separation, self.index = separation, separation.problem.index
+        self.distances, self.relaxation = distances, distances.relaxation
+        self.index, self.fusible = self.relaxation.problem.index, self.relaxation.problem.fusible
         self.home = self._clusters()
         chosen: dict[Edge, Edge] = {}
         for u, successors in enumerate(self.index.successors):
@@ -58,8 +55,8 @@ class Quotient:
                 home[start] = start
                 reached = [start]
                 for u in reached:
-                    for v, length, _ in self.separation.steps[u]:
-                        if home[v] < 0 and length < TOGETHER:
+                    for v, length, _ in self.distances.steps[u]:
+                        if home[v] < 0 and length < CLOSE:
                             home[v] = start
                             reached.append(v)
         return home
@@ -76,45 +73,50 @@ class Quotient:
 
     def apart(self, edge: Edge) -> int:
         """As in Relaxation.pairs; 0, where it says nothing."""
-        separation = self.separation
-        return 1 if separation.bad[edge[0]] >> edge[1] & 1 else separation.relaxation.pairs.get(edge, 0)
+        return self.relaxation.pairs.get(edge, 0) if self.fusible.ok(*edge) else 1
 
     def strict(self, edge: Edge) -> bool:
-        return self.separation.value(self.apart(edge)) > 1 - TOGETHER
+        return self.distances.of_pair(self.apart(edge)) > 1 - CLOSE
 
     def chain(self, variable: int, values: Mapping[int, Value], alike: bool = False) -> Cut | None:
         """The row of a longest chain, if there is one. `values`: how much nodes count; if they count `alike`, any node
         of a cluster will do."""
-        counted: dict[int, tuple[float, int]] = {}
-        for s, value in values.items():
-            counted[self.home[s]] = max((self.separation.of(value), -s), counted.get(self.home[s], (SURE, 0)))
+        chosen: dict[int, int] = {}             # of each cluster, the node that counts most
+        worth = {s: self.distances.of(value) for s, value in values.items()}
+        for s in sorted(values):
+            c = self.home[s]
+            if worth[s] > (worth[chosen[c]] if c in chosen else SURE):
+                chosen[c] = s
         best: dict[int, list[int]] = {}
         for c in self.order:
-            if c in counted and counted[c][0] > SURE:
+            if c in chosen:
                 before = max((best[d] for d in best if self.after[d] >> c & 1), key=len, default=[])
                 best[c] = [*before, c]
         clusters = max(best.values(), key=len, default=[])
         if len(clusters) < 2:
             return None
-        return self.row(variable, clusters, [values[-counted[c][1]] for c in clusters],
-                        [NOWHERE if alike else -counted[c][1] for c in clusters])
+        return self.row(variable, clusters, [values[chosen[c]] for c in clusters],
+                        [None if alike else chosen[c] for c in clusters])
 
-    def row(self, variable: int, clusters: list[int], values: list[Value], nodes: list[int]) -> Cut:
-        low, terms, enter = 0.0, {variable: 1.0}, NOWHERE
+    def row(self, variable: int, clusters: list[int], values: list[Value], nodes: list[int | None]) -> Cut:
+        """The row of a chain. `nodes`: those that count; None, where any will do."""
+        low, terms = 0.0, {variable: 1.0}
+        enter: int | None = None
         for number, (c, value, s) in enumerate(zip(clusters, values, nodes, strict=True)):
             way = self.way(c, clusters[number + 1]) if number + 1 < len(clusters) else []
             low += value.constant
             add(terms, value.terms, -1.0)
-            if s != NOWHERE:
-                add(terms, self.between(way[0][0] if way else enter, s), 1.0)
+            at = way[0][0] if way else enter
+            if s is not None and at is not None:
+                add(terms, self.distances.between(at, s))
             strict = next((edge for edge in way if self.strict(edge)), None)
             if strict and (pair := self.apart(strict)) < 0:
                 low -= 1
                 add(terms, {~pair: 1.0}, -1.0)
             for edge in way:
-                if enter != NOWHERE:
+                if enter is not None:
                     before = number + (edge is not way[0])
-                    add(terms, self.between(enter, edge[0]), float(min(before, len(clusters) - before)))
+                    add(terms, self.distances.between(enter, edge[0]), float(min(before, len(clusters) - before)))
                 enter = edge[1]
         return low, {k: weight for k, weight in terms.items() if weight}
 
@@ -134,17 +136,3 @@ class Quotient:
             at, edge = came[at]
             edges.insert(0, edge)
         return edges
-
-    def between(self, u: int, v: int) -> Terms:
-        """The length of a shortest path between two nodes of a cluster."""
-        from nessie.schedule.separation import follow
-
-        return follow(self.separation.near({u: 0.0}, limit=math.inf)[1], v)[1] if u != v else {}
-
-
-NOWHERE = -1
-
-
-def add(terms: Terms, more: Mapping[int, float], weight: float) -> None:
-    for k, count in more.items():
-        terms[k] = terms.get(k, 0.0) + weight * count

@@ -19,27 +19,17 @@ Variables are numbered; `constant` is paid by every schedule.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nessie.schedule.fusible import bits
+from nessie.schedule.cliques import heaviest
+from nessie.schedule.linear import Cut, Terms, Value, add
 from nessie.schedule.pdg import HOST
 from nessie.schedule.problem import Clusters, Problem
-from nessie.schedule.search import allowed
 
-STARTS = 40                     # of the search for a clique
+TRIES = 40                      # of a search for a clique: one only, of which much depends
 
-Terms = dict[int, float]
 Name = tuple[str, int | str, int]           # of a variable: its letter, and the node, or nodes, or array
-Cut = tuple[float, Terms]                       # low <= terms
 NamedRow = tuple[float, dict[Name, float]]
-
-
-@dataclass(frozen=True)
-class Value:
-    """A constant and a weighted sum of variables."""
-    constant: float
-    terms: Terms
 
 
 @dataclass(frozen=True)
@@ -88,24 +78,23 @@ class Relaxation:
         self.most.append(most)
         return len(self.weights) - 1
 
-    def add(self, low: float, terms: Terms) -> None:
-        self.rows.append((low, terms))
-
     def apart(self, u: int, v: int) -> int:
         """Are the nodes in two kernels?"""
         u, v = min(u, v), max(u, v)
         if (u, v) not in self.pairs:
             self.pairs[u, v] = 0 if self.block_of[u] == self.block_of[v] \
-                else ~self.variable("z", u, 0.0, other=v) if allowed(self.problem, u, v) else 1
+                else ~self.variable("z", u, 0.0, other=v) if self.problem.fusible.ok(u, v) else 1
         return self.pairs[u, v]
 
     def value(self, pair: int) -> Value:
         return Value(0.0, {~pair: 1.0}) if pair < 0 else Value(float(pair), {})
 
-    def at_least(self, variable: int, pair: int) -> None:
-        value = self.value(pair)
+    def at_least(self, terms: Terms, pair: int) -> None:
+        """A row: the terms are 1 where the nodes of the pair are apart."""
         if pair:
-            self.add(value.constant, {variable: 1.0, **{k: -weight for k, weight in value.terms.items()}})
+            value, rest = self.value(pair), dict(terms)
+            add(rest, value.terms, -1.0)
+            self.rows.append((value.constant, rest))
 
     def named(self, row: Cut) -> NamedRow:
         low, terms = row
@@ -117,7 +106,8 @@ class Relaxation:
         """(6)"""
         nodes = [k for k, node in enumerate(self.problem.index.nodes) if node.op != HOST]
         self.launches = self.variable("k", "", self.problem.profile.launch, float(len(nodes)))
-        self.add(float(clique_size(self.problem.fusible.bad, nodes)), {self.launches: 1.0})
+        clique = heaviest(self.problem.fusible.bad, dict.fromkeys(nodes, 1.0), TRIES)
+        self.rows.append((float(len(clique)), {self.launches: 1.0}))
 
     def _arrays(self) -> None:
         """(1), (2), (3)"""
@@ -135,13 +125,13 @@ class Relaxation:
             twice = self.variable("q", name, time * profile.rescan, most) if profile.rescan else None
             self.readings[name] = Reading(self.variable("n", name, time, most), twice, maker, readers)
             for pair in pairs:
-                self.at_least(self.readings[name].times, pair)
+                self.at_least({self.readings[name].times: 1.0}, pair)
                 if name in self.written:
-                    self.at_least(self.written[name], pair)
+                    self.at_least({self.written[name]: 1.0}, pair)
         for f, carry in self.numbered.items():
             for name in traffic.carries[f]:
                 if name in self.written:
-                    self.at_least(carry, ~self.written[name])
+                    self.at_least({carry: 1.0}, ~self.written[name])
 
     def _waits(self) -> None:
         """(4)"""
@@ -150,26 +140,12 @@ class Relaxation:
             if self.problem.profile.sync and f not in self.problem.traffic.waited:
                 waits = self.variable("s", f, self.problem.profile.sync)
                 for pair in pairs:
-                    self.at_least(waits, pair)
+                    self.at_least({waits: 1.0}, pair)
 
     def _hosts(self) -> None:
         """(5)"""
         for (u, v), pair in list(self.pairs.items()):
             for h in () if pair == 1 else self.problem.fusible.hosts(u, v) or ():
                 for k in {u, v} - {h}:
-                    other = self.apart(h, k)
-                    if other not in (0, pair):
-                        low, less = self.value(other), self.value(pair)
-                        self.add(low.constant, {**less.terms, **{x: -weight for x, weight in low.terms.items()}})
-
-
-def clique_size(bad: Sequence[int], nodes: Sequence[int]) -> int:
-    """How many of the nodes there are at least no two of which may be together."""
-    everyone, best = sum(1 << k for k in nodes), 0
-    for start in sorted(nodes, key=lambda k: -(bad[k] & everyone).bit_count())[:STARTS]:
-        size, left = 1, bad[start] & everyone
-        while left:
-            left &= bad[max(bits(left), key=lambda k: (bad[k] & left).bit_count())]
-            size += 1
-        best = max(best, size)
-    return best
+                    if (other := self.apart(h, k)) != pair:
+                        self.at_least(self.value(pair).terms, other)

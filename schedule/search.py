@@ -14,11 +14,11 @@ one that is known: what is left is to try where the other nodes go, and most may
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import combinations
 
 from nessie.schedule.again import Many, cheapest, most_saved
 from nessie.schedule.certificate import execution_order
+from nessie.schedule.cliques import apart
 from nessie.schedule.pdg import HOST
 from nessie.schedule.problem import Clusters, Plan, Problem
 
@@ -51,7 +51,7 @@ class Placing:
     def __init__(self, problem: Problem, blocks: Clusters, best: Plan, spare: int) -> None:
         self.problem, self.spare, self.tries = problem, spare, 0
         self.found, self.cost = best, problem.total(best) * (1 - PRECISION)
-        first = set(apart(problem, range(len(problem.index.nodes))))
+        first = set(apart(problem.fusible.bad, range(len(problem.index.nodes))))
         self.kernels = [list(block) for block in blocks if not first.isdisjoint(block)]
         self.others = sorted((block for block in blocks if first.isdisjoint(block)),
                              key=lambda block: sum(self.may_join(block, kernel) for kernel in self.kernels))
@@ -84,7 +84,7 @@ class Placing:
         return self.tries < TRIES
 
     def may_join(self, block: list[int], kernel: list[int]) -> bool:
-        return all(allowed(self.problem, u, v) for u in block for v in kernel)
+        return all(self.problem.fusible.ok(u, v) for u in block for v in kernel)
 
     def note(self) -> None:
         """Keep the clusters as they are, if they are the best so far."""
@@ -104,7 +104,7 @@ def least_cost(problem: Problem) -> float:
     for k, names in problem.traffic.streamed.items():
         for name in names:
             maker = problem.index.maker.get(name)
-            if maker is None or not allowed(problem, maker, k):
+            if maker is None or not problem.fusible.ok(maker, k):
                 if maker in problem.again and not problem.fusible.direct[maker] >> k & 1:
                     copying.setdefault(maker, []).append(k)
                 else:
@@ -119,16 +119,17 @@ def least_if(problem: Problem, readers: dict[str, list[int]], copying: dict[int,
     """The bound, if all readers have copies of the nodes `copied`, and some reader has none of each other one that is
     `decided`. What copies stream, their readers need."""
     index, traffic, profile = problem.index, problem.traffic, problem.profile
+    bad = problem.fusible.bad
     readers = {name: list(nodes) for name, nodes in readers.items()}
     copying = {k: list(nodes) for k, nodes in copying.items()}
     extra = 0.0
     for k in sorted(copying, reverse=True):
         if k in copied:
-            extra += problem.again[k] * len(apart(problem, copying[k]))
+            extra += problem.again[k] * len(apart(bad, copying[k]))
             for name in traffic.streamed[k]:
                 maker = index.maker.get(name)
                 for reader in copying[k]:
-                    if maker is None or not allowed(problem, maker, reader):
+                    if maker is None or not problem.fusible.ok(maker, reader):
                         into = copying.get(maker, []) if maker in problem.again else readers.setdefault(name, [])
                         into.append(reader)
         else:
@@ -136,11 +137,11 @@ def least_if(problem: Problem, readers: dict[str, list[int]], copying: dict[int,
     written = traffic.forced | (readers.keys() & index.maker.keys())
     carrying = sum(1 << k for k, arrays in traffic.carries.items() if not arrays or not written.isdisjoint(arrays))
     sweeps = [1 + profile.rescan * (carrying >> k & 1) for k in range(len(index.nodes))]
-    reads = sum(traffic.bytes[name] * max(sum(sweeps[k] for k in apart(problem, nodes)), max(sweeps[k] for k in nodes))
+    reads = sum(traffic.bytes[name] * max(sum(sweeps[k] for k in apart(bad, nodes)), max(sweeps[k] for k in nodes))
                 for name, nodes in readers.items())
-    launches = sum(index.nodes[k].op != HOST for k in apart(problem, range(len(index.nodes))))
+    launches = sum(index.nodes[k].op != HOST for k in apart(bad, range(len(index.nodes))))
     waits = traffic.waited | {f for f, waiting in traffic.waiting.items()
-                              if not all(allowed(problem, f, k) for k in waiting)}
+                              if not all(problem.fusible.ok(f, k) for k in waiting)}
     moved = sum(traffic.bytes[name] for name in sorted(written)) + reads
     return profile.streaming(moved) + profile.launch * launches + profile.sync * len(waits) + extra
 
@@ -153,26 +154,13 @@ def uncopied(problem: Problem, k: int, nodes: list[int], decided: bool, readers:
     known = [reader for name in made for reader in readers.get(name, ())]
     least: dict[int, float] = {}
     for node in nodes:
-        if not any(allowed(problem, node, reader) for reader in known):
+        if not any(problem.fusible.ok(node, reader) for reader in known):
             used = [traffic.bytes[name] for name in made if name in traffic.streamed[node]]
             least[node] = profile.streaming(min(used, default=0.0))
     free = known or not traffic.forced.isdisjoint(made)
     write = 0.0 if free else profile.streaming(min(traffic.bytes[name] for name in made))
-    chosen = apart(problem, least)
+    chosen = apart(problem.fusible.bad, least)
     mixed = write + sum(min(again, least[node]) for node in chosen)
     if decided and not known:
         return mixed + min((max(0.0, least[node] - again) for node in least), default=0.0)
     return mixed if decided else min(mixed, again * len(chosen))
-
-
-def apart(problem: Problem, nodes: Iterable[int]) -> list[int]:
-    """Some of the nodes, no two of which may share a kernel."""
-    chosen: list[int] = []
-    for k in sorted(nodes, key=lambda k: -problem.fusible.bad[k].bit_count()):
-        if not any(allowed(problem, k, other) for other in chosen):
-            chosen.append(k)
-    return chosen
-
-
-def allowed(problem: Problem, u: int, v: int) -> bool:
-    return not problem.fusible.bad[u] >> v & 1
