@@ -3,7 +3,6 @@ in whole numbers; and the nodes that a solution has together, of which good sche
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 
 from nessie.schedule.greedy import Merging
 from nessie.schedule.linear import Cut, Linear, available
@@ -11,77 +10,99 @@ from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.relaxation import NamedRow, Relaxation
 from nessie.schedule.separation import Separation
 
+FRACTIONS = 0.5                 # of the time, for solutions in fractions
 BROKEN = 0.01                   # rows are added that are broken by so much
-TOGETHER = (0.9, 0.5, 0.01)     # pairs that are apart by less make clusters
+SLACK = 1e-7                    # a solution just keeps rows that have less to spare
+PRECISION = 1e-7                # of the bound, what the solver may have added
 MANY = 60                       # rows are enough for a round
 GAIN, IDLE = 4e-3, 3            # rounds without such a gain are the last
+NEAREST = (0.9, 0.5, 0.01)      # of fractions: pairs that are apart by less make clusters
 WHOLE = 0.5                     # of whole numbers, those that are 0
 LAST = 3                        # solutions in whole numbers that make clusters
-PARTS = 0.5                     # of the time, for solutions in fractions
-TRUST = 1e-7                    # of the bound, what the solver's precision may have added
 
 
-class Bounding:
-    """A linear program on its way; `least` is what no schedule is below."""
+class Bound:
+    """A bound that rises as it is given time, and what its program knows besides.
+
+    least       no schedule costs less
+    parts       what the nodes that seem to be together make, as far as that is legal, in the last solution first; none
+                where the time did not suffice
+    limiting    the rows that the last solution in fractions just keeps; and those, found in it, that it breaks
+    """
 
     def __init__(self, problem: Problem, blocks: Clusters) -> None:
-        self.problem, self.blocks = problem, blocks
-        self.relaxation = Relaxation(problem, blocks)
-        self.scale = max(problem.profile.launch, max(self.relaxation.weights, default=0.0)) or 1.0
-        self.program = Linear([weight / self.scale for weight in self.relaxation.weights], self.relaxation.most)
-        for low, terms in self.relaxation.rows:
-            self.program.add(low, terms)
-        self.known: set[tuple[float, frozenset[tuple[int, float]]]] = set()
-        self.cuts: list[Cut] = []
-        self.solution: list[float] = []
         self.least = 0.0
+        self.parts: list[Clusters] = []
+        self.limiting: list[NamedRow] = []
+        self._problem, self._blocks = problem, blocks
+        self._relaxation = Relaxation(problem, blocks)
+        weights = self._relaxation.weights
+        self._scale = max(problem.profile.launch, max(weights, default=0.0)) or 1.0
+        self._program = Linear([weight / self._scale for weight in weights], self._relaxation.most)
+        for low, terms in self._relaxation.rows:
+            self._program.add(low, terms)
+        self._known: set[tuple[float, frozenset[tuple[int, float]]]] = set()
+        self._cuts: list[Cut] = []
+        self._solution: list[float] = []
 
-    def in_parts(self, deadline: float) -> None:
-        """Variables may be fractions."""
-        idle = 0
+    def relax(self, seconds: float) -> None:
+        """Solutions in fractions, as far as this time suffices; `parts` and `limiting` are those of the last."""
+        deadline, idle = time.monotonic() + seconds, 0
         while idle < IDLE and (left := deadline - time.monotonic()) > 0:
-            solved = self.program.solve(left)
+            solved = self._program.solve(left)
             if solved is None:
-                return
-            value, self.solution = solved
-            idle = idle + 1 if self.raised(value) < GAIN else 0
-            if not self.cut(deadline):
-                return
+                break
+            value, self._solution = solved
+            idle = idle + 1 if self._raised(value) < GAIN else 0
+            if not self._cut(deadline):
+                break
+        if self._solution:
+            self.parts = [self._rounded(self._solution, limit) for limit in NEAREST]
+        self.limiting = [self._relaxation.named(cut) for cut in self._cuts if self._spare(cut) < SLACK]
 
-    def whole(self, deadline: float) -> list[list[float]]:
-        """Variables are whole numbers. The solutions on the way."""
-        found = list[list[float]]()
+    def sharpen(self, seconds: float) -> None:
+        """More solutions in whole numbers, as far as this time suffices; `parts` are those of the last ones."""
+        deadline, found = time.monotonic() + seconds, list[list[float]]()
         while (left := deadline - time.monotonic()) > 0:
-            value, solution = self.program.solve_whole(left)
-            self.raised(value)
+            value, solution = self._program.solve_whole(left)
+            self._raised(value)
             if not solution:
                 break
-            self.solution = solution
+            self._solution = solution
             found.append(solution)
-            if not self.cut(deadline):
+            if not self._cut(deadline):
                 break
-        return found
+        self.parts = [self._rounded(solution, WHOLE) for solution in found[:-LAST - 1:-1]]
 
-    def raised(self, value: float) -> float:
+    def cycles(self, clusters: Clusters) -> list[NamedRow]:
+        """Rows that clusters break which wait for each other, but for what is in one of them by no path."""
+        home = {k: number for number, members in enumerate(clusters) for k in members}
+        solution = [0.0] * len(self._relaxation.weights)
+        for (u, v), pair in self._relaxation.pairs.items():
+            if pair < 0:
+                solution[~pair] = float(home[u] != home[v])
+        return [self._relaxation.named(cut) for cut in Separation(self._relaxation, solution).cycles()]
+
+    def _raised(self, value: float) -> float:
         """By what part this value of the program raises the bound."""
         before = self.least
-        self.least = max(before, (self.relaxation.constant + value * self.scale) * (1 - TRUST))
+        self.least = max(before, (self._relaxation.constant + value * self._scale) * (1 - PRECISION))
         return (self.least - before) / self.least if self.least else 0.0
 
-    def cut(self, deadline: float) -> bool:
+    def _cut(self, deadline: float) -> bool:
         """Add rows that the solution breaks, if there are any."""
-        fresh = self.broken(deadline)
-        self.cuts += fresh
+        fresh = self._broken(deadline)
+        self._cuts += fresh
         for low, terms in fresh:
-            self.program.add(low, terms)
+            self._program.add(low, terms)
         return bool(fresh)
 
-    def broken(self, deadline: float) -> list[Cut]:
+    def _broken(self, deadline: float) -> list[Cut]:
         """New rows that are broken. Other kinds are looked for once there are few of one, as they take longer."""
-        separation, fresh = Separation(self.relaxation, self.solution), list[Cut]()
+        separation, fresh = Separation(self._relaxation, self._solution), list[Cut]()
         for kind in (separation.paths, separation.cycles, separation.launches, separation.reads):
             for cut in kind():
-                if self.is_new(cut):
+                if self._is_new(cut):
                     fresh.append(cut)
                 if time.monotonic() > deadline:
                     return fresh
@@ -89,67 +110,41 @@ class Bounding:
                 break
         return fresh
 
-    def is_new(self, cut: Cut) -> bool:
+    def _is_new(self, cut: Cut) -> bool:
         """Does the solution break the row, which is not there yet?"""
         low, terms = cut
-        if sum(weight * self.solution[k] for k, weight in terms.items()) > low - BROKEN * max(1.0, low):
+        if self._spare(cut) > -BROKEN * max(1.0, low):
             return False
         key = low, frozenset(terms.items())
-        if key in self.known:
+        if key in self._known:
             return False
-        self.known.add(key)
+        self._known.add(key)
         return True
 
-    def tight(self) -> list[NamedRow]:
-        """The rows that the solution just keeps."""
-        return [self.relaxation.named((low, terms)) for low, terms in self.cuts
-                if sum(weight * self.solution[k] for k, weight in terms.items()) < low + TRUST]
+    def _spare(self, cut: Cut) -> float:
+        """How much more than it must be the row's sum is in the solution."""
+        low, terms = cut
+        return sum(weight * self._solution[k] for k, weight in terms.items()) - low
 
-    def rounded(self, solution: list[float], limit: float) -> Clusters:
+    def _rounded(self, solution: list[float], limit: float) -> Clusters:
         """Legal clusters of nodes that are apart by less, the nearest first."""
-        merging = Merging(self.problem, self.blocks, careful=False)
-        near = [(solution[~pair], u, v) for (u, v), pair in self.relaxation.pairs.items()
+        merging = Merging(self._problem, self._blocks, careful=False)
+        near = [(solution[~pair], u, v) for (u, v), pair in self._relaxation.pairs.items()
                 if pair < 0 and solution[~pair] < limit]
         for _, u, v in sorted(near):
             merging.try_merge(u, v)
         return merging.clusters()
 
 
-@dataclass(frozen=True)
-class Bound:
-    """`least`: no schedule costs less. `parts`: what the nodes that seem to be together make, as far as that is legal,
-    in the last solution first; none where the time did not suffice. `tight`: the rows that the last solution in
-    fractions just keeps."""
-    least: float
-    parts: list[Clusters]
-    tight: list[NamedRow]
-    bounding: Bounding
-
-    def cycles(self, clusters: Clusters) -> list[NamedRow]:
-        """Rows that clusters break which wait for each other, but for what is in one of them by no path."""
-        relaxation = self.bounding.relaxation
-        home = {k: number for number, members in enumerate(clusters) for k in members}
-        solution = [0.0] * len(relaxation.weights)
-        for (u, v), pair in relaxation.pairs.items():
-            if pair < 0:
-                solution[~pair] = float(home[u] != home[v])
-        return [relaxation.named(cut) for cut in Separation(relaxation, solution).cycles()]
-
-    def sharpened(self, seconds: float) -> Bound:
-        """With more solutions in whole numbers, as far as this time suffices; `parts` are theirs."""
-        found = self.bounding.whole(time.monotonic() + seconds)
-        parts = [self.bounding.rounded(solution, WHOLE) for solution in found[:-LAST - 1:-1]]
-        return replace(self, least=self.bounding.least, parts=parts)
-
-
 def lower_bound(problem: Problem, blocks: Clusters, seconds: float) -> Bound | None:
-    """The bound, as far as this time suffices; None where there is no solver."""
+    """The bound, as far as this time suffices, with what solutions of both kinds have together; None where there is no
+    solver."""
     if not available():
         return None
     began = time.monotonic()
-    bounding = Bounding(problem, blocks)
-    bounding.in_parts(began + seconds * PARTS)
-    parts = [bounding.rounded(bounding.solution, limit) for limit in TOGETHER] if bounding.solution else []
-    found = Bound(bounding.least, parts, bounding.tight(), bounding)
-    sharpened = found.sharpened(began + seconds - time.monotonic())
-    return replace(sharpened, parts=sharpened.parts + parts)
+    bound = Bound(problem, blocks)
+    bound.relax(began + seconds * FRACTIONS - time.monotonic())
+    fractions = bound.parts
+    bound.sharpen(began + seconds - time.monotonic())
+    bound.parts += fractions
+    return bound

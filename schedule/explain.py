@@ -22,12 +22,13 @@ from nessie.base.source import Span, user_span
 from nessie.lambda_cu import ir
 from nessie.schedule.blocks import Refused
 from nessie.schedule.cost import Cost
+from nessie.schedule.exact import Limits
 from nessie.schedule.pdg import HOST, Graph, Node
 from nessie.schedule.problem import Problem
 from nessie.schedule.profiles import Profile
 from nessie.schedule.schedule import as_known, pairs, solve_by, solve_once
 from nessie.schedule.schedule_form import APART, NEVER
-from nessie.schedule.solve import UNFUSED, Limits, Solution, solution, solve
+from nessie.schedule.solve import UNFUSED, Solution, solution, solve
 from nessie.schedule.witness import refused_text, size_text, witness
 
 SCHEDULES = ("none", "greedy", "ilp")

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_schedule_search import PROFILES, brute, brute_wishful, random_graph
+from brute_force import brute, brute_wishful
+from random_graphs import PROFILES, random_graph
 
 from nessie import calibrate
 from nessie.cli import main

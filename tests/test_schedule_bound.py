@@ -6,17 +6,19 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_schedule_search import PROFILES, TIGHT, brute, brute_wishful, random_graph, wishful
+from brute_force import brute, brute_wishful
+from random_graphs import PROFILES, TIGHT, random_graph, wishful
 
 from nessie.schedule.blocks import Refused
 from nessie.schedule.bound import lower_bound
 from nessie.schedule.certificate import complaints
 from nessie.schedule.contract import contract
+from nessie.schedule.exact import Limits, exact
 from nessie.schedule.greedy import greedy
 from nessie.schedule.pdg import Graph
 from nessie.schedule.problem import Plan, Problem
 from nessie.schedule.profiles import CPU, H200, Profile
-from nessie.schedule.solve import OPTIMAL, Limits, exact, solve
+from nessie.schedule.solve import OPTIMAL, solve
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 from schedules import SHAPES, Writer

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from test_schedule_search import PROFILES, TIGHT, random_graph
+from random_graphs import PROFILES, TIGHT, random_graph
 
 from nessie.base.source import InternalError
-from nessie.schedule import certificate, graph_text, solve, solver
+from nessie.schedule import certificate, graph_text, solver
+from nessie.schedule import exact as exact_module
+from nessie.schedule.exact import Limits, exact
 from nessie.schedule.ilp import Formulation
 from nessie.schedule.model import Model, Row
 from nessie.schedule.problem import Plan, Problem
@@ -105,17 +107,17 @@ def wrong_without(belongs: Belongs, problem: Problem, monkeypatch: pytest.Monkey
 
     start = Plan(problem.apart())
     with monkeypatch.context() as patch:
-        patch.setattr(solve, "solve_model", solve_without)
-        patch.setattr(solve, "ROUNDS", 4)
+        patch.setattr(exact_module, "solve_model", solve_without)
+        patch.setattr(exact_module, "ROUNDS", 4)
         try:
-            found, bound = solve.exact(problem, problem.apart(), start, "highs", solve.Limits())
+            found, bound = exact(problem, problem.apart(), start, "highs", Limits())
         except InternalError:
             return True
     if not taken:
         return False
     if found is None or bound is None:
         return True
-    right, _ = solve.exact(problem, problem.apart(), start, "highs", solve.Limits())
+    right, _ = exact(problem, problem.apart(), start, "highs", Limits())
     assert right is not None
     names, again = ([[graph.nodes[k].name for k in nodes] for nodes in kernels]
                     for kernels in (found.clusters, found.again))

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_schedule_search import large_problems, random_graph
+from random_graphs import random_graph
+from test_schedule_solve import large_problems
 
 from nessie.cudagen import cache
 from nessie.lambda_cu import ir
-from nessie.schedule import remembered, solve
+from nessie.schedule import attempts, remembered, solve
 from nessie.schedule.check import check_graph
+from nessie.schedule.exact import Found, Limits
 from nessie.schedule.greedy import greedy
 from nessie.schedule.pdg import Graph
 from nessie.schedule.problem import Problem
@@ -39,14 +41,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 DISK = Store(cache.find, cache.keep)
 
 
-def no_solver(*_: object) -> solve.Found:
+def no_solver(*_: object) -> Found:
     raise AssertionError("an integer program is solved")
 
 
 def test_an_optimum_is_found_again(problem: Problem, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = solve.solve(problem, store=DISK)
     assert (first.status, len(list(folder.iterdir()))) == ("optimal", 1)
-    monkeypatch.setattr(solve, "exact", no_solver)
+    monkeypatch.setattr(attempts, "exact", no_solver)
     assert solve.solve(problem, store=DISK) == first
     assert solve.solve(Problem(with_other_names(problem.index.graph), CPU), store=DISK) == first
 
@@ -60,7 +62,7 @@ def test_what_no_program_was_asked_for_is_not_kept(folder: Path) -> None:
 def test_what_is_not_proved_is_not_kept(problem: Problem) -> None:
     kept: dict[str, bytes] = {}
     store = Store(kept.get, kept.__setitem__)
-    assert solve.solve(problem, limits=solve.Limits(nodes=0, seconds=0.0), store=store).status.startswith("within")
+    assert solve.solve(problem, limits=Limits(nodes=0, seconds=0.0), store=store).status.startswith("within")
     assert not kept
 
 

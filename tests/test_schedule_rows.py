@@ -7,7 +7,7 @@ import random
 from itertools import combinations
 
 import pytest
-from test_schedule_search import PROFILES, random_graph
+from random_graphs import PROFILES, random_graph
 
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.greedy import Merging
