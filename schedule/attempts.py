@@ -73,7 +73,7 @@ def single_sweeps(task: Task, best: Plan, seconds: float) -> Found:
 
 def packed(task: Task, best: Plan, seconds: float, parts: Clusters) -> Found:
     """The integer program of these clusters, which are only put together; no bound."""
-    if len(parts) > PACKED or variables(task.problem, parts) > PACKED:
+    if len(parts) > PACKED or variables(task.problem, parts) > PACKED or not all(map(task.problem.fits, parts)):
         return None, None
     return whole(replace(task, blocks=parts, relaxed=None), best, seconds)[0], None
 

@@ -17,7 +17,7 @@ from nessie.schedule.problem import Clusters, Problem
 
 def contract(problem: Problem) -> Clusters:
     """Blocks of nodes that are scheduled as one."""
-    blocks = {block[0]: block for block in problem.apart()}
+    blocks = {block[0]: list(block) for block in problem.blocks}
     of = {k: name for name, block in blocks.items() for k in block}
     changed = True
     while changed:

@@ -14,12 +14,14 @@ GROUP = 40                      # of an array's readers, only so many neighbours
 
 
 def greedy(problem: Problem, start: Sequence[Sequence[int]] | None = None, least: float = 0.0) -> Clusters:
-    """Clusters, beginning from `start` (every node on its own by default): merging whatever may be merged, or only
-    what costs no more merged, whichever ends better. `least`: no clusters cost less."""
-    first = merge_all(problem, start or problem.apart(), careful=False)
+    """Clusters, beginning from `start` (every node on its own by default, and where too many arrays are in a cluster):
+    merging whatever may be merged, or only what costs no more merged, whichever ends better. `least`: no clusters cost
+    less."""
+    start = start if start and all(map(problem.fits, start)) else problem.apart()
+    first = merge_all(problem, start, careful=False)
     if problem.cost(first).total <= least:
         return first
-    return min((first, merge_all(problem, start or problem.apart(), careful=True)),
+    return min((first, merge_all(problem, start, careful=True)),
                key=lambda clusters: problem.cost(clusters).total)
 
 

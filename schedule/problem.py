@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from nessie.schedule.blocks import forced_blocks
+from nessie.schedule.blocks import forced_blocks, with_room
 from nessie.schedule.cost import Cost, Traffic, cost
 from nessie.schedule.fusible import Fusible
 from nessie.schedule.pdg import Graph, Index
@@ -26,9 +26,10 @@ class Plan:
 
 
 class Problem:
-    """`cheap`: the nodes that may be computed again: not what somebody wants beside another node, since it is wanted
-    there, and not small ones, which are not worth the search. `again`: those of them for which it can pay, or make room
-    for other arrays, with the nanoseconds that it takes. Raises blocks.Refused if the graph's wishes cannot be met."""
+    """`blocks`: as few nodes together as the wishes say. `cheap`: the nodes that may be computed again: not what
+    somebody wants beside another node, since it is wanted there, and not small ones, which are not worth the search.
+    `again`: those of them for which it can pay, or make room for other arrays, with the nanoseconds that it takes.
+    Raises blocks.Refused if the graph's wishes cannot be met."""
 
     def __init__(self, graph: Graph, profile: Profile) -> None:
         self.index, self.profile = Index(graph), profile
@@ -36,7 +37,8 @@ class Problem:
         self.traffic = Traffic(self.index)
         self.room = Room(self.index, profile.arrays)
         wished = [(self.index.position[u], self.index.position[v]) for u, v in graph.fused]
-        self.blocks = forced_blocks(self.fusible, wished, self.fits) if wished else self.single()
+        self.blocks = forced_blocks(self.fusible, wished) if wished else self.single()
+        self.first = with_room(self.fusible, self.blocks, self.excess) if wished else self.blocks
         kept = {k for pair in wished for k in pair}
         self.cheap = {k for k in self.traffic.again if k not in kept and self._matters(k)}
         self.again = {k: profile.computing(*self.traffic.again[k]) for k in sorted(self.cheap)
@@ -79,12 +81,17 @@ class Problem:
         roomy = copy(self)
         roomy.profile = replace(self.profile, arrays=len(self.room.arrays))
         roomy.room = Room(self.index, roomy.profile.arrays)
+        roomy.first = roomy.blocks
         roomy.again = {k: time for k, time in self.again.items() if self._pays(k)}
         return roomy
 
     def fits(self, members: Iterable[int], copies: Iterable[int] = ()) -> bool:
         """Has a kernel of these nodes, which computes those again, few enough arrays in memory?"""
-        return not self.crowded or len(self.room.held(members, copies)) <= self.room.most
+        return not self.crowded or not self.excess(members, copies)
+
+    def excess(self, members: Iterable[int], copies: Iterable[int] = ()) -> int:
+        """How many arrays too many it has in memory."""
+        return max(0, len(self.room.held(members, copies)) - self.room.most)
 
     def legal(self, members: Sequence[int]) -> bool:
         """Every pair is allowed, and its hosts are here."""
@@ -104,5 +111,5 @@ class Problem:
         return [[k] for k in range(len(self.index.nodes))]
 
     def apart(self) -> Clusters:
-        """As few nodes together as the wishes allow."""
-        return [list(block) for block in self.blocks]
+        """Kernels of the blocks; where these have too many arrays, of more."""
+        return [list(block) for block in self.first]

@@ -77,7 +77,7 @@ def find_plan(problem: Problem, solver: str, limits: Limits, contracted: bool, s
     best = with_copies(problem, greedy(problem, least=least))
     if reaches(problem, best, least):
         return best, least
-    blocks = contract(problem) if contracted else problem.apart()
+    blocks = contract(problem) if contracted else problem.blocks
     best = min((best, with_copies(problem, greedy(problem, blocks))), key=problem.total)
     proved = search(problem, blocks, best) or recall(store, problem, problem.total(best))
     if proved is not None:

@@ -80,13 +80,14 @@ def is_read(index: Index, members: tuple[int, ...], again: tuple[int, ...]) -> b
 
 
 def brute_wishful(graph: Graph, profile: Profile) -> float:
-    """The least cost of a schedule that keeps the wishes; infinite, if there is none."""
+    """The least cost of a schedule without copies that keeps the wishes; infinite, if there is none."""
     free = Problem(replace(graph, cuts=(), fused=()), profile)
     index, best = free.index, float("inf")
     for clusters in partitions(len(graph.nodes)):
         home = {graph.nodes[k].name: number for number, members in enumerate(clusters) for k in members}
         kept = all(home[u] != home[v] for u, v in graph.cuts) and all(home[u] == home[v] for u, v in graph.fused)
         if kept and certificate.execution_order(index, clusters) is not None \
-                and all(certificate.one_pass(index, members) for members in clusters):
+                and all(certificate.one_pass(index, members) and has_room(free, tuple(members), ())
+                        for members in clusters):
             best = min(best, free.cost(clusters).total)
     return best

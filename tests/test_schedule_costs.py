@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from nessie.schedule import graph_text
+from nessie.schedule.blocks import Refused
 from nessie.schedule.check import check_graph
 from nessie.schedule.exact import Limits, exact
 from nessie.schedule.greedy import greedy
@@ -108,6 +109,28 @@ def test_nothing_is_computed_again_that_costs_more_than_memory() -> None:
     graph = graph_text.parse(HEAD.format(COPIES["normalise"][-1]))
     for operation, copies in ((7.9, True), (8.1, False)):
         assert any(solve(Problem(graph, replace(ONE_SWEEP, operation=operation))).again) == copies
+
+
+MANY_RESULTS = HEAD.format("""
+        array a1 : [float; n] array a2 : [float; n] array a3 : [float; n] array b : [float; n] array c : [float; n]
+        node a1 = MAP flat(n) (own x) -> (a1, a2, a3)
+        node b = MAP flat(n) (own y, own a1) -> (b)
+        node c = MAP flat(n) (own a2, own a3, own b) -> (c)
+        outputs (c)
+        fuse (a1, b)""")
+
+
+def test_what_is_wanted_may_have_room_in_a_larger_kernel_only() -> None:
+    """The two have five arrays in memory, with what uses their results three, where four may be; if these are outputs,
+    six."""
+    graph, profile = graph_text.parse(MANY_RESULTS), replace(ONE_SWEEP, arrays=3)
+    check_graph(graph)
+    problem = Problem(graph, profile)
+    assert [problem.excess(kernel) for kernel in problem.blocks] == [1, 0]
+    assert solve(problem).clusters == problem.apart() == [[0, 1, 2]]
+    with pytest.raises(Refused) as refused:
+        Problem(replace(graph, outputs=("a2", "a3", "b", "c")), profile)
+    assert refused.value.pair is None
 
 
 def test_small_sizes_are_all_launches_and_large_ones_all_bytes() -> None:
