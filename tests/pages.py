@@ -7,6 +7,8 @@
     ```python     statements, all of a page with the same names; `e    # v` of an expression with the value v; a ```text
                   that follows is what they print
     ```ipython    a notebook's cell; the same
+    ```diff       title="FILE": a change of Nessie's own sources, of which the page then has a copy as its folder
+    title="NAME"  of any other block: a file
 
 A comment on the line before says what holds of the next block: `<!-- not run: REASON -->`, or
 `<!-- needs a C++ compiler -->` (WHERE). Outputs are written anew by --update-golden.
@@ -47,7 +49,9 @@ NAMED = re.compile(r"`([\w.]+)`:\s*\Z")
 MARK = re.compile(r"<!-- (not run: (?P<reason>[^\n]+?)|needs (?P<needed>[^\n]+?)) -->\n\Z")
 VALUE = re.compile(r"^(\S.*?)\s+# ((?:array\(|<|['\"\d(\[{-]).*)$")
 SHELL = re.compile(r"[|<>&;]|\$\(")
-KINDS = ("nesl", "repl", "console", "sh", "python", "ipython")
+TITLE = re.compile(r'title="(.*)"')
+KINDS = ("nesl", "repl", "console", "sh", "python", "ipython", "diff")
+SOURCES = ("nessie", "lambda_cu", "flatten", "schedule", "cudagen", "docs", "nesl_examples")
 ANY = "…"
 
 
@@ -59,10 +63,9 @@ WHERE: dict[str, Callable[[], bool]] = {
 
 @dataclass(frozen=True)
 class Block:
-    """`title`: what stands behind the language. `file`: what the page calls it, if it is one. `output`: of the text
-    block that follows at once, if there is one: where it is in the page."""
+    """`file`: what the page calls it, if it is one. `output`: of the text block that follows at once, if there is one:
+    where it is in the page."""
     language: str
-    title: str
     text: str
     start: int
     end: int
@@ -81,7 +84,9 @@ def blocks(page: str) -> list[Block]:
         output = None
         if following is not None and following[1] == "text" and not page[block.end():following.start()].strip():
             output = following.span(3)
-        made.append(Block(block[1], block[2].strip(), block[3], *block.span(3), named[1] if named else "",
+        titled = TITLE.search(block[2])
+        file = titled[1] if titled else named[1] if named else ""
+        made.append(Block(block[1], block[3], *block.span(3), file,
                           (mark["reason"] or "") if mark else "", (mark["needed"] or "") if mark else "", output))
     return made
 
@@ -94,11 +99,20 @@ class Reader:
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "page"})
     edits: list[tuple[int, int, str]] = field(default_factory=list)
     shell: Any = None
+    changes: bool = False       # the sources
 
     def follow(self, page: str) -> str:
         """The page as it ought to be."""
-        for block in blocks(page):
-            if block.language in KINDS and not block.reason and (not block.needed or WHERE[block.needed]()):
+        found = blocks(page)
+        self.changes = any(block.language == "diff" for block in found)
+        if self.changes:
+            copy_sources(self.folder)
+        for block in found:
+            if block.reason or block.needed and not WHERE[block.needed]():
+                continue
+            if block.file and block.language != "diff":
+                (self.folder / block.file).write_text(block.text, "utf-8")
+            elif block.language in KINDS:
                 getattr(self, block.language)(block, page)
         for start, end, text in reversed(self.edits):
             page = page[:start] + text + page[end:]
@@ -116,9 +130,6 @@ class Reader:
     # The languages ------------------------------------------------------------------------------
 
     def nesl(self, block: Block, page: str) -> None:
-        if block.file:
-            (self.folder / block.file).write_text(block.text, "utf-8")
-            return
         lines = block.text.splitlines()
         told = evaluated("\n".join(line for line in lines if not line.startswith("=> ")))
         found = [line for line in told.splitlines() if line]
@@ -136,7 +147,7 @@ class Reader:
     def console(self, block: Block, page: str) -> None:
         made = []
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
-            found, status = printed(command)
+            found, status = self.printed(command)
             assert status == 0 or ("error: " in found and expected.strip() != ANY), f"{command}\n{found}"
             if expected.strip() == ANY:
                 assert found.strip(), command
@@ -147,7 +158,7 @@ class Reader:
     def sh(self, block: Block, page: str) -> None:
         told = ""
         for command in block.text.replace("\\\n", " ").splitlines():
-            found, status = printed(command)
+            found, status = self.printed(command)
             assert status == 0 or (block.output and "error: " in found), f"{command}\n{found}"
             told += found
         self.shown(block, page, told)
@@ -170,6 +181,30 @@ class Reader:
         self.shown(block, page, re.sub(r"^Out\[\d+\]: ", "", told.getvalue()))
 
 
+    def diff(self, block: Block, page: str) -> None:
+        """The lines before and after the change are told by what they begin with."""
+        path, lines = self.folder / block.file, block.text.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] in " -\n")
+        after = "".join(line[1:] for line in lines if line[0] in " +\n")
+        text = path.read_text("utf-8")
+        assert text.count(before) == 1, f"{block.file} has not once\n{before}"
+        path.write_text(text.replace(before, after), "utf-8")
+
+    def printed(self, command: str) -> tuple[str, int]:
+        """What the command prints, and its status. What needs a shell, or changed sources, gets one."""
+        words = shlex.split(command, comments=True)
+        if self.changes or SHELL.search(re.sub(r"'[^']*'", "", command)) or words[:1] != ["nessie"]:
+            return by_shell(command, self.folder if self.changes else ROOT)
+        return by_main(words[1:])
+
+
+def copy_sources(folder: Path) -> None:
+    for name in SOURCES:
+        (folder / name).unlink(missing_ok=True)         # a link to it
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "setup.cfg", folder)             # by which a checkout is known
+
+
 def evaluated(program: str) -> str:
     """What a program's forms show, of a wrong one its message."""
     told: list[str] = []
@@ -182,15 +217,11 @@ def evaluated(program: str) -> str:
     return "".join(told)
 
 
-def printed(command: str) -> tuple[str, int]:
-    """What the command prints, and its status. What needs a shell gets one."""
-    words = shlex.split(command, comments=True)
-    if SHELL.search(re.sub(r"'[^']*'", "", command)) or words[:1] != ["nessie"]:
-        return by_shell(command)
+def by_main(words: list[str]) -> tuple[str, int]:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
         stdin, sys.stdin = sys.stdin, io.StringIO()
         try:
-            status = main(words[1:])
+            status = main(words)
         except BaseException:
             status = 1
             out.write(traceback.format_exc())
@@ -199,15 +230,15 @@ def printed(command: str) -> tuple[str, int]:
     return out.getvalue(), status
 
 
-def by_shell(command: str) -> tuple[str, int]:
-    """As a user's shell runs it, where `nessie` is this one and `python` this Python."""
+def by_shell(command: str, sources: Path) -> tuple[str, int]:
+    """As a user's shell runs it, where `nessie` is of these sources and `python` this Python."""
     programs = Path.cwd() / ".bin"
     if not programs.exists():
         programs.mkdir()
         for name, words in (("nessie", "-m nessie"), ("python", "")):
             (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
             (programs / name).chmod(0o755)
-    paths = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    paths = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(sources)}
     done = subprocess.run([shutil.which("bash") or "sh", "-c", command], capture_output=True, text=True, check=False,
                           env={**os.environ, **paths}, stdin=subprocess.DEVNULL, timeout=300)
     return done.stdout + done.stderr, done.returncode

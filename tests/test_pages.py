@@ -54,6 +54,28 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.\w+)`(?:, `([A-Za-z]\w*)`)?")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_and_what_is_in_them_are_there(page: Path) -> None:
+    """A file that a page names, and the name that follows it."""
+    text = page.read_text("utf-8")
+    made = {block.file for block in blocks(text)}
+    for path, name in NAMED.findall(text):
+        known = ROOT / path if (ROOT / path).exists() else ROOT / "nessie" / path
+        assert path in made or known.exists(), path
+        assert not name or re.search(rf"\b{name}\b", known.read_text("utf-8")), f"{path} has no {name}"
+
+
+def test_the_page_on_combinators_names_every_place() -> None:
+    page = (ROOT / "docs" / "howto" / "soac.md").read_text("utf-8")
+    for folder in ("lambda_cu", "flatten", "schedule", "cudagen"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if re.search(r"\bir\.Filter\b|^class Filter\b|\"FILTER\"", path.read_text("utf-8"), re.MULTILINE):
+                assert f"`{path.relative_to(ROOT)}`" in page, path
+
+
 # What would be overlooked if the pages' blocks were not compared with anything.
 @pytest.mark.parametrize(("page", "right"), [
     ("```nesl\n1 + 1;\n=> it = 3 : int\n```\n", "```nesl\n1 + 1;\n=> it = 2 : int\n```\n"),
