@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 import numpy as np
 
@@ -35,6 +35,8 @@ MOST_BLOCKS = 2**31 - 1         # of a launch
 POINTER = "P"
 FORMATS = {"int": "q", "float": "d", "bool": "?", "char": "i"}      # of parameters, as `struct` packs them
 WORTH_SHRINKING = 1 << 20       # bytes of a buffer
+
+_memories: WeakSet[DeviceMemory] = WeakSet()
 
 Values = np.ndarray[Any, Any]
 
@@ -182,11 +184,12 @@ class Gpu(Launches):
 
 
 class DeviceMemory(Pooled):
-    """A driver's memory."""
+    """A driver's memory. When there is no more, what others keep of the same GPU is given back, too."""
 
     def __init__(self, driver: Driver, limit: int | None) -> None:
         super().__init__(limit)
         self.driver = driver
+        _memories.add(self)
 
     def trim(self) -> None:
         self._take_back()
@@ -200,6 +203,12 @@ class DeviceMemory(Pooled):
             with suppress(MemoryError):
                 return Block(self.driver.allocate(size), None, size)
             self.trim()                         # there may be more then
+            for other in list(_memories):        # but those whose lock is held, our own among them
+                if type(other.driver) is type(self.driver) and other._lock.acquire(blocking=False):
+                    try:
+                        other.trim()
+                    finally:
+                        other._lock.release()
         raise OutOfMemory(size, self.used, self.limit or self.used)
 
 

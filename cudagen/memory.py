@@ -87,8 +87,16 @@ class Pooled:
         self._blocks.setdefault(block.size, []).append(block)
         self.kept += block.size
 
+    def release_kept(self) -> int:
+        """Gives what is kept back to the system, and says how many bytes that was."""
+        with self._lock:
+            self._take_back()
+            kept = self.kept
+            self.trim()
+        return kept
+
     def trim(self) -> None:
-        """Gives what is kept back to the system."""
+        """Gives what is kept back to the system; the lock is held."""
         self._blocks.clear()
         self.kept = 0
 

@@ -30,12 +30,14 @@ _PUBLIC = {
     "compile": "nessie.api.program",
     "load": "nessie.api.program",
     "load_ipython_extension": "nessie.api.magics",
+    "release_memory": "nessie.api.calls",
 }
 __all__ = ["DeviceArray", "Function", "NessieError", "Nested", "Program", "Tuples", "as_awkward", "compile", "load",
-           "load_ipython_extension"]
+           "load_ipython_extension", "release_memory"]
 
 if TYPE_CHECKING:
     from nessie.api.awkward_arrays import as_awkward
+    from nessie.api.calls import release_memory
     from nessie.api.device import DeviceArray
     from nessie.api.function import Function
     from nessie.api.magics import load_ipython_extension

@@ -108,7 +108,7 @@ class Reader:
         if self.changes:
             copy_sources(self.folder)
         for block in found:
-            if block.reason or block.needed and not WHERE[block.needed]():
+            if block.reason or (block.needed and not WHERE[block.needed]()):
                 continue
             if block.file and block.language != "diff":
                 (self.folder / block.file).write_text(block.text, "utf-8")

@@ -94,6 +94,41 @@ def test_memory_comes_back_when_a_result_is_dropped() -> None:
     assert len(addresses) < 5
 
 
+def test_kept_memory_is_released_when_asked_for() -> None:
+    """That of idle functions; results keep theirs."""
+    values = np.arange(50_000.0)
+    other = nessie.compile("function twice(xs) = {x + x : x in xs};", target="cudasim")
+    result = program().squares(OnGpu(values))
+    assert np.array_equal(other.twice(values), values + values)
+    assert nessie.release_memory() > 0
+    assert nessie.release_memory() == 0
+    assert np.array_equal(result.to_numpy(), values * values)
+    assert np.array_equal(other.twice(values), values + values)
+
+
+def test_a_call_that_finds_no_memory_takes_what_others_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.arange(50_000.0)
+    nessie.release_memory()
+    other = nessie.compile("function twice(xs) = {x + x : x in xs};", target="cudasim")
+    other.twice(values)
+    driver = type(next(iter(other._calls.compiled.values())).idle[0].driver)
+    allocate, free, full = driver.allocate, driver.free, [True]
+
+    def allocated(self: Any, size: int) -> int:
+        if full[0]:
+            raise MemoryError
+        return int(allocate(self, size))
+
+    def freed(self: Any, address: int) -> None:
+        full[0] = False
+        free(self, address)
+
+    monkeypatch.setattr(driver, "allocate", allocated)
+    monkeypatch.setattr(driver, "free", freed)
+    assert np.array_equal(program().squares(OnGpu(values)).to_numpy(), values * values)
+    assert other._calls.release_memory() == 0
+
+
 def test_a_result_is_no_argument() -> None:
     values = np.arange(5.0)
     result = program().same(OnGpu(values))

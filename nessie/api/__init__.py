@@ -4,6 +4,7 @@
     Function            called with arguments; explain, graph, ...          nessie.api.function, nessie.api.views
     Nested, Tuples      sequences that NumPy has no array for               nessie.api.sequences
     DeviceArray         an array in a GPU's memory                          nessie.api.device
+    release_memory      what calls have kept goes back to the system
     as_awkward          a result as an Awkward array                        nessie.api.awkward_arrays
     NessieError         what all errors are
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from nessie.base.values import DTYPES
 from nessie.calling import tuple_of
 from nessie.cudagen import host
 from nessie.cudagen.instructions import Code, Perform, translate
-from nessie.cudagen.memory import Memory
+from nessie.cudagen.memory import Memory, Pooled
 from nessie.frontend import infer, mono, syntax, typed
 from nessie.frontend.environment import Entry, pattern_type
 from nessie.frontend.erase import erase
@@ -36,6 +37,7 @@ from nessie.session import Session
 from nessie.targets import GPUS, Limits, Target
 
 COMPILING = threading.RLock()
+ALL: WeakSet[Calls] = WeakSet()
 LOOKED_UP = 0.5                 # seconds until free memory is looked up again
 
 
@@ -73,7 +75,7 @@ class Compiled:
                 return self.make()
 
 
-@dataclass
+@dataclass(eq=False)
 class Calls:
     """Of the functions of a session, whose values they may use."""
     session: Session
@@ -95,6 +97,15 @@ class Calls:
             held = [p for p in found.parameters if not isinstance(p, Argument)]
             return self.run(found, given, arguments, target), found.result, held
         return run_deep(work)
+
+    def __post_init__(self) -> None:
+        ALL.add(self)
+
+    def release_memory(self) -> int:
+        """What no call uses goes back to the system: so many bytes."""
+        idle = [device for compiled in list(self.compiled.values()) for device in list(compiled.idle)]
+        memories: list[Pooled] = [self.memory, *[device.memory for device in idle]]
+        return sum([memory.release_kept() for memory in memories])
 
     def forget(self) -> None:
         """The program has changed."""
@@ -214,3 +225,8 @@ class Calls:
             device.driver.read(place.address, offsets)
             check_offsets(offsets, length)
 
+
+def release_memory() -> int:
+    """Gives back to the system, and to a GPU, the memory that Nessie has kept from earlier calls to use it again: the
+    bytes that this was. Arrays that calls have given, and calls that are running, keep theirs."""
+    return sum(calls.release_memory() for calls in list(ALL))
