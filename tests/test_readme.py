@@ -44,12 +44,3 @@ def test_first_two_commands_are_one_line_each() -> None:
     assert install.count("\n") == test.count("\n") == 1
     assert install.startswith("python3 -m venv ") and test.startswith("python3 -m venv ")
     assert "nessie run" in install and "pytest" in test
-
-
-@pytest.mark.parametrize(("mode", "picture"), [("none", "norm2-flat"), ("ilp", "norm2-fused")])
-def test_pictures_of_norm2(mode: str, picture: str, capsys: pytest.CaptureFixture[str],
-                           monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    assert main(["graph", "nesl_examples/norm2.nesl", "-e", "norm2", "--format", "svg", "--fuse", mode]) == 0
-    assert capsys.readouterr().out == (ROOT / "docs" / f"{picture}.svg").read_text("utf-8")
-    assert f"docs/{picture}.svg" in README
