@@ -148,7 +148,8 @@ class Reader:
         made = []
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
             found, status = self.printed(command)
-            assert status == 0 or ("error: " in found and expected.strip() != ANY), f"{command}\n{found}"
+            failed = status != 0 and found != expected and "error: " not in found
+            assert not failed and (status == 0 or expected.strip() != ANY), f"{command}\n{found}"
             if expected.strip() == ANY:
                 assert found.strip(), command
                 found = expected
