@@ -83,10 +83,8 @@ def run(options: argparse.Namespace) -> int:
 def ended(session: Session, failed: int) -> int:
     """The exit status of a program, so many forms of which failed. What was asked for in vain is told only where all
     that could have had it has run."""
-    if failed:
-        return FAILED
-    warn(session.unmet())
-    return 0
+    warn(session.warnings() if failed else session.unmet())
+    return FAILED if failed else 0
 
 
 def define(session: Session, program: syntax.Program) -> None:

@@ -16,7 +16,6 @@ from nessie.base.names import shown_name
 from nessie.base.source import InternalError, NessieError, Source
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
 from nessie.calling import Prepared, prepare_call, tuple_of
-from nessie.commands import obey
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
 from nessie.frontend.advice import doubts
 from nessie.frontend.environment import Entry, Environment, pattern_type
@@ -27,7 +26,6 @@ from nessie.outcome import Outcome
 from nessie.restore import matched, restore
 from nessie.show_value import show_value
 from nessie.targets import Target
-from nessie.with_values import with_values
 
 QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has that name
 
@@ -78,12 +76,12 @@ class Session:
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         """One form. What it defines is there afterwards, unless it fails."""
         if isinstance(form, syntax.Command):
+            from nessie.commands import obey
             obey(self, form)
             return Outcome()
         if form == QUIT and self.environment.lookup("quit") is None:
             self.ended = True
             return Outcome()
-        self.doubts += [*doubts(form), *mistakes_in(form)]
         program, environment = self.inferred(form)
         before, self.environment = self.environment, environment
         try:
@@ -93,6 +91,7 @@ class Session:
             raise
         for definition in program.definitions:
             self.tell_of_old_callers(definition, before)
+        self.doubts += [*doubts(form), *mistakes_in(form)]
         return outcomes[-1] if outcomes else Outcome()
 
     def tell_of_old_callers(self, definition: typed.Definition, before: Environment) -> None:
@@ -130,6 +129,7 @@ class Session:
         try:
             return self.run_prepared(prepared or self.prepare(exp, type_))
         except NessieError as error:
+            from nessie.with_values import with_values
             raise with_values(error, exp, self.values, self.environment, seed) from error.__cause__
 
     def prepare(self, exp: typed.Exp, type_: Type) -> Prepared:
@@ -217,8 +217,8 @@ class Session:
         return [*unmet, *self.warnings()]
 
     def warnings(self) -> list[str]:
-        """What is hardly meant in the forms since the last call, and pragmas which would be errors if the form, which
-        nobody has run, were compiled."""
+        """What is hardly meant in forms that have not failed, since the last call; and pragmas which would be errors if
+        the form, which nobody has run, were compiled."""
         found, self.doubts = self.doubts, []
         return [error.told() for error in found]
 

@@ -7,6 +7,7 @@ form that does anything else to the world is not repeated.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -19,11 +20,12 @@ from nessie.base.values import Flat, Nested
 from nessie.frontend import interpreter, typed
 from nessie.frontend.environment import Environment
 from nessie.frontend.interpreted_effects import Effects
-from nessie.frontend.meanings import WITH_VALUES, mix
+from nessie.frontend.meanings import mix
 from nessie.variables import Variables
 
 WORK = 1_000_000            # of the interpreter, at most
 DEPTH = 1_000
+CHECKED = re.compile(r"[A-Z].*\.")         # messages of checks are sentences
 
 
 class Brief(interpreter.World):
@@ -41,7 +43,7 @@ class Brief(interpreter.World):
 def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], environment: Environment,
                 seed: int) -> NessieError:
     """The error of this expression, which says what values have failed if that is found."""
-    if error.message not in WITH_VALUES or not error.places:
+    if not CHECKED.fullmatch(error.message) or not error.places:
         return error
     if sum(elements(value) for value in values.values()) > WORK:
         return error
@@ -55,7 +57,9 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
         except NessieError as again:
             if again.message == error.message and is_same(error, again, world):
                 (span, label), (_, found) = error.places[0], again.places[0]
-                error.places = ((span, f"{label}: {found}" if label else found), *error.places[1:])
+                written = squeezed(span.source.text[span.start:span.end])
+                parts = [part for part in (label, found) if part and squeezed(part) != written]
+                error.places = ((span, ": ".join(parts)), *error.places[1:])
     return error
 
 
@@ -65,6 +69,10 @@ def is_same(error: NessieError, again: NessieError, world: interpreter.World) ->
     calls: set[Span] = {span for call in world.calls if call.site and (span := user_span(call.site.origin))}
     return (bool(again.places) and again.places[0][0] == error.places[0][0] and len(set(bodies)) == len(bodies)
             and all(span in calls for span, _ in error.places[1:]))
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def printing_nothing(name: str, argument: Any, takes: Type) -> Any:

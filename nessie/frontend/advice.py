@@ -8,6 +8,7 @@ from itertools import combinations
 from nessie.base.source import NessieError, Span
 from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type, components, match_types, nest_right
 from nessie.frontend import syntax
+from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.syntax_check import children
 from nessie.frontend.unify import Clash
 
@@ -21,6 +22,8 @@ ELSEWHERE = {                                   # names that other languages hav
     "mul": "* multiplies; as a function, it is (a, b) => a * b", "div": "/ divides; rem(a, b) is the remainder",
     "null": "an empty sequence says what it would hold: [] int", "concat": "v ++ w, or flatten of a nested sequence"}
 SECOND_OPERAND = re.compile(r"\s+([\w.]+|\([^()]*\))")
+OF_TWO = {name for name, row in PRIMITIVES.items() if name.isidentifier() and row.kind == "scalar"
+          and row.type.partition("->")[0].count(",") == 1}
 CONSTANT = re.compile(r"[( ]*([tf])[) ]*", re.IGNORECASE)
 OPERATOR_WORDS = ("and", "or", "nand", "nor", "xor")
 NOT_TO_SWAP = ("v[i]", "[s:e:d]", "^")
@@ -144,12 +147,12 @@ def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: Nessi
 
 def doubts(form: syntax.TopLevel) -> list[NessieError]:
     """What is no error in a form, but hardly meant: a parameter with the name of a constant that the body uses, and an
-    application to what begins the next line."""
+    application to what begins the next line, a function of two numbers that stands between them."""
     match form:
         case syntax.FunctionDef(body=body) if body is not None:
-            return [*applied_across_lines(body), *hiding_constants(form.parameter, body)]
+            return [*applied_across_lines(body), *used_as_operators(body), *hiding_constants(form.parameter, body)]
         case syntax.Assign(_, body) | syntax.FileVariable(_, body) | syntax.Evaluate(body):
-            return applied_across_lines(body)
+            return [*applied_across_lines(body), *used_as_operators(body)]
     return []
 
 
@@ -158,6 +161,20 @@ def applied_across_lines(body: syntax.Exp) -> list[NessieError]:
                         (exp.argument.span, "applied to this"), hint=found)
             for exp in subexpressions(body) if isinstance(exp, syntax.Apply) and exp.function.span
             and exp.argument.span and (found := semicolon_hint(exp.function.span, exp.argument.span))]
+
+
+def used_as_operators(body: syntax.Exp) -> list[NessieError]:
+    """`x rem 3` applies x to rem, and what that gives to 3."""
+    found = []
+    for exp in subexpressions(body):
+        match exp:
+            case syntax.Apply(syntax.Apply(left, syntax.Name(name) as function), right) if name in OF_TWO:
+                if left.span and function.span and right.span:
+                    texts = written(left.span) or "a", written(right.span) or "b"
+                    found.append(NessieError(f"{name} stands between its arguments, as an operator does",
+                                             (function.span, "what stands before is applied to it"),
+                                             hint=f"{name} is a function: {name}({', '.join(texts)})"))
+    return found
 
 
 def semicolon_hint(before: Span | None, after: Span | None) -> str:

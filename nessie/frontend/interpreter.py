@@ -21,6 +21,7 @@ from nessie.base.types import Data, Fun, Type, Var, instantiate, substitute
 from nessie.base.values import Record
 from nessie.frontend import typed
 from nessie.frontend.environment import Definitions
+from nessie.frontend.failed_values import applied, compared
 from nessie.frontend.interpreted_effects import Call, Effects
 from nessie.frontend.meanings import COUNT, MEANINGS, UNEQUAL, Failure, mix, wrap
 from nessie.frontend.meanings_any import DERIVED, identity
@@ -214,7 +215,8 @@ def evaluate_check(world: World, condition: typed.Exp, message: typed.Exp, value
     holds = evaluate(world, condition, scope)
     world.charge(1)
     if not holds:
-        raise error_at(world, "".join(evaluate(world, message, scope)), origin)
+        values = compared(condition, lambda name: evaluate(world, name, scope))
+        raise error_at(world, "".join(evaluate(world, message, scope)), origin, values)
     return evaluate(world, value, scope)
 
 
@@ -285,7 +287,8 @@ def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any
     try:
         return apply_primitive(world, name, types, argument, site)
     except Failure as failure:
-        raise error_at(world, str(failure), site.origin if site else (), failure.values) from None
+        raise error_at(world, str(failure), site.origin if site else (),
+                       failure.values or applied(name, argument)) from None
 
 
 def evaluate_body(world: World, body: typed.Exp, scope: Scope, site: typed.Apply | None) -> Any:

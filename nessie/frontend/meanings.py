@@ -21,7 +21,7 @@ GREATEST_CHAR = 0x10FFFF
 OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
 GATHERED, SCATTERED = "Index out of bounds for function ->.", "Index out of bounds for function <-."
 UNEQUAL = "Length mismatch in an apply-to-each."
-WITH_VALUES = (OUT_OF_BOUNDS, GATHERED, SCATTERED, UNEQUAL)     # what the failing values are told of
+UNFIT = "Length mismatch in function PARTITION."
 SHIFTS = "Shift count out of range, it must be in 0..63."
 
 
@@ -42,9 +42,9 @@ class Meaning:
     depth: Callable[[Any, Any], int] | None = None
 
 
-def check(holds: bool, message: str) -> None:
+def check(holds: bool, message: str, values: str = "") -> None:
     if not holds:
-        raise Failure(message)
+        raise Failure(message, values)
 
 
 def check_indices(v: list[Any], indices: Iterable[int], message: str) -> None:
@@ -188,12 +188,13 @@ def element(v: list[Any], i: int) -> Any:
 
 
 def distribute(a: Any, n: int) -> list[Any]:
-    check(n >= 0, "Bounds error for function DIST.")
+    check(n >= 0, "Bounds error for function DIST.", f"the length would be {n}")
     return [a] * n
 
 
 def integers(start: int, stride: int, end: int) -> list[int]:
-    check(end >= start and stride >= 1, "In [s:e:l], e must be >= to s, and l must be positive.")
+    check(end >= start and stride >= 1, "In [s:e:l], e must be >= to s, and l must be positive.",
+          f"s is {start}, e is {end}, l is {stride}")
     return list(range(start, end, stride))
 
 
@@ -211,7 +212,8 @@ def scatter(v: list[Any], pairs: list[tuple[int, Any]]) -> list[Any]:
 
 
 def cut(v: list[Any], lengths: list[int]) -> list[list[Any]]:
-    check(all(n >= 0 for n in lengths) and sum(lengths) == len(v), "Length mismatch in function PARTITION.")
+    check(all(n >= 0 for n in lengths), UNFIT, f"one of the lengths is {min(lengths, default=0)}")
+    check(sum(lengths) == len(v), UNFIT, f"the lengths add up to {sum(lengths)}, the length is {len(v)}")
     parts, start = [], 0
     for n in lengths:
         parts.append(v[start:start + n])
@@ -220,7 +222,8 @@ def cut(v: list[Any], lengths: list[int]) -> list[list[Any]]:
 
 
 def subsequence(v: list[Any], start: int, end: int) -> list[Any]:
-    check(0 <= start <= end <= len(v), "Bounds error for function SUBSEQ.")
+    check(0 <= start <= end <= len(v), "Bounds error for function SUBSEQ.",
+          f"the start is {start}, the end {end}, the length {len(v)}")
     return v[start:end]
 
 
