@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
@@ -97,6 +96,7 @@ def write(path: Path, code: bytes) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Writes the file at once: other processes see what it was or what it is. OSError where that cannot be."""
+    import tempfile  # only where something is written
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=KEPT)
     try:
         with os.fdopen(handle, "wb") as file:

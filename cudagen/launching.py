@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nessie.cudagen import loops
 from nessie.cudagen.device import NO_FAILURE, ErrorWords
 from nessie.cudagen.plan import ArrayResult, Phase, Plan
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.stats import Stats
-from nessie.lambda_cu.traffic import Traffic, bytes_moved, traffic
+
+if TYPE_CHECKING:
+    from nessie.lambda_cu.traffic import Traffic
 
 Size = Callable[[Sequence[Any], Any], int]      # of a launch's words and its cells
 
@@ -46,6 +48,7 @@ class Launches(ErrorWords):
 
     def bytes_moved(self, kernel: ir.Kernel, arguments: Sequence[Any], results: Sequence[Any]) -> int:
         """By a launch that has these arguments and results."""
+        from nessie.lambda_cu.traffic import bytes_moved, traffic  # where somebody wants to know
         if kernel.name not in self.traffic:
             functions = {f.name: f for f in self.program.scalar_functions}
             self.traffic[kernel.name] = traffic(kernel, functions)

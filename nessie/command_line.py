@@ -12,11 +12,11 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from nessie.base.activity import Activity
+from nessie.base.nearest import nearest
 from nessie.base.source import UsageError
 from nessie.pipeline import FORMS, PASSES
 from nessie.targets import TARGETS
@@ -191,9 +191,9 @@ class Parser(argparse.ArgumentParser):
         if option is not None:
             raise UsageError(f"there is no option {' or '.join(option.names)} of this command",
                              hint=f"it is one of {', '.join(f'nessie {command}' for command in option.commands)}")
-        near = get_close_matches(unknown[1], [name for option in OPTIONS for name in option.names], 1)
+        near = nearest(unknown[1], [name for option in OPTIONS for name in option.names])
         raise UsageError(f"there is no option {unknown[1]}",
-                         hint=f"did you mean {near[0]}?" if near else f"{self.prog} --help tells more")
+                         hint=f"did you mean {near}?" if near else f"{self.prog} --help tells more")
 
 
 def parse_command_line(words: list[str]) -> argparse.Namespace:
@@ -215,9 +215,9 @@ def check_command(words: list[str]) -> None:
     """Options have their values in the same word by now, so the first other word is the command."""
     command = next((word for word in words if not word.startswith("-")), None)
     if command is not None and command not in COMMANDS:
-        near = get_close_matches(command, COMMANDS, 1)
+        near = nearest(command, COMMANDS)
         raise UsageError(f"there is no command {command}; the commands are {', '.join(COMMANDS)}",
-                         hint=f"did you mean nessie {near[0]}?" if near else "nessie --help tells more")
+                         hint=f"did you mean nessie {near}?" if near else "nessie --help tells more")
 
 
 def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from nessie import pipeline
@@ -89,18 +89,25 @@ def compiler() -> str:
     """What compiles in this process: Python, and a digest of Nessie's own files by size and time. A changed compiler
     finds nothing that an older one kept."""
     digest = hashlib.sha256()
-    for name, path in sources():
-        status = path.stat()
+    for name, entry in sources():
+        status = entry.stat()
         digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
     return f"{sys.version} {digest.hexdigest()}"
 
 
-def sources() -> Iterator[tuple[str, Path]]:
+def sources() -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Nessie's files, by their places in its packages, which lie side by side in a checkout and inside each other in a
     wheel."""
     for package in PACKAGES:
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:
-            folder = Path(spec.origin).parent
-            for path in sorted((*folder.rglob("*.py"), *folder.rglob("*.json"))):
-                yield f"{package}/{path.relative_to(folder)}", path
+            yield from files_below(os.path.dirname(spec.origin), package)
+
+
+def files_below(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name.endswith((".py", ".json")):
+                yield f"{name}/{entry.name}", entry
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from files_below(entry.path, f"{name}/{entry.name}")

@@ -8,7 +8,6 @@ passes, so no pass has to. Modules are imported when they are needed: a run impo
 """
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -300,6 +299,7 @@ def check(ran: Pass, inputs: list[Any], program: Any) -> None:
 def kept(ran: Pass, inputs: list[Any]) -> str:
     """Where the inputs of a pass that failed have been written."""
     try:
+        import tempfile  # only after a mistake
         folder = Path(tempfile.mkdtemp(prefix="nessie-"))
         for form, program in zip(ran.inputs, inputs, strict=True):
             write_file(folder, f"{ran.name}.{form.name}", show(form, program))

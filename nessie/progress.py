@@ -11,7 +11,6 @@ It is on standard error, and only where that is a terminal. It makes way for wha
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -47,6 +46,7 @@ def can_show() -> bool:
 
 
 def watch(activity: Activity, ended: Event) -> None:
+    import shutil  # only where there is a terminal
     began = time.monotonic()
     pause = PATIENCE
     while not ended.wait(pause):

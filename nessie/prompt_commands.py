@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.names import shown_name
+from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
 from nessie.commands import COMMANDS, FORMS_HELP, Row, compiled, help_text, mono_of
 from nessie.frontend import infer, library, mono, syntax, typed
@@ -32,9 +32,9 @@ FILE = re.compile(r'(.*?)\s*"([^"]+)"\s*', re.DOTALL)           # the name of on
 def obey(repl: Repl, command: syntax.Command) -> None:
     words = [row.word for row in PROMPT_COMMANDS]
     if command.word not in words:
-        near = get_close_matches(command.word, words, 1, 0.65)
+        near = nearest(command.word, words, 0.65)
         raise NessieError(f"there is no command {command.word}", *place(command),
-                          hint=f"did you mean {near[0]}? :help lists them all" if near else ":help lists them all")
+                          hint=f"did you mean {near}? :help lists them all" if near else ":help lists them all")
     row = next(row for row in PROMPT_COMMANDS if row.word == command.word)
     if command.text and not row.arguments:
         raise NessieError(f"{row.word} takes nothing", *place(command))

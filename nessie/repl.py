@@ -17,7 +17,6 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from nessie import __version__
 from nessie.base.deep import forget_interrupt, run_deep
+from nessie.base.nearest import nearest
 from nessie.base.source import InternalError, Interrupted, NessieError, Source
 from nessie.frontend import syntax
 from nessie.frontend.incoming import Incoming
@@ -72,14 +72,11 @@ class Repl:
         return library()
 
     def run(self, form: syntax.TopLevel | NessieError) -> int:
-        """Evaluate the form and show what it gives, with warnings if nothing is wrong; how many have failed, of those
-        that it loads."""
-        self.session.doubts.clear()
+        """Evaluate the form and show what it gives, and warnings; how many have failed, of those that it loads."""
         outcomes = self.session.outcomes(expanded([form]), self.evaluate)
         with progress(self.session.job.activity):
             failed = run_deep(partial(print_outcomes, outcomes, self.show))
-        if not failed:
-            warn(self.session.warnings())
+        warn(self.session.warnings())
         return failed
 
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
@@ -141,9 +138,9 @@ def recover(incoming: Incoming, error: Exception) -> int:
 def meant_as_command(error: NessieError, source: Source, begins: int) -> NessieError:
     """The error of a form that begins almost as a command does, with a hint at that."""
     begun = FIRST_WORD.match(source.text, begins)
-    near = get_close_matches(begun[1].lower(), COMMANDS, 1, 0.7) if begun else []
+    near = nearest(begun[1].lower(), COMMANDS, 0.7) if begun else None
     if near and begun and begun[1].lower() not in COMMANDS and not error.hint:
-        error.hint = f"did you mean the command {near[0]}?"
+        error.hint = f"did you mean the command {near}?"
     return error
 
 

@@ -1,7 +1,6 @@
 """What the interactive loop shows of long results: as much as the terminal holds; `:more` shows how they go on."""
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ class Screen:
         if not sys.stdout.isatty():
             say(text)
             return
+        import shutil  # only where there is a terminal
         size = shutil.get_terminal_size()
         shown, rest = divided(text, size.columns, max(LEAST, size.lines - KEPT))
         say(shown)

@@ -86,7 +86,10 @@ def test_entries_depend_on_all_of_nessies_files_and_no_others() -> None:
 def test_a_warm_run_imports_no_compiler(own_cache: Path) -> None:
     code = ("import sys; from nessie.cli import main; status = main(['eval', 'sum({x * x : x in [0:10]})']); "
             "found = {m.split('.')[0] for m in sys.modules}; "
-            "assert not found & {'networkx', 'pulp', 'highspy', 'ply'}; sys.exit(status)")
+            "assert not found & {'networkx', 'pulp', 'highspy', 'ply', 'difflib', 'tempfile'}; "
+            "unneeded = {'nessie.frontend.interpreter', 'nessie.commands', 'nessie.lambda_cu.traffic'}; "
+            "assert not unneeded & {*sys.modules}; "
+            "sys.exit(status)")
     command = [sys.executable, "-c", code]
     cold = [sys.executable, "-m", "nessie", "eval", "sum({x * x : x in [0:10]})"]
     first = subprocess.run(cold, cwd=ROOT, capture_output=True, text=True)

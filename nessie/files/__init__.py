@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -103,6 +102,7 @@ def write_atomically(path: str, data: bytes) -> None:
     if os.path.exists(target) and not os.path.isfile(target):
         Path(target).write_bytes(data)
         return
+    import tempfile  # only where something is written
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -4,13 +4,13 @@ PLY finds the LALR tables, here, once; whoever runs Nessie needs neither PLY nor
 """
 from __future__ import annotations
 
-import hashlib
 import inspect
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from nessie.frontend import grammar
+from nessie.frontend.grammar_signature import signature
 
 TABLES = Path(__file__).with_name("parser_tables.py")
 
@@ -30,12 +30,6 @@ class Complaints:
         """What PLY tells of its progress is no complaint."""
 
     debug = info
-
-
-def signature() -> str:
-    """What identifies the grammar: its tokens, precedences and rules, in order."""
-    rules = [(name, (rule.__doc__ or "").split()) for name, rule in vars(grammar).items() if name.startswith("p_")]
-    return hashlib.sha256(repr((grammar.tokens, grammar.precedence, rules)).encode()).hexdigest()[:16]
 
 
 def build() -> tuple[str, list[str]]:

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
+from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Span
 from nessie.base.types import FLOAT, INT, Fun, Pair, Type, nest_right
 from nessie.frontend import syntax
@@ -46,8 +46,8 @@ def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
     if name in GRAPHICS.split() or name.startswith("xps_"):
         return complaint(f"{name} is for graphics, which Nessie does not have yet", (span, ""))
     elsewhere, why = definition(name, span)
-    near = get_close_matches(name, list(known), 1, 0.7)
-    hint = why or ELSEWHERE.get(name) or (f"did you mean {near[0]}?" if near else "")
+    near = nearest(name, known, 0.7)
+    hint = why or ELSEWHERE.get(name) or (f"did you mean {near}?" if near else "")
     return complaint(f"{name} is not defined", (span, ""), *elsewhere, hint=hint)
 
 

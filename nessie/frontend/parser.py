@@ -20,6 +20,7 @@ from nessie.base.source import InternalError, NessieError, Source, Span
 from nessie.base.wishes import Wish
 from nessie.frontend import grammar, syntax
 from nessie.frontend.automaton import needs_token, step
+from nessie.frontend.grammar_signature import signature
 from nessie.frontend.lexer import Lexer, Token, is_command
 from nessie.frontend.parser_tables import RULES, SIGNATURE
 from nessie.frontend.pragmas import pragmas
@@ -231,7 +232,6 @@ NOTHING = Symbol("", 0, 0)
 
 @cache
 def check_tables() -> None:
-    from nessie.frontend.build_tables import signature
     if grammar.p_name.__doc__ is not None and signature() != SIGNATURE:        # -OO takes the rules' text away
         raise InternalError("parser_tables.py is older than grammar.py: run python -m nessie.frontend.build_tables")
 

@@ -5,7 +5,7 @@
                 or just -rule, to be applied whatever comes next
     GOTOS       for each state: what a rule made there -> the state after it
 """
-SIGNATURE = "25f253098482d9a2"
+SIGNATURE = "af488be3"
 
 RULES: tuple[tuple[str, int, str], ...] = (
     ("S'", 1, ''),

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 
+from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Span
 from nessie.base.types import CLASSES, Data, Fun, Pair, Seq, Type
 from nessie.frontend import syntax
@@ -85,6 +85,6 @@ def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieEr
     else:
         entries = {name: environment.lookup(name) for name in environment.names()}
         types = [name for name, entry in entries.items() if entry and entry.kind == "constructor"]
-        near = get_close_matches(written.name, [*BASES, *types], 1)
-        hint = f"did you mean {near[0]}?" if near else ""
+        near = nearest(written.name, [*BASES, *types])
+        hint = f"did you mean {near}?" if near else ""
     return NessieError(f"there is no type {written.name}", *places(written.span, ""), hint=hint)
