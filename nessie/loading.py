@@ -1,11 +1,14 @@
 """The forms of a program, those of the files that it loads included: `load "file";` stands for the file's forms."""
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source, Span
+from nessie.file_names import files
 from nessie.frontend import syntax
 from nessie.frontend.parser import parse_forms
 
@@ -73,7 +76,15 @@ def read_source(path: str, places: list[tuple[Span, str]] | None = None) -> Sour
         reason = error.strerror or str(error)
     except ValueError as error:                 # no name of a file
         reason = str(error)
-    raise NessieError(f"cannot read {path}: {reason}", *(places or []))
+    raise NessieError(f"cannot read {path}: {reason}", *(places or []), hint=similar_file(path))
+
+
+def similar_file(path: str) -> str:
+    """A hint at a program in the same folder whose name is much like this one."""
+    folder, name = os.path.split(path)
+    programs = [found for found in files(os.path.join(folder, ""), ".nesl") if not found.endswith("/")]
+    near = nearest(f"{path.removesuffix('.nesl')}.nesl", programs, 0.7) if name else None
+    return f"did you mean {near}?" if near else ""
 
 
 def place(command: syntax.Command) -> list[tuple[Span, str]]:

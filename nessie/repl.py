@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 WELCOME = f"Nessie {__version__}. Forms end with ;   :help tells more, :quit leaves."
 PROMPT, CONTINUED = "nesl> ", "    > "
-FIRST_WORD = re.compile(r"\s*(\w+)\s+[\w\"]")       # of what might have been meant to be a command
+FIRST_WORD = re.compile(r"\s*(\w+)(?:\s+[\w\"]|\s*[;$])")     # of what might have been meant to be a command
 
 
 class Repl:

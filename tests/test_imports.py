@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "show_value": ("base",),
     "outcome": ("base",),
     "restore": ("base", "frontend"),
-    "loading": ("base", "frontend"),
+    "loading": ("base", "file_names", "frontend"),
     "pipeline": STAGES,
     "calling": ("base", "frontend", "restore", "session"),
     "stopwatch": ("cudagen", "targets"),

@@ -116,6 +116,8 @@ def likely_mistake(source: Source, seen: list[Token], found: Token, expected: se
             return "every if has an else: if c then a else b"
         case "EOF" if last == "SEMI" and opening is not None and opening.kind == "LBRACE":
             return "in braces, another sequence follows a ; : is a } missing before it?"
+        case "COLON" if seen and seen[0].value in ("def", "fun", "func", "define"):
+            return "a function is defined so: function double(x) = 2 * x;"
         case "EQUALS" if begins_line(source, seen):
             return "is a ; missing at the end of the line before?"
         case "EQUALS":
