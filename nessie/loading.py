@@ -82,9 +82,9 @@ def read_source(path: str, places: list[tuple[Span, str]] | None = None) -> Sour
 def similar_file(path: str) -> str:
     """A hint at a program in the same folder whose name is much like this one."""
     folder, name = os.path.split(path)
-    programs = [found for found in files(os.path.join(folder, ""), ".nesl") if not found.endswith("/")]
-    near = nearest(f"{path.removesuffix('.nesl')}.nesl", programs, 0.7) if name else None
-    return f"did you mean {near}?" if near else ""
+    programs = [found.removesuffix(".nesl") for found in files(os.path.join(folder, ""), ".nesl")]
+    near = nearest(path.removesuffix(".nesl"), programs, 0.7) if name else None
+    return f"did you mean {near}.nesl?" if near and not near.endswith("/") else ""
 
 
 def place(command: syntax.Command) -> list[tuple[Span, str]]:

@@ -174,10 +174,8 @@ class Lexer:
                 return self.error("this string is never closed", at, at + 1)
             case "`":
                 return self.error("a character is missing after the `", at, at + 1)
-            case "'":
-                return self.error("the character \"'\" has no meaning here", at, at + 1,
-                                  hint="a character is `a, a string \"a\"")
-        return self.error(f"the character {text[at]!r} has no meaning here", at, at + 1)
+        hint = "a character is `a, a string \"a\"" if text[at] == "'" else ""
+        return self.error(f"the character {text[at]!r} has no meaning here", at, at + 1, hint)
 
     def error(self, message: str, start: int, end: int, hint: str = "") -> NessieError:
         return NessieError(message, (Span(self.source, start, end), ""), hint=hint)
