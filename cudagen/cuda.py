@@ -1,9 +1,10 @@
 """Prints loops as CUDA C++ text: the functions of kind 'cuda' and 'device'; 'host' ones are left out.
 
 The text needs no header. int is long long, float double, char int; a bool is one byte. A kernel is extern "C" and takes
-its parameters in order; what is written aliases nothing (__restrict__). A device function f is f_device, since CUDA
-has many functions of its own; with several results it gives a struct. Compile with --fmad=false where results must have
-the same bits as elsewhere.
+its parameters in order. Arrays alias nothing (__restrict__); of one that other threads change or look at meanwhile that
+is not said, lest a compiler moves accesses to it across those that order them. A device function f is f_device, since
+CUDA has many functions of its own; with several results it gives a struct. Compile with --fmad=false where results must
+have the same bits as elsewhere.
 """
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ from nessie.cudagen.loops import (
     While,
     called,
 )
-from nessie.cudagen.loops_walk import bound_names, read_names
+from nessie.cudagen.loops_walk import arrays_in_common, bound_names, read_names
 from nessie.lambda_cu.ops import result_type
 
 WIDTH = 116                     # of a function's first lines
@@ -103,7 +104,7 @@ class FunctionPrinter:
         bound = [*(p.name for p in function.parameters), *bound_names(function.body)]
         self.names = {name: self.supply.fresh(name) for name in sorted(bound, key=lambda n: n in self.supply.taken)}
         self.types = {p.name: p.type for p in function.parameters}
-        self.read = read_names(function.body)
+        self.read, self.in_common = read_names(function.body), arrays_in_common(function.body)
         self.variables: set[str] = set()
         self.lines: list[str] = []
         self.depth = 0
@@ -141,7 +142,8 @@ class FunctionPrinter:
         if not parameter.array:
             return f"{TYPES[parameter.type]} {self.names[parameter.name]}"
         const = "" if parameter.writable else "const "
-        return f"{const}{TYPES[parameter.type]} *__restrict__ {self.names[parameter.name]}"
+        restrict = "" if parameter.name in self.in_common else "__restrict__ "
+        return f"{const}{TYPES[parameter.type]} *{restrict}{self.names[parameter.name]}"
 
     # Statements -----------------------------------------------------------------------------
 
@@ -290,8 +292,8 @@ class FunctionPrinter:
 
     def load(self, array: str, index: Exp, order: str) -> Piece:
         type_, name, at = self.types[array], self.names[array], self.text(index)
-        if order == "acquire":
-            return Piece(f"load_acquire(&{name}[{at}])", type_)
+        if order in ("relaxed", "acquire"):
+            return Piece(f"load_{order}(&{name}[{at}])", type_)
         if order:
             return Piece(f"((const volatile {TYPES[type_]} *){name})[{at}]", type_)
         return Piece(f"{name}[{at}]", type_)

@@ -126,6 +126,9 @@ HELPERS: dict[str, str] = {
     "load_acquire": ordered("long long load_acquire(const long long *place)", "ld.acquire.gpu.s64 %0, [%1];",
                             '"=l"(value) : "l"(place)', "return __atomic_load_n(place, __ATOMIC_ACQUIRE);",
                             "long long value;", "return value;"),
+    "load_relaxed": ordered("long long load_relaxed(const long long *place)", "ld.relaxed.gpu.s64 %0, [%1];",
+                            '"=l"(value) : "l"(place)', "return __atomic_load_n(place, __ATOMIC_RELAXED);",
+                            "long long value;", "return value;"),
     "store_release": ordered("void store_release(long long *place, long long value)", "st.release.gpu.s64 [%0], %1;",
                              ': "l"(place), "l"(value)', "__atomic_store_n(place, value, __ATOMIC_RELEASE);"),
     # As ints, floats without sign order as they are, negative ones the other way round. What is no number wins.

@@ -59,8 +59,9 @@ class Op:
 
 @dataclass(frozen=True)
 class Load:
-    """`order`: '', or of memory that others write meanwhile 'volatile', which reads it each time (the interrupt word),
-    or 'acquire', which sees, too, all that was written before what is read here was released; cuda only, of int."""
+    """`order`: '', or of memory that others write meanwhile 'volatile', which reads it each time (the interrupt word);
+    'relaxed', which may race with what releases; or 'acquire', which sees, too, all that was written before what is
+    read here was released. The latter two are cuda only, of int."""
     array: str
     index: Exp
     order: str = ""

@@ -234,7 +234,7 @@ class Parser:
             tokens.expect("(")
             (name,) = tokens.listed(tokens.name, ")")
             return Vote(name)
-        if order := tokens.accept("volatile", "acquire"):
+        if order := tokens.accept("volatile", "relaxed", "acquire"):
             array = tokens.name()
             return Load(array, self.indexed(self.expression), order)
         if tokens.at_name():

@@ -41,8 +41,8 @@ LEVELS = {"or": 2, "xor": 2, "and": 3, "==": 4, "/=": 4, "<": 4, "<=": 4, ">": 4
 LOOSEST, SELECT = 0, 1
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
-                      "while", "if", "else", "atomic", "call", "pause", "acquire", "release", "barrier",
-                      "return", "note", "volatile", "shuffle", "vote", "inf", "nan", "true", "false"])
+                      "while", "if", "else", "atomic", "call", "pause", "relaxed", "acquire", "release",
+                      "barrier", "return", "note", "volatile", "shuffle", "vote", "inf", "nan", "true", "false"])
 
 
 def show(module: Module) -> str:

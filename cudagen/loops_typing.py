@@ -32,10 +32,10 @@ def type_of(exp: Exp, scope: Scope) -> str:
         case Load(array, index, order):
             want("index", type_of(index, scope), "int")
             type_ = lookup(array, scope.arrays, "array")
-            require(order in ("", "volatile", "acquire"), f"{order} is no way to load")
-            if order == "acquire":
-                only_cuda(scope, "acquire")
-                want("what is acquired", type_, "int")
+            require(order in ("", "volatile", "relaxed", "acquire"), f"{order} is no way to load")
+            if order in ("relaxed", "acquire"):
+                only_cuda(scope, order)
+                want(f"what {order} loads", type_, "int")
             return type_
         case Shuffle(name, offset, mode):
             only_cuda(scope, "Shuffle")

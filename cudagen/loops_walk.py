@@ -93,3 +93,14 @@ def bound_names(body: tuple[Stmt, ...]) -> list[str]:
             case Call(bound):
                 found += bound
     return found
+
+
+def arrays_in_common(body: tuple[Stmt, ...]) -> set[str]:
+    """The arrays that threads change while others look at them: by atomics, or in an order that accesses keep."""
+    found = {part.array for statement in statements(body) for exp in expressions(statement) for part in parts(exp)
+             if isinstance(part, Load) and part.order}
+    for statement in statements(body):
+        match statement:
+            case Atomic(array=array) | Store(array, release=True):
+                found.add(array)
+    return found

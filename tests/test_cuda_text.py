@@ -78,6 +78,7 @@ def kernel(body: str, parameters: str = "int n, int[] xs, writable int[] out") -
     ("int a = 9223372036854775807;", "const long long a = 9223372036854775807LL;"),
     ("char c = 'a'; out[0] = char_code(c);", "const int c = 97;\n  out[0] = (long long)c;"),
     ("int a = acquire out[0];", "const long long a = load_acquire(&out[0]);"),
+    ("int a = relaxed out[0];", "const long long a = load_relaxed(&out[0]);"),
     ("release out[n] = n + 1;", "store_release(&out[n], wrap_add(n, 1));"),
     ("pause;", "__nanosleep(20);"),
     ('note "what comes next"; int a = 1;', "// what comes next\n  const long long a = 1;"),
@@ -145,7 +146,7 @@ def test_a_cuda_compiler_takes_whole_kernels(text: str) -> None:
 
 def test_a_cuda_compiler_takes_every_operator() -> None:
     text = cuda.show(operators_module())
-    of_memory = {"load_acquire", "store_release", "atomic_float_max", "atomic_bool_max"}
+    of_memory = {"load_acquire", "load_relaxed", "store_release", "atomic_float_max", "atomic_bool_max"}
     assert {*re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)} == HELPERS.keys() - of_memory
     assert complaint(text) == ""
 
@@ -170,7 +171,8 @@ def test_a_cuda_compiler_takes_every_statement_of_cuda() -> None:
         atomic max(chars[0], c);
         atomic max(flags[0], a == 3);
         release cells[4] = 1;
-        while (acquire cells[4] == 0) { pause; }
+        while (relaxed cells[4] == 0) { pause; }
+        int seen = acquire cells[4];
         sums[a] = shuffle down(x, 1) + shuffle up(x, n) + shuffle index(last, a xor 1);
         bool odd = a rem 2 == 1;
         cells[a] = shuffle down(a, 1) + char_code(shuffle up(c, 1)) + vote(odd);
@@ -302,6 +304,17 @@ def test_a_cuda_compiler_takes_skeletons(name: str) -> None:
     _, module = plans_of(program_of(test_skeletons.cuda_kernel(name)), "cuda")
     check(module)
     assert complaint(cuda.show(module)) == ""
+
+
+def test_what_blocks_tell_each_other_may_be_seen_by_others() -> None:
+    """A compiler that were told that nothing else sees an array might move what is stored there behind the store that
+    says so to other blocks."""
+    _, module = plans_of(program_of(test_skeletons.cuda_kernel("scan")), "cuda")
+    parameters = re.split(r",\s+", cuda.show(module).split(" K_sweep(")[1].split(") {")[0])
+    alone = {p.split("__restrict__ ")[1] for p in parameters if "__restrict__" in p}
+    others = {p.split("*")[1] for p in parameters if "*" in p and "__restrict__" not in p}
+    assert alone == {"xs", "qs", "t_parts", "errors"}
+    assert others == {"tickets", "status", "ps_aggregates", "ps_prefixes"}
 
 
 # Results, from a C++ compiler with one thread -----------------------------------------------------

@@ -50,7 +50,7 @@ def expressions() -> st.SearchStrategy[loops.Exp]:
             row.flatmap(lambda r: st.tuples(*[inner] * r.arity).map(lambda a: Op(r.name, a))),
             st.sampled_from("+*").flatmap(lambda o: st.tuples(inner, inner).map(lambda a: Op(o, a, True))),
             st.tuples(inner, inner, inner).map(lambda a: Op("select", a)),
-            st.builds(Load, names, inner, st.sampled_from(["", "volatile", "acquire"])),
+            st.builds(Load, names, inner, st.sampled_from(["", "volatile", "relaxed", "acquire"])),
             st.builds(loops.Shuffle, names, inner, st.sampled_from(["down", "up", "index"])),
             st.builds(loops.Vote, names))
     return st.recursive(leaves, larger, max_leaves=12)
