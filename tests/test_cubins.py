@@ -1,6 +1,7 @@
 """Kernels as machine code: all compile for every architecture, without a warning and without spills; what tells so."""
 from __future__ import annotations
 
+import ctypes
 import re
 from dataclasses import replace
 from functools import cache
@@ -52,6 +53,34 @@ def test_what_some_skeletons_take() -> None:
     sweeps = [usages[f"{name}_sweep"] for name in ("map", "scan", "irregular_segmented_filter")]
     assert sweeps[0].shared == 0 < sweeps[1].shared < usages["order_scatter"].shared
     assert 8 <= (sweeps[0].registers or 0) < (sweeps[2].registers or 0) <= 255
+
+
+@NVRTC
+@pytest.mark.parametrize("name", ["scan", "filter", "irregular_row_sums", "irregular_segmented_scan"])
+def test_what_tiles_publish_is_stored_before_they_say_so(name: str) -> None:
+    """And loaded after they have said so, in the order of PTX, of which the accesses are looked at."""
+    program = skeletons()
+    few = build_program(replace(program, kernels=tuple(k for k in program.kernels if k.name == name)))
+    orders = re.findall(r"^\s*(?:@\S+ )?((?:ld|st|atom)\.(?:release|acquire|relaxed|volatile|global|shared)[\w.]*)",
+                        assembly(few.text, f"{name}_sweep"), re.MULTILINE)
+    releases = [at for at, order in enumerate(orders) if order.startswith("st.release")]
+    acquires = [at for at, order in enumerate(orders) if order.startswith("ld.acquire")]
+    assert len(releases) == (4 if "row_sums" in name or "segmented_scan" in name else 3) and len(acquires) == 2
+    assert all(orders[at - 1].startswith("st.global") for at in releases)
+    assert all(orders[at - 1].startswith("ld.relaxed") and orders[at + 1].startswith("ld.volatile") for at in acquires)
+
+
+def assembly(text: str, kernel: str) -> str:
+    """The kernel in PTX."""
+    path = nvrtc.library_path()
+    assert path is not None
+    library, program = nvrtc.Nvrtc(path), ctypes.c_void_p()
+    options = [option.encode() for option in ("--gpu-architecture=compute_80", *compiler.FLAGS)]
+    library.do("CreateProgram", ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
+    library.do("CompileProgram", program, len(options), (ctypes.c_char_p * len(options))(*options))
+    found = library.content(program, "PTX").decode().split(f".entry {kernel}(")[1]
+    library.library.nvrtcDestroyProgram(ctypes.byref(program))
+    return found.split(".entry ")[0]
 
 
 # What tells so --------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ from nessie.cudagen.device import MOST_ROUNDS, NO_FAILURE
 from nessie.cudagen.generate import RUN, plans_of
 from nessie.cudagen.gpu import MOST_BLOCKS, Gpu, build_program
 from nessie.cudagen.plan import THREADS
+from nessie.cudagen.skeletons.cuda_blocks import WARP
+from nessie.cudagen.skeletons.cuda_look_back import GROUP
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
 
@@ -111,13 +113,15 @@ class OneTile:
 
 
 def before(tile: int, **prefixes: int) -> dict[str, Window]:
-    """What a tile finds of those before it: the one next to it knows all up to it. Of what it publishes itself, too."""
-    first = tile - 40
-    windows = {"tickets": Window(0, [tile]), "status": Window(first, [1] * 39 + [2, 0])}
+    """What a tile finds of those before it: the last of the group before knows all up to it, those of its own group
+    come to nothing. Of what it publishes itself, too."""
+    place, far = tile % GROUP, GROUP * WARP             # as far back as it looks
+    first = tile - place - far
+    windows = {"tickets": Window(0, [tile]), "status": Window(first, [0] * (far - 1) + [2] + [1] * place + [0])}
     for name, value in prefixes.items():
         for use in ("aggregates", "prefixes"):
             array = f"ended_{use}" if name == "ended" else f"{name}_{use}"
-            windows[array] = Window(first, [0x3f] * 39 + [value, 0])
+            windows[array] = Window(first, [0x3f] * (far - 1) + [value] + [0] * place + [0])
     return windows
 
 

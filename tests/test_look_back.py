@@ -1,13 +1,17 @@
-"""What a tile finds of all before it: whichever of them have published what, near or far, and many at work at once."""
+"""What a tile finds of all before it: whichever of them have published what, near or far, and many at work at once;
+that floats are joined alike whatever they have; and that tiles publish what they can before they hear of others."""
 from __future__ import annotations
 
 import struct
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
-from kernel_runs import Meaning, program_of, wrapped
+from kernel_runs import BASES, Meaning, program_of, wrapped
 from test_gpu import launch
 from test_skeletons import KEEP_LEFT, flat_kernel, numbers, segmented_kernel
 
@@ -15,9 +19,11 @@ from nessie.cudagen import generate
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE
-from nessie.cudagen.gpu import Gpu, build_program
+from nessie.cudagen.gpu import Built, Gpu, build_program
 from nessie.cudagen.plan import THREADS
+from nessie.cudagen.skeletons import cuda_look_back
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.parser import parse_kernel
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 
@@ -65,6 +71,7 @@ SEGMENTED = {
         let ps = SCAN {{ i => xs[i] using xs }} (0) {{ (x, y) => x + y }} (n)
         return (v, b, ps)""",
 }
+GROUPS = pytest.mark.parametrize("group", [32, 2], indirect=True)
 TILES = [(0, 1), (1, 0), (2, 1), (32, 2), (33, 1), (34, 0), (66, 1), (66, 2)]        # and the seed
 
 
@@ -75,9 +82,17 @@ def agrees(kernel: ir.Kernel, arguments: list[Any], seed: int) -> None:
     assert results == meaning.results
 
 
+@pytest.fixture
+def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many tiles are a group."""
+    monkeypatch.setattr(cuda_look_back, "GROUP", request.param)
+    return int(request.param)
+
+
 @pytest.mark.parametrize("tiles, seed", TILES)
 @pytest.mark.parametrize("name", FLAT)
-def test_many_tiles_at_work(name: str, tiles: int, seed: int) -> None:
+@GROUPS
+def test_many_tiles_at_work(group: int, name: str, tiles: int, seed: int) -> None:
     n = max(0, tiles * THREADS - seed)
     agrees(flat_kernel(FLAT[name]), [n, numbers(n)], seed)
 
@@ -86,11 +101,72 @@ def test_many_tiles_at_work(name: str, tiles: int, seed: int) -> None:
                          ids=["one", "some", "none"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", SEGMENTED)
-def test_many_tiles_of_segments_at_work(name: str, lengths: list[int], seed: int) -> None:
+@GROUPS
+def test_many_tiles_of_segments_at_work(group: int, name: str, lengths: list[int], seed: int) -> None:
     kernel = segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", SEGMENTED[name])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     n, m = sum(lengths), len(lengths)
     agrees(kernel, [n, m, numbers(n), numbers(m, 5), offsets], seed)
+
+
+def test_more_groups_than_a_look_reaches() -> None:
+    n = 1100 * THREADS - 7
+    agrees(flat_kernel(FLAT["last"]), [n, numbers(n)], 1)
+
+
+# The same bits ------------------------------------------------------------------------------------
+
+
+FLOATS = np.array([1e16, 1.0, -1e16, 3.0, 0.1, -1e-3])         # whose sums tell how they were joined
+SUMS = """
+    let ps = SCAN { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n) total
+    return ps"""
+PRODUCTS = """
+    let (as, bs) = SCAN { i => (1.0 - xs[i] * 1.0e-17, xs[i]) using xs } (1.0, 0.0)
+      { (a, b, c, d) => (a * c, b * c + d) } (n)
+    return (as, bs)"""
+ROWS = """
+    let ps = SEG_SCAN { (s, j, i) => xs[i] using xs } (0.0) { (x, y) => x + y } D
+    let rs = SEG_REDUCE { (s, j, i) => xs[i] using xs } (0.0) { (x, y) => x + y } D
+    return (ps, rs)"""
+ROWS_AND_SUMS = ROWS.replace("return (", """let qs = SCAN { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n) total
+    let t = REDUCE { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n)
+    return (qs, t, """)
+TOTALS = """
+    let t = REDUCE { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n)
+    return t"""
+IN_ORDER = """
+    let (a, b) = REDUCE { i => (1.0 - xs[i] * 1.0e-17, xs[i]) using xs } (1.0, 0.0)
+      { (a, b, c, d) => (a * c, b * c + d) } (n)
+    return (a, b)"""
+
+
+def float_kernels() -> dict[str, tuple[ir.Kernel, list[Any]]]:
+    """And their arguments: rows of all lengths, one of many tiles."""
+    lengths = [*[40] * 200, THREADS * 40, 0, 5, *[700] * 20]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    n, m = sum(lengths), len(lengths)
+    xs = np.random.default_rng(0).choice(FLOATS, n)
+    flat = "kernel K (n : int, xs : [float; n]) {"
+    rows = "kernel K (n : int, m : int, xs : [float; n], offs : [int; m+1]) {"
+    texts = {"sums": flat + SUMS, "products": flat + PRODUCTS, "total": flat + TOTALS,
+             "total in order": flat + IN_ORDER, "rows": rows + ROWS, "all at once": rows + ROWS_AND_SUMS}
+    return {name: (parse_kernel(text.replace(" D\n", " irregular(offs, m, n)\n") + "\n}"),
+                   [n, m, xs, offsets] if "offs" in text else [n, xs]) for name, text in texts.items()}
+
+
+@pytest.mark.parametrize("name", float_kernels())
+@GROUPS
+def test_floats_have_the_same_bits_in_every_order(group: int, name: str) -> None:
+    kernel, arguments = float_kernels()[name]
+    built = build_program(program_of(kernel))
+    found = set()
+    for seed in range(6):
+        for at_work in (2, AT_WORK):
+            results, failed = launch(Gpu(built, Cudasim(at_work, seed)), "K", arguments)
+            assert failed == NO_FAILURE
+            found.add(b"".join(np.array(values, np.float64).tobytes() for values in results))
+    assert len(found) == 1
 
 
 # One tile alone, and what those before it have published --------------------------------------------
@@ -98,42 +174,32 @@ def test_many_tiles_of_segments_at_work(name: str, lengths: list[int], seed: int
 
 @dataclass
 class Planted(Cudasim):
-    """A kernel's last tile alone is run, those before it have published the affine functions that they come to: the
-    nearest that has published all up to it is so many tiles back. What lies behind that one is garbage."""
-    kernel: ir.Kernel
-    xs: Any
-    back: int
+    """Of a kernel's walk one tile alone is run: it finds in the arrays what `plant` writes there, to whom they come by
+    their names."""
+    built: Built
+    tile: int
+    plant: Callable[[dict[str, Any]], None]
 
     def __post_init__(self) -> None:
-        super().__init__(1, self.back)
-        [self.plan], _ = generate.plans_of(program_of(self.kernel), "cuda")
-        self.functions = {f.name: f for f in self.plan.functions}
+        super().__init__(1, 1)
+        self.arrays: dict[str, Any] = {}
+        [plan] = self.built.plans
+        self.parameters = {phase.function: phase.arguments for phase in plan.phases}
 
     def launch(self, function: tuple[str, Any], blocks: int, arguments: bytes, threads: int = THREADS) -> None:
         name, _ = function
         if name.endswith("_sweep"):
-            parameters = self.functions[name].parameters
-            words = struct.unpack("@" + "".join("P" if p.array else "q" for p in parameters), arguments)
-            arrays = {p.name: self.memory[word].view(np.int64) for p, word in zip(parameters, words, strict=True)
-                      if p.array and word in self.memory}
-            self.plant(arrays, blocks - 1)
-            super().launch(function, 1, arguments, threads)
-        else:
-            super().launch(function, blocks, arguments, threads)
-
-    def plant(self, arrays: dict[str, Any], last: int) -> None:
-        arrays["tickets"][0] = last
-        for tile in range(last - self.back, last):
-            whole = tile == last - self.back
-            use = "prefixes" if whole else "aggregates"
-            arrays["status"][tile] = 2 if whole else 1
-            low = 0 if whole else tile * THREADS
-            for component, value in zip(("as", "bs"), affine(self.xs, low, (tile + 1) * THREADS), strict=True):
-                arrays[f"{component}_{use}"][tile] = value
-        arrays["status"][:last - self.back] = np.random.default_rng(self.back).integers(1, 3, last - self.back)
+            words = struct.unpack("@" + self.built.formats[name], arguments)
+            self.arrays = {str(p): self.memory[word].view(np.int64)
+                           for p, word in zip(self.parameters[name], words, strict=True) if word in self.memory}
+            self.arrays["tickets"][0] = self.tile
+            self.plant(self.arrays)
+            blocks = 1
+        super().launch(function, blocks, arguments, threads)
 
 
 def affine(xs: Any, low: int, high: int) -> tuple[int, int]:
+    """What the elements' functions come to."""
     a, b = 1, 0
     for i in range(low, high):
         c = int(xs[i]) | 1
@@ -141,11 +207,107 @@ def affine(xs: Any, low: int, high: int) -> tuple[int, int]:
     return a, b
 
 
-@pytest.mark.parametrize("back", [1, 2, 31, 32, 33, 63, 64, 65, 90])
-def test_the_nearest_that_knows_all_is_found(back: int) -> None:
-    tiles = 91
-    kernel, xs = flat_kernel(FLAT["affine functions"]), numbers(tiles * THREADS)
-    built = build_program(replace(program_of(kernel), kernels=(kernel,)))
-    (first, second), _ = launch(Gpu(built, Planted(kernel, xs, back)), "K", [len(xs), xs])
-    for element in range((tiles - 1) * THREADS, len(xs), 51):
+def publishes(arrays: dict[str, Any], tile: int, status: int, come_to: tuple[int, int]) -> None:
+    arrays["status"][tile] = status
+    for component, value in zip(("as", "bs"), come_to, strict=True):
+        arrays[f"{component}_{'prefixes' if status == 2 else 'aggregates'}"][tile] = value
+
+
+BACK = [(32, 1), (32, 2), *[(2, back) for back in (1, 2, 15, 31, 32)], (1, 1), (1, 32)]
+
+
+@pytest.mark.parametrize("group, back", BACK)
+def test_the_nearest_that_knows_all_is_found(monkeypatch: pytest.MonkeyPatch, group: int, back: int) -> None:
+    """It closes a group so many groups back; all behind it is garbage."""
+    monkeypatch.setattr(cuda_look_back, "GROUP", group)
+    tile = 90
+    start = tile - tile % group
+    kernel, xs = flat_kernel(FLAT["affine functions"]), numbers((tile + 1) * THREADS)
+
+    def plant(arrays: dict[str, Any]) -> None:
+        knows = start - 1 - (back - 1) * group
+        arrays["status"][:knows] = np.random.default_rng(back).integers(0, 3, knows)
+        publishes(arrays, knows, 2, affine(xs, 0, (knows + 1) * THREADS))
+        for closer in range(knows + group, start, group):
+            publishes(arrays, closer, 1, affine(xs, (closer + 1 - group) * THREADS, (closer + 1) * THREADS))
+        for other in range(start, tile):
+            publishes(arrays, other, 1, affine(xs, other * THREADS, (other + 1) * THREADS))
+
+    built = build_program(program_of(kernel))
+    (first, second), _ = launch(Gpu(built, Planted(built, tile, plant)), "K", [len(xs), xs])
+    for element in range(tile * THREADS, len(xs), 51):
         assert (first[element], second[element]) == affine(xs, 0, element)
+
+
+# What is published before those before it have been heard of ----------------------------------------
+
+
+PATIENCE = 2                            # seconds
+
+
+def published(built: Built, tile: int, arguments: list[Any], plant: Callable[[dict[str, Any]], None],
+              status: int) -> dict[str, Any]:
+    """The arrays as they are when a tile that waits for ever has this status, or has not got it for long."""
+    driver = Planted(built, tile, plant)
+    device = Gpu(built, driver)
+
+    def watch() -> None:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not ("status" in driver.arrays and driver.arrays["status"][tile] == status):
+            time.sleep(0.001)
+        device.interrupt()
+
+    watching = threading.Thread(target=watch)
+    device.begin(None)
+    given = [device.upload(BASES[a.dtype], a) if isinstance(a, np.ndarray) else a for a in arguments]
+    watching.start()
+    device.launch(built.plans[0].kernel.name, given)
+    watching.join()
+    return driver.arrays
+
+
+def own_aggregate(change: Callable[[str], str]) -> bool:
+    kernel, xs = flat_kernel(FLAT["sum"]), numbers(40 * THREADS)
+    arrays = published(changed(kernel, change), 34, [len(xs), xs], lambda arrays: None, 1)
+    return bool(arrays["status"][34] == 1
+                and arrays["ps_aggregates"][34] == xs[34 * THREADS:35 * THREADS].sum())
+
+
+def groups_aggregate(change: Callable[[str], str]) -> bool:
+    kernel, xs = flat_kernel(FLAT["sum"]), numbers(70 * THREADS)
+
+    def plant(arrays: dict[str, Any]) -> None:
+        arrays["status"][32:63] = 1
+        arrays["ps_aggregates"][32:63] = xs[32 * THREADS:63 * THREADS].reshape(-1, THREADS).sum(1)
+
+    arrays = published(changed(kernel, change), 63, [len(xs), xs], plant, 1)
+    return bool(arrays["status"][63] == 1 and arrays["ps_aggregates"][63] == xs[32 * THREADS:64 * THREADS].sum())
+
+
+def prefix_of_a_tile_in_which_a_segment_starts(change: Callable[[str], str]) -> bool:
+    kernel = segmented_kernel("l : int", "uniform(m, l, n)", SEGMENTED["sums"])
+    m, length = 80, THREADS // 2 - 1    # with their ends two segments are a tile
+    n = m * length
+    arrays = published(changed(kernel, change), 34, [n, m, numbers(n), numbers(m), length], lambda arrays: None, 2)
+    return bool(arrays["status"][34] == 2 and arrays["ended_prefixes"][34] == 1 and arrays["ps_prefixes"][34] == 0)
+
+
+def changed(kernel: ir.Kernel, change: Callable[[str], str]) -> Built:
+    built = build_program(program_of(kernel))
+    return replace(built, text=change(built.text))
+
+
+@pytest.mark.parametrize("is_seen, published, nth", [
+    (own_aggregate, 1, 0), (groups_aggregate, 1, 1), (prefix_of_a_tile_in_which_a_segment_starts, 2, 0)],
+    ids=["aggregate", "group", "segment"])
+def test_what_a_tile_knows_is_published_at_once(is_seen: Callable[[Callable[[str], str]], bool], published: int,
+                                                nth: int) -> None:
+    """And where it is not, that is seen."""
+    statement = f"store_release(&status[tile], {published});"
+
+    def without(text: str) -> str:
+        parts = text.split(statement)
+        return statement.join(parts[:nth + 1]) + statement.join(parts[nth + 1:])
+
+    assert is_seen(lambda text: text)
+    assert not is_seen(without)

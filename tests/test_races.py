@@ -18,13 +18,16 @@ from taped import ADDRESSES, THREADS, Mistake, Sanitizer, Watched, planted, star
 from test_skeletons import SEGMENTED as WALKS_OF_SEGMENTS
 from test_skeletons import cuda_kernel, numbers, segmented_kernel
 
+from nessie.cudagen import generate
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.gpu import build_program
+from nessie.cudagen.skeletons import cuda_look_back
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 
-LENGTH = 5000                           # of flat walks: three tiles
-LENGTHS = [1, 0, 2100, 3, 0, 0, 2050, 2, *[7] * 100, 0]
+RUN, GROUP = 4, 2                       # items a thread, and tiles a group: small, so that there are several
+LENGTH = 5000                           # of flat walks: five tiles
+LENGTHS = [1, 0, 5200, 3, 0, 0, 1050, 2, *[7] * 100, 0]        # four tiles have no segment's end
 FLAT = ("map", "map and its sum", "ordered reduce", "scan", "filter", "partition", "permute last", "permute max",
         "permute max of other types", "scatter survivors", "filter, then map, sum and rank", "errors", "order")
 SEGMENTED = ("row sums", "segmented scan", "segmented filter", "prologue, epilogue, sums of all", "order")
@@ -62,7 +65,10 @@ def kernels() -> Kernels:
                                    [n, m, numbers(n), numbers(m, 5), offsets]) for name in SEGMENTED}
     named = {case: f"K{at}" for at, case in enumerate(made)}
     program = program_of(made["map"][0])
-    built = build_program(replace(program, kernels=tuple(replace(made[c][0], name=named[c]) for c in made)))
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(cuda_look_back, "GROUP", GROUP)
+        small.setattr(generate, "RUN", RUN)
+        built = build_program(replace(program, kernels=tuple(replace(made[c][0], name=named[c]) for c in made)))
     text, mistakes = planted(built.text)
     return Kernels(text, tuple(built.formats), mistakes, {c: tape(built, named[c], made[c][1]) for c in made})
 

@@ -30,6 +30,10 @@ def restarting(states: list[State]) -> bool:
     return any(state.restarts for state in states)
 
 
+def all_restart(found: Sums) -> bool:
+    return all(state.restarts for state in found.states)
+
+
 def component_wise(like: Sums, component: Callable[[State, int], str], ended: Callable[[], str]) -> Sums:
     """Sums whose variables are given by state and component; and, if there is need, whether a segment ended."""
     names = {state.name: tuple([component(state, c) for c in range(len(state.monoid.types))]) for state in like.states}
@@ -50,6 +54,14 @@ def append(kernel: Kernel, code: Code, left: Sums, right: Sums) -> None:
 def prepend(kernel: Kernel, code: Code, left: Sums, right: Sums) -> None:
     """right becomes what left and then right come to."""
     join(kernel, code, right, left, right)
+
+
+def joined(kernel: Kernel, code: Code, left: Sums, right: Sums, hint: str) -> Sums:
+    """What left and then right come to."""
+    both = sums(kernel, code, left, hint)
+    append(kernel, code, both, left)
+    append(kernel, code, both, right)
+    return both
 
 
 def join(kernel: Kernel, code: Code, into: Sums, left: Sums, right: Sums) -> None:
@@ -86,6 +98,19 @@ def join_lanes(kernel: Kernel, code: Code, own: Sums) -> None:
     """Afterwards the first lane holds what all come to, from the last lane to the first."""
     for offset in (1, 2, 4, 8, 16):
         prepend(kernel, code, shuffled(code, own, integer(offset), "above", "down"), own)
+
+
+def chain_lanes(kernel: Kernel, code: Code, own: Sums, first: loops.Exp) -> None:
+    """Afterwards the first lane holds what the lanes come to from the one with the bit `first` down to it, one joined
+    after another."""
+    reached = code.var("reached", "int", first)
+    with code.block() as body:
+        left = shuffled(code, own, integer(1), "left", "down")
+        code.add(loops.Set(reached, op("rshift", loops.Name(reached), integer(1))))
+        with code.block() as here:
+            prepend(kernel, code, left, own)
+        code.add(loops.If(op("==", op("lshift", integer(1), LANE), loops.Name(reached)), tuple(here)))
+    code.add(loops.While(op(">", loops.Name(reached), integer(1)), tuple(body)))
 
 
 def shuffled(code: Code, own: Sums, offset: loops.Exp, hint: str, mode: str = "up") -> Sums:
