@@ -31,7 +31,6 @@ from workloads import WORKLOADS, Workload  # noqa: E402
 from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
 from nessie.cudagen import building, cpu, host, llvm, loops_parser  # noqa: E402
-from nessie.cudagen.device import ERROR_WORDS  # noqa: E402
 from nessie.cudagen.instructions import translate  # noqa: E402
 from nessie.cudagen.interpreted import Interpreted  # noqa: E402
 from nessie.cudagen.pool import shared_pool  # noqa: E402
@@ -165,11 +164,11 @@ def copy_loop(n: int, threads: int) -> Callable[[], None]:
     function = cpu.ENTRY(building.load(code, ["copy.call"])["copy.call"])
     xs, ys = np.random.default_rng(SEED).random(n), np.zeros(n)
     words = (ctypes.c_int64 * 3)(n, xs.ctypes.data, ys.ctypes.data)
-    errors = (ctypes.c_int64 * len(ERROR_WORDS))()
+    interrupt = (ctypes.c_int64 * 1)()
     chunks = -(-n // CHUNK)
 
     def copy(kept: Any = (xs, ys)) -> None:         # words hold addresses alone
-        shared_pool(threads).run(function, chunks, words, errors)
+        shared_pool(threads).run(function, chunks, words, interrupt)
 
     copy()
     np.testing.assert_array_equal(xs, ys)

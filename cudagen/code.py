@@ -19,8 +19,9 @@ from nessie.lambda_cu import ir
 COUNTS = ("counted_before", "counted_more")
 
 # Names that skeletons give to what they add to a function.
-RESERVED = frozenset({"failed", "errors", "cells", "cells_float", "cells_bool", "cells_char", "ends", *COUNTS,
-                      *loops.CHUNK_RANGE, *loops.NESTING, loops.FRAME, "blockIdx", "blockDim", "gridDim", "threadIdx"})
+RESERVED = frozenset({"failed", "errors", "interrupt", "cells", "cells_float", "cells_bool", "cells_char", "ends",
+                      *COUNTS, *loops.CHUNK_RANGE, *loops.NESTING, loops.FRAME,
+                      "blockIdx", "blockDim", "gridDim", "threadIdx"})
 ODD = re.compile("[^A-Za-z0-9_]")
 
 

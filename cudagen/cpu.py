@@ -61,7 +61,7 @@ def build_program(program: ir.Program, width: int | None = None) -> Built:
     from nessie.cudagen.generate import plans_of
 
     plans, module = plans_of(program, "cpu", width)
-    unbounded, recursive = calling(plans, module, "errors"), calling(plans, module, loops.NESTING[0])
+    unbounded, recursive = calling(plans, module, "interrupt"), calling(plans, module, loops.NESTING[0])
     names = tuple(f.name for f in module.functions if f.kind == "host")
     text = llvm.show(module) if names else ""
     quick = REASSOCIATED not in text
@@ -81,7 +81,7 @@ class Cpu(Launches):
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.deep_pool: Pool | None = None      # for recursion
-        self.errors = (ctypes.c_int64 * len(ERROR_WORDS))()
+        self.errors, self.interrupt_word = (ctypes.c_int64 * len(ERROR_WORDS))(), (ctypes.c_int64 * 1)()
         unbounded, recursive = self.built.unbounded, self.built.recursive
         super().__init__(self.built.program, {
             plan.kernel.name: CpuLauncher(plan, plan.kernel.name in unbounded, plan.kernel.name in recursive)
@@ -97,7 +97,7 @@ class Cpu(Launches):
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.memory.limit = memory
-        self.errors[:] = [NO_FAILURE, 0, rounds, depth, 0, 0]
+        self.errors[:], self.interrupt_word[0] = [NO_FAILURE, rounds, depth, 0, 0], 0
         self.close_deep_pool()
         most = depth * STACK_A_CALL if memory is None else min(depth * STACK_A_CALL, memory // self.pool.threads)
         self.stack = max(LEAST_STACK, most)
@@ -186,7 +186,7 @@ class CpuLauncher(Launcher):
             words[at] = argument.buffer.address if pack is None else pack(argument)
         cells = self.cells()
         at = len(self.packers)
-        words[at], words[at + 1] = ctypes.addressof(cells), ctypes.addressof(device.errors)
+        words[at:at + 3] = map(ctypes.addressof, (cells, device.errors, device.interrupt_word))
         finished = False
         try:
             for step in self.steps:
@@ -221,7 +221,7 @@ class CpuLauncher(Launcher):
             function(0, chunks, packed)
         else:
             pool = device.deep(chunks) if self.recursive else device.pool
-            pool.run(function, chunks, packed, device.errors, step.inline == 0)
+            pool.run(function, chunks, packed, device.interrupt_word, step.inline == 0)
 
     def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):

@@ -56,10 +56,10 @@ otherwise.
 
 errors: {len(ERROR_WORDS)} words of 8 bytes, which all kernels of a run share.
   [0]       2^63 - 1 at first; a check that fails puts the least (its number) * 2^{INDEX_BITS} + (index) there
-  [1]       0; anything else ends loops that have no known bound
-  [2]       how often such loops may go round: 2^{MOST_ROUNDS.bit_length() - 1}
-  [3], [4]  are for CPUs
-  [5]       0 at first; 1 after a kernel that has failed: then others do nothing"""
+  [1]       how often loops that have no known bound may go round: 2^{MOST_ROUNDS.bit_length() - 1}
+  [2], [3]  are for CPUs
+  [4]       0 at first; 1 after a kernel that has failed: then others do nothing
+interrupt: a word of 8 bytes, 0; anything else ends such loops. The host may set it meanwhile, if it sees it."""
 
 
 def with_headers(program: ir.Program, plans: Sequence[Plan], module: loops.Module) -> loops.Module:
@@ -187,8 +187,9 @@ def arguments(plan: Plan) -> Iterator[tuple[str, str]]:
             yield name, buffer_text(buffers.pop(name), results.get(name))
     if "cells" in used:
         yield "cells", cells(plan)
-    if "errors" in used:
-        yield "errors", "see the beginning of this text"
+    for name in ("errors", "interrupt"):
+        if name in used:
+            yield name, "see the beginning of this text"
 
 
 def sizes_of(phase: Phase) -> Iterator[loops.Exp]:

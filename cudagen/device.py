@@ -5,11 +5,14 @@ looks into; chars in them are int32 code points. The host counts the uses of a h
 
 A device has ERROR_WORDS, which its kernels see. A failing check records min(key), key = site number * 2**40 + index, in
 the first and goes on with a zero; no kernel does anything after that. The host asks for it before it relies on anything
-that a kernel has computed. The second, if it is not 0, makes loops without a known bound end, and recursion; the third
-says how often such loops may go round. One that goes round more often than that records a key beyond all sites, and
-sets the second word. The fourth is how deep scalar functions may call, the fifth how many bytes of a thread's stack
-they may take; a call that would be too deep records a key beyond all sites, too. Such a key says which call it is
-(beyond_sites). The sixth is set by a GPU's kernel that has failed, when all of it is done: kernels look at it first.
+that a kernel has computed. The second says how often loops without a known bound may go round; one that goes round
+more often records a key beyond all sites, and interrupts the run. The third is how deep scalar functions may call, the
+fourth how many bytes of a thread's stack they may take; a call that would be too deep records a key beyond all sites,
+too. Such a key says which call it is (beyond_sites). The fifth is set by a GPU's kernel that has failed, when all of it
+is done: kernels look at it first.
+
+A word of its own, the interrupt word, makes such loops and recursion end if it is not 0. The host may set it while
+kernels run, so of a GPU it lies in the host's memory, far from kernels: they look at it seldom, and nowhere else.
 """
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ from nessie.base.values import OnDevice
 
 NO_FAILURE = 2**63 - 1          # no key is greater
 INDEX_BITS = 40
-FAILURE, INTERRUPT, ROUNDS, DEPTH, STACK, STOPPED = ERROR_WORDS = range(6)
-POLL_EVERY = 1 << 16            # rounds between two looks at the error words
+FAILURE, ROUNDS, DEPTH, STACK, STOPPED = ERROR_WORDS = range(5)
+POLL_EVERY = 1 << 16            # rounds between two looks at the interrupt word
 MOST_ROUNDS = 2**62
 MOST_CALLS = 1_000_000          # within calls, unless told otherwise
 
@@ -47,18 +50,20 @@ Held = Scalar | Array
 
 
 class ErrorWords:
-    """A device's part that looks at its error words, an array that the host can read and write."""
+    """A device's part that looks at its error words, and at its interrupt word, the only one of its array: arrays that
+    the host can read and write."""
     errors: Any
+    interrupt_word: Any
 
     def failure(self) -> int:
         return int(self.errors[FAILURE])
 
     @property
     def interrupted(self) -> bool:
-        return bool(self.errors[INTERRUPT])
+        return bool(self.interrupt_word[0])
 
     def interrupt(self) -> None:
-        self.errors[INTERRUPT] = 1
+        self.interrupt_word[0] = 1
 
 
 def beyond_sites(sites: int, what: int, call: int) -> int:

@@ -6,8 +6,8 @@
 
 Arrays stay on the device from kernel to kernel. Launches are not waited for: the host does so only where it needs what
 kernels have left, which is a launch's cells (its scalar results, the sizes that later phases depend on) and the error
-words. Those lie where both see them while kernels run, so that a kernel can be interrupted. Whether a kernel has failed
-is not asked before the next is launched: kernels look for themselves, and do nothing then.
+words, which lie on the device, too. The interrupt word lies where both see it while kernels run. Whether a kernel has
+failed is not asked before the next is launched: kernels look for themselves, and do nothing then.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import numpy as np
 from nessie.base.source import Unsupported, user_span
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen import cuda, loops
-from nessie.cudagen.device import MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
+from nessie.cudagen.device import ERROR_WORDS, MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
 from nessie.cudagen.generate import plans_of
 from nessie.cudagen.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
 from nessie.cudagen.loops_walk import parts
@@ -44,9 +44,8 @@ Values = np.ndarray[Any, Any]
 class Driver(Protocol):
     """Memory of a device by addresses, and kernels. What is asked for is done in order; only `read` and `synchronise`
     wait until it is done."""
-    def error_words(self) -> tuple[int, Values]:
-        """The device's ERROR_WORDS: their address for kernels, and the words themselves, which the host reads and
-        writes while kernels run."""
+    def interrupt_word(self) -> tuple[int, Values]:
+        """Its address for kernels, and an array of the word itself, which the host reads and writes while they run."""
 
     def allocate(self, size: int) -> int:
         """So many bytes, of any content; MemoryError where there are none."""
@@ -113,25 +112,30 @@ class Gpu(Launches):
                                               for plan in self.built.plans})
         self.driver = driver
         self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
-        self.errors_address, self.errors = driver.error_words()
-        self.running = False            # perhaps; kernels that may record a failure
+        self.errors = np.zeros(len(ERROR_WORDS), np.int64)          # as they were when they were last read
+        self.interrupt_address, self.interrupt_word = driver.interrupt_word()
+        self.unread = False             # kernels that may record a failure have been launched since then
         self.memory = DeviceMemory(driver, limit)
+        self.errors_address = self.memory.uncounted(self.errors.nbytes)
+        finalize(self, driver.free, self.errors_address)
         finalize(self, self.memory.trim)
         self.begin(limit)
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.synchronise()
         self.memory.limit = memory
-        self.errors[:] = NO_FAILURE, 0, rounds, depth, 0, 0
+        self.errors[:], self.interrupt_word[0] = (NO_FAILURE, rounds, depth, 0, 0), 0
+        self.driver.write(self.errors_address, self.errors)
+        self.unread = False
 
     def failure(self) -> int:
-        if self.running:
-            self.synchronise()
+        if self.unread:
+            self.driver.read(self.errors_address, self.errors)
+            self.unread = False
         return super().failure()
 
     def synchronise(self) -> None:
         self.driver.synchronise()
-        self.running = False
 
     def upload(self, base: str, values: Values | OnDevice) -> Array:
         if isinstance(values, OnDevice):
@@ -198,6 +202,10 @@ class DeviceMemory(Pooled):
                 self.driver.free(block.address)
         super().trim()
 
+    def uncounted(self, size: int) -> int:
+        """The address of so many bytes, outside the pool and its limit."""
+        return self._fresh(size).address
+
     def _fresh(self, size: int) -> Block:
         for _ in range(2):
             with suppress(MemoryError):
@@ -253,7 +261,7 @@ class GpuLauncher(Launcher):
         cells = device.memory.take("int", self.plan.cells) if self.plan.cells else None
         arrays = {} if cells is None else {"cells": cells}
         at = len(arguments)
-        words[at + 1] = device.errors_address
+        words[at + 1], words[at + 2] = device.errors_address, device.interrupt_address
         if cells is not None:
             words[at] = cells.buffer.address
             device.driver.fill(cells.buffer.address, np.int64(0), cells.length)
@@ -287,7 +295,7 @@ class GpuLauncher(Launcher):
         if blocks > MOST_BLOCKS:
             raise self.too_long(blocks)
         if blocks:
-            device.running |= step.fails
+            device.unread |= step.fails
             values = [words[a] if isinstance(a, int) else a(words, counts) for a in step.arguments]
             device.driver.launch(device.functions[step.function], blocks, step.packed.pack(*values))
 

@@ -36,11 +36,11 @@ class Interpreted(ErrorWords):
         self.plans = {plan.kernel.name: plan for plan in plans}
         self.functions = {f.name: f for f in self.module.functions}
         self.order, self.bytes = order, 0
-        self.errors = np.zeros(len(ERROR_WORDS), np.int64)
+        self.errors, self.interrupt_word = np.zeros(len(ERROR_WORDS), np.int64), np.zeros(1, np.int64)
         self.begin(None)
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
-        self.errors[:] = NO_FAILURE, 0, rounds, depth, NESTED, 0
+        self.errors[:], self.interrupt_word[0] = (NO_FAILURE, rounds, depth, NESTED, 0), 0
 
     def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
         if self.failure() != NO_FAILURE:
@@ -48,7 +48,7 @@ class Interpreted(ErrorWords):
         plan = self.plans[kernel]
         memory: Memory = {p.name: a.buffer if isinstance(a, Array) else a
                           for p, a in zip(plan.kernel.params, arguments, strict=True)}
-        memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors}
+        memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors, "interrupt": self.interrupt_word}
         for phase in plan.phases:
             self.bytes += take_buffers(phase, memory)
             self.run(phase, memory)

@@ -67,12 +67,13 @@ class Taken:
 
 
 class Launcher:
-    """A plan, prepared. Of a launch's words the first are the kernel's parameters, then come `cells` and `errors`."""
+    """A plan, prepared. Of a launch's words the first are the kernel's parameters, then come `cells`, `errors` and
+    `interrupt`."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.slots: dict[str, int] = {}
-        for name in (*(p.name for p in plan.kernel.params), "cells", "errors"):
+        for name in (*(p.name for p in plan.kernel.params), "cells", "errors", "interrupt"):
             self.slot(name)
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}

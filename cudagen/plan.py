@@ -34,7 +34,8 @@ class Buffer:
 @dataclass(frozen=True)
 class Phase:
     """`function` is in the module; `arguments` are its parameters after the chunk range: names of the kernel's
-    parameters, of buffers, `cells`, `errors`, or, on the GPU, sizes. `chunks` None: called once; 0: not at all."""
+    parameters, of buffers, `cells`, `errors`, `interrupt`, or, on the GPU, sizes. `chunks` None: called once; 0: not at
+    all."""
     function: str
     arguments: tuple[str | loops.Exp, ...]
     chunks: loops.Exp | None

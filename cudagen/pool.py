@@ -47,13 +47,13 @@ class Pool:
         self._workers = 0
         self._lock = Lock()
 
-    def run(self, function: Native, chunks: int, words: Any, errors: Any, endless: bool = False) -> None:
-        """All chunks, by all threads; errors[1] is the interrupt word. `endless`: a chunk may run for ever."""
+    def run(self, function: Native, chunks: int, words: Any, interrupt: Any, endless: bool = False) -> None:
+        """All chunks, by all threads; interrupt[0] is the interrupt word. `endless`: a chunk may run for ever."""
         piece = max(1, min(PIECE, chunks // (SHARES * self.threads)))
         pieces = count()
 
         def work() -> None:
-            while not errors[1] and (first := next(pieces) * piece) < chunks:
+            while not interrupt[0] and (first := next(pieces) * piece) < chunks:
                 function(first, min(first + piece, chunks), words)
 
         ended: list[BaseException | None] = []
@@ -78,7 +78,7 @@ class Pool:
             for _ in range(helpers):
                 bell.get()
         except BaseException:
-            errors[1] = 1
+            interrupt[0] = 1
             while len(ended) < helpers:         # whichever of their bells were heard
                 sleep(0.001)
             raise

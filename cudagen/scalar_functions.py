@@ -11,7 +11,7 @@ from nessie.base.call_graph import callees_first, components
 from nessie.base.source import Unsupported, user_span
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, error_key, identifier, integer, op, zero
-from nessie.cudagen.device import ENDLESS, FAILURE, INTERRUPT, NO_FAILURE, POLL_EVERY, ROUNDS, beyond_sites
+from nessie.cudagen.device import ENDLESS, FAILURE, NO_FAILURE, POLL_EVERY, ROUNDS, beyond_sites
 from nessie.cudagen.thunks import Device, Tables, evaluate, leave_failed, scalar
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.recursion import going_round, tail_calls
@@ -79,7 +79,7 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
     if device.nests:
         parameters += [loops.Parameter(name, "int") for name in loops.NESTING]
     if device.polls:
-        parameters.append(loops.Parameter("errors", "int", True, True))
+        parameters += [loops.Parameter(name, "int", True, True) for name in ("errors", "interrupt")]
     results = [Value(loops.Name(p.name), p.type) for p in parameters[:len(f.params)]]
     if (again := going_round(f)) is not None:
         endless = beyond_sites(len(tables.sites), ENDLESS, tables.calls[id(again)])
@@ -152,7 +152,7 @@ def poll(code: Code, rounds: str, running: str, site: int) -> None:
     with code.block() as look:
         code.add(loops.If(op(">", loops.Name(rounds), loops.Load("errors", integer(ROUNDS))), (
             loops.Atomic("min", "errors", integer(FAILURE), error_key(site)),
-            loops.Store("errors", integer(INTERRUPT), integer(1)))))
-        code.add(loops.If(op("/=", loops.Load("errors", integer(INTERRUPT), order="volatile"), integer(0)), (stop,)))
+            loops.Store("interrupt", integer(0), integer(1)))))
+        code.add(loops.If(op("/=", loops.Load("interrupt", integer(0), "volatile"), integer(0)), (stop,)))
     turn = op("and", loops.Name(rounds), integer(POLL_EVERY - 1))
     code.add(loops.If(op("==", turn, integer(0)), tuple(look)))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from nessie.base.source import InternalError
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, error_key, integer, op, zero
-from nessie.cudagen.device import DEPTH, INTERRUPT, NO_FAILURE, NO_STACK, STACK, TOO_DEEP, beyond_sites
+from nessie.cudagen.device import DEPTH, NO_FAILURE, NO_STACK, STACK, TOO_DEEP, beyond_sites
 from nessie.cudagen.loops_walk import parts
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.ops import result_type
@@ -190,7 +190,7 @@ def call(code: Code, tables: Tables, exp: ir.CallScalar) -> tuple[Value, ...]:
     if device.nests:
         passed += nesting(code, tables, exp)
     if device.polls:
-        passed.append(errors(code))
+        passed += [words(code, "errors"), words(code, "interrupt")]
     names = [code.fresh(f"{device.name}_result") for _ in device.results]
     bound = list(names)
     if device.fails:
@@ -206,8 +206,8 @@ def call(code: Code, tables: Tables, exp: ir.CallScalar) -> tuple[Value, ...]:
     return tuple(Value(loops.Name(n), t, tainted) for n, t in zip(names, device.results, strict=True))
 
 
-def errors(code: Code) -> loops.Name:
-    return loops.Name(code.array("errors", "int", writable=True))
+def words(code: Code, array: str) -> loops.Name:
+    return loops.Name(code.array(array, "int", writable=True))
 
 
 def leave_failed(code: Code) -> None:
@@ -230,16 +230,16 @@ def returned(code: Code) -> loops.Return:
 def nesting(code: Code, tables: Tables, exp: ir.CallScalar) -> list[loops.Exp]:
     """How deep the called function may call in turn, and down to where the stack may grow. A scalar function returns
     here rather than call too deep, or if it was interrupted; in a kernel is where recursion begins."""
-    words, frame = errors(code).name, loops.Name(loops.FRAME)
+    errors, frame = words(code, "errors").name, loops.Name(loops.FRAME)
     if code.returns is None:
-        return [op("-", loops.Load(words, integer(DEPTH)), integer(1)),
-                op("-", frame, loops.Load(words, integer(STACK)))]
+        return [op("-", loops.Load(errors, integer(DEPTH)), integer(1)),
+                op("-", frame, loops.Load(errors, integer(STACK)))]
     left, end = map(loops.Name, loops.NESTING)
     number, sites = tables.calls[id(exp)], len(tables.sites)
     deep, full = (op("+", error_key(beyond_sites(sites, what, number)), code.order_index)
                   for what in (TOO_DEEP, NO_STACK))
     too_deep, no_stack = op("<", left, integer(1)), op("<", frame, end)
-    stopped = op("/=", loops.Load(words, integer(INTERRUPT), order="volatile"), integer(0))
+    stopped = op("/=", loops.Load(words(code, "interrupt").name, integer(0), "volatile"), integer(0))
     key = op("select", too_deep, deep, op("select", no_stack, full, loops.Name("failed")))
     code.add(loops.If(op("or", op("or", too_deep, no_stack), stopped), (loops.Set("failed", key), returned(code))))
     return [op("-", left, integer(1)), end]

@@ -197,7 +197,8 @@ def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | No
     check(module)
     memory: dict[str, Any] = {p.name: a for p, a in zip(plan.kernel.params, arguments, strict=True)}
     memory["cells"] = np.zeros(plan.cells, np.int64)
-    memory["errors"] = np.array([NO_FAILURE, 0, MOST_ROUNDS, 0, 0, 0], np.int64)
+    memory["errors"] = np.array([NO_FAILURE, MOST_ROUNDS, 0, 0, 0], np.int64)
+    memory["interrupt"] = np.zeros(1, np.int64)
     for phase in plan.phases:
         interpreted.take_buffers(phase, memory)
         function = next(f for f in module.functions if f.name == phase.function)

@@ -8,7 +8,7 @@
 //     check ARRAY HEX                                           these bytes must be there
 //     launch KERNEL BLOCKS HEX POINTERS (AT ARRAY)*             arguments, in which arrays' addresses go there
 //
-// Array 0 has the error words. Exits with WRONG where other bytes are found, with REFUSED for an error of the scheduler.
+// Array 0 is the interrupt word. Exits with WRONG where other bytes are found, with REFUSED for an error of the scheduler.
 #include <dlfcn.h>
 #include <unistd.h>
 

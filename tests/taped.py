@@ -25,7 +25,7 @@ from nessie.cudagen.gpu import POINTER, Built, DeviceMemory, Gpu
 from nessie.cudagen.memory import Block
 
 HERE = Path(__file__).parent
-ERRORS = 0                              # the number of the array that has the error words
+INTERRUPT = 0                           # the number of the array that is the interrupt word
 SPARE = 16                              # bytes of each array, so that no two have the same address
 PATIENCE = 60                           # seconds; the program has less
 
@@ -40,7 +40,7 @@ class Recorder(Cudasim):
         super().__init__(1, 0)
         self.formats = formats
         self.lines: list[str] = []
-        self.numbers = {self.error_words()[0]: ERRORS}
+        self.numbers = {self.interrupt_word()[0]: INTERRUPT}
         self.taken = 1
 
     def allocate(self, size: int) -> int:
@@ -94,16 +94,16 @@ def tape(built: Built, kernel: str, arguments: Sequence[Any]) -> str:
     device = Gpu(built, driver)
     device.memory = Exact(driver, None)
     device.begin(None)
-    errors, words = driver.error_words()
-    driver.lines.append(f"take {ERRORS} {words.nbytes}")
-    driver.note("write", errors, words)
+    address, word = driver.interrupt_word()
+    driver.lines.append(f"take {INTERRUPT} {word.nbytes}")
+    driver.note("write", address, word)
     bases = {dtype: base for base, dtype in DTYPES.items()}
     results = device.launch(kernel, [device.upload(bases[a.dtype], a) if isinstance(a, np.ndarray) else a
                                      for a in arguments])
     for result in results:
         if isinstance(result, Array):
             device.download(result)
-    driver.note("check", errors, words)
+    driver.read(device.errors_address, device.errors)
     return "\n".join(driver.lines)
 
 

@@ -18,7 +18,6 @@ from nessie.base.source import InternalError, NessieError
 from nessie.cudagen import cache
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim, KernelError, seed_of_user
-from nessie.cudagen.device import INTERRUPT
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 SEEDS = pytest.mark.parametrize("seed", [0, 1, 2])
@@ -239,7 +238,7 @@ def test_what_is_undefined_is_an_error(name: str, says: str, seed: int) -> None:
 def test_a_kernel_without_end_is_interrupted() -> None:
     driver = Cudasim(2, 1)
     flag = np.zeros(1, np.int64)
-    timer = threading.Timer(0.1, driver.errors.__setitem__, (INTERRUPT, 1))
+    timer = threading.Timer(0.1, driver.interrupt.__setitem__, (0, 1))
     timer.start()
     driver.launch(driver.load(TEXT, NAMES)["endless"], 3, struct.pack("@P", flag.ctypes.data))
     timer.join()

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from executors import EXECUTORS, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
@@ -315,4 +314,4 @@ def test_any_number_of_threads_gives_the_same_failure() -> None:
             with pytest.raises(NessieError, match="Divide by zero"):
                 on_cpu(program, 10, device=device)
             assert device.failure() >> 40 < len(program.executable("ilp").sites)
-            assert np.asarray(device.errors)[1] == 0
+            assert not device.interrupted

@@ -15,7 +15,6 @@ import numpy as np
 
 from nessie.base.source import NessieError
 from nessie.cudagen.cudasim import compiler
-from nessie.cudagen.device import ERROR_WORDS, INTERRUPT
 from nessie.cudagen.memory import address_of
 from nessie.cudagen.plan import THREADS
 
@@ -38,12 +37,12 @@ class Cudasim:
     def __init__(self, threads: int | None = None, seed: int | None = None) -> None:
         self.threads, self.seed = threads or OS_THREADS, seed_of_user() if seed is None else seed
         self.memory: dict[int, Values] = {}
-        self.errors = np.zeros(len(ERROR_WORDS), np.int64)
+        self.interrupt = np.zeros(1, np.int64)
         self.run = compiler.runtime().cudasim_launch
         self.run.restype = ctypes.c_bool
 
-    def error_words(self) -> tuple[int, Values]:
-        return address_of(self.errors), self.errors
+    def interrupt_word(self) -> tuple[int, Values]:
+        return address_of(self.interrupt), self.interrupt
 
     def allocate(self, size: int) -> int:
         storage = np.full(size, GARBAGE, np.uint8)
@@ -73,7 +72,7 @@ class Cudasim:
     def launch(self, function: tuple[str, Any], blocks: int, arguments: bytes, threads: int = THREADS) -> None:
         name, run = function
         message = ctypes.create_string_buffer(MESSAGE)
-        interrupt = ctypes.c_void_p(address_of(self.errors) + INTERRUPT * self.errors.itemsize)
+        interrupt = ctypes.c_void_p(address_of(self.interrupt))
         done = self.run(run, arguments, name.encode(), ctypes.c_uint(blocks), ctypes.c_uint(threads),
                         ctypes.c_ulonglong(self.seed), ctypes.c_uint(self.threads), interrupt, message,
                         ctypes.c_size_t(MESSAGE))

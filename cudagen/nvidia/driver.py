@@ -3,7 +3,7 @@
 Work is done in CUDA's default stream, in the GPU's primary context, which libraries of the same process share: it is
 current only within a call, whatever thread makes it, so whoever else has a context keeps it. PyCUDA's objects end in
 the thread that has made them, or else where their context is current, so a driver's are ended by one function when it
-is collected. The error words are page-locked memory of the host that the GPU sees too.
+is collected. The interrupt word is page-locked memory of the host that the GPU sees too.
 """
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from weakref import finalize
 import numpy as np
 
 from nessie.base.source import NessieError, Unsupported
-from nessie.cudagen.device import ERROR_WORDS
 from nessie.cudagen.nvidia import compiler, detection
 from nessie.cudagen.plan import THREADS
 
@@ -76,14 +75,14 @@ class Held:
     """PyCUDA's objects, to be ended where their context is current."""
     memory: dict[int, Any] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
-    errors: list[Any] = field(default_factory=list)
+    words: list[Any] = field(default_factory=list)
 
     def end(self) -> None:
         with context():
-            for part in (*self.memory.values(), *self.errors):
+            for part in (*self.memory.values(), *self.words):
                 part.free()
             self.memory.clear()
-            self.errors.clear()
+            self.words.clear()
             self.functions.clear()          # with the modules that they are of
 
 
@@ -94,12 +93,12 @@ class Nvidia:
         self.context, self.held = context(), Held()
         finalize(self, self.held.end)
 
-    def error_words(self) -> tuple[int, Values]:
+    def interrupt_word(self) -> tuple[int, Values]:
         with self.context as cuda:
-            words: Values = cuda.pagelocked_empty(len(ERROR_WORDS), np.int64, mem_flags=cuda.host_alloc_flags.DEVICEMAP)
-            memory: Any = words.base
-            self.held.errors.append(memory)
-            return int(memory.get_device_pointer()), words
+            word: Values = cuda.pagelocked_empty(1, np.int64, mem_flags=cuda.host_alloc_flags.DEVICEMAP)
+            memory: Any = word.base
+            self.held.words.append(memory)
+            return int(memory.get_device_pointer()), word
 
     def allocate(self, size: int) -> int:
         with self.context as cuda:

@@ -37,7 +37,7 @@ int retained;                               // how often
 thread_local std::vector<void *> contexts;  // the thread's
 std::vector<std::function<void()>> waiting;
 std::map<uintptr_t, size_t> live;           // memory of the device
-std::vector<long long *> words;             // page-locked memory: error words, whose second interrupts
+std::vector<long long *> words;             // page-locked memory: interrupt words
 int modules;
 int broken;                                 // the error that everything gives from now on
 
@@ -208,7 +208,7 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned
   return later("cuLaunchKernel", [=] {
     static auto launch = (Launch)dlsym(RTLD_DEFAULT, "cudasim_launch");
     char message[1000] = "";
-    if (!launch(kernel->run, arguments.data(), kernel->name.c_str(), blocks, threads, 1, 2, words.back() + 1,
+    if (!launch(kernel->run, arguments.data(), kernel->name.c_str(), blocks, threads, 1, 2, words.back(),
                 message, sizeof message)) {
       fprintf(stderr, "%s\n", message);
       broken = LAUNCH_FAILED;
