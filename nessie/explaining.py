@@ -18,6 +18,7 @@ from nessie.frontend import syntax
 from nessie.kept import built_for_cpu
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
+from nessie.lambda_cu.scope import statements
 from nessie.schedule.explain import PRICING_WORK, SCHEDULES, Explanation, explain
 from nessie.schedule.explain_code import with_code
 from nessie.schedule.hints import sizes_of
@@ -27,6 +28,7 @@ from nessie.stopwatch import quickest
 
 RUNS = 5                        # of which the quickest counts
 MEASURED = ("cpu",)             # targets that know how long their kernels took
+UNSEEN = ("error", "_seed", "_now", "get_environment_variable")        # effects that leave the world as it is
 
 
 def explain_program(job: pipeline.Job, start: pipeline.Form, program: Any, everything: bool = False) -> Explanation:
@@ -44,7 +46,8 @@ def explain_graphs(graphs: Sequence[Graph], job: pipeline.Job, everything: bool 
 
 def explain_call(session: Session, job: pipeline.Job, function: str, arguments: Sequence[syntax.Exp],
                  everything: bool = False) -> Explanation:
-    """The schedules of the function on these arguments, measured."""
+    """The schedules of the function on these arguments; measured, unless it has effects: each run would have them
+    anew."""
     prepared = prepare_call(session, function, arguments)
     program, values = prepared.program, prepared.arguments
     entry = next(f for f in program.functions if f.name == program.entry)
@@ -53,11 +56,17 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     flat = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("simplify"))
     job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
     found = explain_program(job, pipeline.FLAT, flat, everything)
-    if session.target.name not in MEASURED:
+    if session.target.name not in MEASURED or has_effects(flat):
         return found
     jobs = {mode: replace(job, fuse=mode, wishes=() if mode == "none" else job.wishes) for mode in SCHEDULES}
     return replace(found, measured={mode: quickest(session.target, built_for_cpu(jobs[mode], program), values, RUNS)
                                     for mode in SCHEDULES})
+
+
+def has_effects(program: ir.Program) -> bool:
+    """Would anybody see that it runs?"""
+    return any(isinstance(statement, ir.Effect) and statement.name not in UNSEEN
+               for function in program.functions for statement in statements(function.body))
 
 
 def sizes(flat: ir.Program, layouts: Sequence[ir.Layout], values: Sequence[Any]) -> dict[str, float]:
