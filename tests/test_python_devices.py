@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.cudagen.cudasim.compiler import found
 
+pytestmark = pytest.mark.skipif(not found(), reason="needs a C++ compiler")
 PROGRAM = """
 function squares(xs) = {x * x : x in xs};
 function same(x) = x;

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import nessie
 from nessie.api.arguments import Arguments
+from nessie.cudagen.cudasim.compiler import found
 
+CUDASIM = pytest.param("cudasim", marks=pytest.mark.skipif(not found(), reason="needs a C++ compiler"))
 PROGRAM = """
 function same(x) = x;
 function twice(xss) = {{x + x : x in xs} : xs in xss};
@@ -101,7 +103,7 @@ def test_nested_values_agree_in_whatever_form(rows: list[list[int]], random: Any
     assert lists(program().same(awkward[order])) == [rows[i] for i in order]
 
 
-@pytest.mark.parametrize("target", ["reference", "cudasim"])
+@pytest.mark.parametrize("target", ["reference", CUDASIM])
 def test_views_on_other_targets(target: str) -> None:
     rows = ak.Array([[1, 2], [], [3, 4, 5], [6]])[[2, 0, 0, 1]]
     assert type(rows.layout).__name__ == "ListArray"
@@ -124,13 +126,20 @@ def test_deeply_nested_views(value: list[list[list[int]]], data: st.DataObject) 
     np.arange(4, dtype=np.int32), np.arange(4, dtype=np.uint8), np.float32([1.5, 2]), np.arange(8.0)[::2],
     np.arange(4)[::-1], np.array([True, False]), np.arange(6).reshape(2, 3).T, np.zeros((2, 0)), np.zeros((2, 2, 2)),
     np.array(["ab", "c"]), np.array([(1, 2.5)], [("a", "i4"), ("b", "f4")]),
-    np.arange(3, dtype=">i8"), np.arange(4.0).view(np.recarray)], ids=str)
+    np.arange(3, dtype=">i8"), np.arange(4.0).view(np.recarray), np.arange(4).reshape(2, 2).view(np.matrix),
+    np.array([[(1, 2.5), (3, 4.5)], [(5, 6.5), (7, 8.5)]], [("a", "i4"), ("b", "f4")]),
+    np.array([["ab", "c"], ["", "d"]]), np.array([[1, 2], [3, 4]], object),
+    np.frombuffer(b"\0" * 17, np.uint8)[1:].view(np.float64)], ids=str)
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_arrays_of_other_kinds(array: Any) -> None:
     assert lists(program().same(array)) == array.tolist()
 
 
 def test_an_array_of_characters_is_a_text() -> None:
-    assert program().same(np.array(["a", "b"])) == "ab" and program().same(np.array(["\0"])) == "\0"
+    for dtype in ("<U1", ">U1"):
+        assert program().same(np.array(["a", "\U0001f600"], dtype)) == "a\U0001f600"
+        assert program().same(np.array([["a", "b"], ["c", "d"]], dtype)).to_list() == ["ab", "cd"]
+    assert program().same(nessie.Nested([0, 2], np.array(["a", "\0"]))).to_list() == ["a\0"]
 
 
 def test_numpy_scalars() -> None:
@@ -153,28 +162,6 @@ def test_datatypes_are_named_tuples() -> None:
     assert program().same(tree("a", ["b", "c"]))._1.to_list() == ["b", "c"]
     assert type(program().same([point(1.0, 2)])[0]) is point
     assert isinstance(program().same(program().same([point(1.0, 2)])), nessie.Tuples)
-
-
-def test_tuples_are_columns() -> None:
-    columns = nessie.Tuples(np.arange(3), np.arange(3) / 2, ["a", "b", "c"])
-    result = program().same(columns)
-    assert list(result) == [(0, 0.0, "a"), (1, 0.5, "b"), (2, 1.0, "c")] and type(result[0][0]) is int
-    assert result.columns[0].dtype == np.int64 and result[1:].to_list() == list(result)[1:] and result == columns
-    assert result[-1] == (2, 1.0, "c") and "a" in repr(result)
-
-
-def test_nested_behaves_like_a_sequence() -> None:
-    result = program().same([[1, 2], [], [3]])
-    assert len(result) == 3 and result[0].tolist() == [1, 2] and result[-1].tolist() == [3]
-    assert [row.tolist() for row in result] == [[1, 2], [], [3]] == result.to_list()
-    assert result[1:].to_list() == [[], [3]] and result[3:].to_list() == []
-    assert repr(result) == "<nessie.Nested of 3: [[1, 2], [], [3]]>"
-    assert "..." in repr(program().same([[i] for i in range(100)]))
-    with pytest.raises(IndexError):
-        result[3]
-    for offsets in ([1, 3], [0, 2], [0, 3, 2, 3], []):
-        with pytest.raises(nessie.NessieError, match="offsets"):
-            nessie.Nested(offsets, np.arange(3))
 
 
 def test_offsets_that_were_changed_are_noticed() -> None:
@@ -215,7 +202,26 @@ def test_a_result_becomes_awkward_in_its_memory() -> None:
     assert nessie.as_awkward((1, result))[1].to_list() == [[2, 4], [6]]
     point = program().point(1.0, 2)
     assert nessie.as_awkward(program().same([point])).layout.parameter("__record__") == "point"
-    assert program().same(nessie.as_awkward(program().same([point]))).to_list() == [(1.0, 2)]
+
+
+def test_awkward_records_are_datatypes_by_their_names() -> None:
+    records = ak.Array(ak.contents.RecordArray([ak.contents.NumpyArray(np.array([1.0])),
+                                                ak.contents.NumpyArray(np.array([2]))], None,
+                                               parameters={"__record__": "point"}))
+    others = ak.with_name(ak.zip([["a"], [1], [2]]), "point")
+
+    def record(value: Any) -> Any:
+        return value.layout.parameter("__record__")
+    for read in (False, True):
+        fresh = nessie.compile(PROGRAM)
+        assert not read or fresh.point
+        assert record(fresh.same(records)) == "point" and fresh.points(records).to_list() == [(1.0, 2)]
+        assert record(fresh.same(others)) is None and fresh.same(others).to_list() == [("a", 1, 2)]
+    again = fresh.same(fresh.same(records))
+    fresh.define("datatype point(int); function made(x) = point(x);")
+    assert record(fresh.same(again)) is None and fresh.same(again).to_list() == [(1.0, 2)]
+    assert record(fresh.same(nessie.as_awkward(fresh.same([fresh.made(3)])))) == "point"
+    assert record(fresh.points(again)) == "point"
 
 
 def test_numpy_is_used_where_it_lies_and_never_shared() -> None:
@@ -223,9 +229,13 @@ def test_numpy_is_used_where_it_lies_and_never_shared() -> None:
     flat, _ = Arguments(program()._datatypes).value(array, None)
     assert address(flat.column) == address(array)
     nested = nessie.Nested([0, len(array)], array)
-    parts = [program().same(array), *program().both(array), program().same(nested).content]
+    texts = np.array(["a"] * 200)
+    both = nessie.Tuples(texts, np.arange(200))
+    parts = [program().same(array), *program().both(array), program().same(nested).content,
+             *program().same(both).columns, program().same(nessie.Nested([0, 200], texts)).content]
     for number, part in enumerate(parts):
-        assert not np.shares_memory(part, array) and part.flags.writeable
+        assert not any(np.shares_memory(part, given) for given in (array, texts, both.columns[1]))
+        assert part.flags.writeable
         assert not any(np.shares_memory(part, other) for other in parts[:number])
     assert not np.shares_memory(program().whole(1), program().whole(2))
     program().whole(1)[:] = 0
@@ -248,6 +258,33 @@ def test_what_a_result_has_no_later_call_uses() -> None:
 
 def test_offsets_may_not_be_written_to() -> None:
     offsets = np.arange(3)
-    result = program().twice(nessie.Nested(offsets, np.arange(2)))
-    assert not result.offsets.flags.writeable and offsets.flags.writeable
-    assert not np.shares_memory(result.offsets, offsets)
+    seen = offsets[:]
+    seen.flags.writeable = False
+    for passed in (offsets, seen):
+        for function in (program().twice, program().same):
+            result = function(nessie.Nested(passed, np.arange(2)))
+            assert not result.offsets.flags.writeable and offsets.flags.writeable
+            assert not np.shares_memory(result.offsets, offsets)
+
+
+def test_what_is_converted_is_told() -> None:
+    def notes(value: Any, wanted: Any = None) -> list[str]:
+        arguments = Arguments(program()._datatypes, "x")
+        arguments.value(value, wanted)
+        return arguments.notes
+    rows = nessie.Nested(np.array([0, 2], np.int32), np.arange(2))
+    assert notes(rows) == ["x: 2 offsets of int32, copied as contiguous int64"]
+    assert notes(nessie.Nested(np.array([0, 2]), np.arange(2))) == []
+    views = ak.Array(ak.contents.ListArray(ak.index.Index32(np.int32([0])), ak.index.Index32(np.int32([2])),
+                                           ak.contents.NumpyArray(np.arange(2))))
+    assert notes(views) == ["x: 1 starts or stops of int32, converted to int64"] * 2
+    chosen = ak.Array(ak.contents.IndexedArray(ak.index.Index64(np.array([1, 0])),
+                                               ak.contents.NumpyArray(np.arange(2))))
+    assert notes(chosen) == ["x: an Awkward array of 2 elements that are selected by indices, copied"]
+    assert "x: 2 chunks of Arrow's, put together" in notes(pa.chunked_array([[1], [2]]))
+    assert notes(pa.array([True, False])) == ["x: bools of Arrow's, which are bits, converted"]
+    assert notes(np.array([1, 2], object)) == ["x: an array of 2 Python objects, converted one by one"]
+    assert notes(np.array(["ab", "c"])) == ["x: an array of 2 texts of <U2, converted"]
+    assert notes(np.array(["a", "b", "c"])[::2]) == ["x: an array of 2 elements not contiguous, copied"]
+    assert notes(np.array(["a", "b"], ">U1")) == ["x: an array of 2 elements of >U1, converted to <U1"]
+    assert notes(np.arange(3), None) == notes(np.array(["a"])) == notes(ak.Array([[1], [2]])) == []

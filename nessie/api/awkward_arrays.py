@@ -15,12 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from nessie.api.arguments import Arguments, known
+from nessie.api.arguments import Arguments
+from nessie.api.device import DeviceArray
+from nessie.api.lists import elements
+from nessie.api.numpy_arrays import scalars
+from nessie.api.open_types import element_of, known
 from nessie.api.sequences import Nested as PyNested
-from nessie.api.sequences import Tuples, characters, check_offsets, is_text
+from nessie.api.sequences import Tuples, a, characters, check_offsets, ends_of, is_text, on_host
 from nessie.base import values
 from nessie.base.source import NessieError, Unsupported
-from nessie.base.types import STRING, Pair, Seq, Type, nest_right
+from nessie.base.types import CHAR, STRING, Data, Pair, Seq, Type, nest_right
 from nessie.base.values import Column, Uniform, View
 
 
@@ -36,98 +40,151 @@ def taken(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, C
     """An Awkward or Arrow array's elements; `wanted` is the type of one."""
     ak = awkward()
     if type(value).__module__.startswith("pyarrow"):
-        value = ak.from_arrow(value)
+        value = from_arrow(arguments, value)
     if not isinstance(value, ak.Array):
-        raise arguments.error(f"a {type(value).__name__} of Awkward is no sequence", "its items are: x.tolist()")
+        raise arguments.error(f"{a(type(value).__name__)} of Awkward is no sequence", "its items are: x.tolist()")
     if ak.backend(value) != "cpu":
         raise arguments.error(f"an Awkward array of the backend {ak.backend(value)}",
                               "nessie.Nested(offsets, content) takes its parts where they are")
-    column, type_ = Taking(arguments).column(value.layout, wanted)
+    try:
+        column, type_ = column_of(arguments, value.layout, wanted)
+    except (IndexError, TypeError, ValueError) as error:
+        raise arguments.error(f"an Awkward array is broken: {ak.validity_error(value) or error}") from None
     return len(value), column, type_
 
 
-class Taking:
-    """Layouts as columns with their types."""
+def from_arrow(arguments: Arguments, value: Any) -> Any:
+    """The Awkward array of the same memory."""
+    kind = str(getattr(value, "type", "")) or str(value.schema)
+    try:
+        found = awkward().from_arrow(value)
+    except Exception as error:          # of whatever class: what Awkward does not know of Arrow
+        raise arguments.error(f"Awkward has nothing for {a(type(value).__name__)} of type {kind}",
+                              "x.cast(...) makes a type of it that Awkward has") from error
+    chunks = getattr(value, "chunks", [value])
+    if len(chunks) > 1:
+        arguments.note(f"{len(chunks)} chunks of Arrow's, put together")
+    if "bool" in kind:
+        arguments.note("bools of Arrow's, which are bits, converted")
+    return found
 
-    def __init__(self, arguments: Arguments) -> None:
-        self.arguments = arguments
 
-    def column(self, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
-        while layout.is_option or layout.is_indexed:
-            if layout.is_option and layout.mask_as_bool(valid_when=False).any():
-                raise self.arguments.error("there are missing values in an Awkward array",
-                                           "ak.drop_none or ak.fill_none replace them")
-            layout = layout.content if type(layout).__name__ == "UnmaskedArray" else layout.project()
-        if layout.is_unknown:
-            type_ = known(wanted)
-            return self.arguments.none(type_), type_
-        if layout.is_record:
-            return self.record(layout, wanted)
-        if layout.is_numpy and layout.data.ndim == 1:
-            return self.arguments.scalars(layout.data, wanted, own=True)
-        if layout.is_numpy:
-            layout = layout.to_RegularArray()
-        if layout.parameter("__array__") in ("string", "bytestring"):
-            return self.text(layout, wanted)
-        if layout.is_list:
-            return self.lists(layout, wanted.element if isinstance(wanted, Seq) else None)
-        raise self.arguments.error("the elements of an Awkward array differ in type",
-                                   "the elements of a sequence have one type")
+def column_of(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
+    """A layout as a column, with its type."""
+    while layout.is_option or layout.is_indexed:
+        if layout.is_option and layout.mask_as_bool(valid_when=False).any():
+            raise arguments.error("there are missing values in an Awkward array",
+                                  "ak.drop_none or ak.fill_none replace them")
+        if type(layout).__name__ == "UnmaskedArray":
+            layout = layout.content
+        else:
+            layout = layout.project()
+            arguments.note(f"an Awkward array of {layout.length:,} elements that are selected by indices, copied")
+    if layout.is_unknown:
+        type_ = known(wanted)
+        return arguments.none(type_), type_
+    if layout.is_record:
+        return record(arguments, layout, wanted)
+    if layout.is_numpy and layout.data.ndim == 1:
+        return scalars(arguments, layout.data, wanted, own=True)
+    if layout.is_numpy:
+        layout = layout.to_RegularArray()
+    if layout.parameter("__array__") in ("string", "bytestring"):
+        return texts_of(arguments, layout, wanted)
+    if layout.is_list:
+        return lists(arguments, layout, element_of(wanted))
+    raise arguments.error("the elements of an Awkward array differ in type", "the elements of a sequence have one type")
 
-    def record(self, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
-        types = self.arguments.datatypes
-        named = next((kind for kind, name in types.named.items() if name == layout.parameter("__record__")), tuple)
-        data, wants = self.arguments.kind_of_tuple(named, len(layout.contents), wanted)
-        parts = [self.column(part[:layout.length], want) for part, want in zip(layout.contents, wants, strict=True)]
-        type_ = nest_right([t for _, t in parts], Pair)
-        column = nest_right([c for c, _ in parts], lambda first, rest: (first, rest))
-        return column, types.applied(data, type_) if data else type_
 
-    def lists(self, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
-        if layout.is_regular:
-            content, element = self.column(layout.content[:layout.length * layout.size], wanted)
-            return Uniform(layout.length, layout.size, content), Seq(element)
-        if not hasattr(layout, "offsets"):
-            return self.views(layout, wanted)
-        offsets = np.asarray(layout.offsets.data)
-        if offsets.dtype != np.int64:
-            self.arguments.notes.append(f"{self.arguments.where}: {offsets.size:,} offsets of {offsets.dtype}, "
-                                        "converted to int64")
-        first, last = int(offsets[0]), int(offsets[-1])
-        offsets = np.ascontiguousarray(offsets if first == 0 else offsets - first, np.int64)
-        check_offsets(offsets, last - first)
-        content, element = self.column(layout.content[first:last], wanted)
-        return values.Nested(offsets, content), Seq(element)
+def record(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
+    """The datatype that the parameter wants; the one that the record is called by, if its fields are what that is made
+    of; or a tuple."""
+    types = arguments.datatypes
+    named = wanted.name if isinstance(wanted, Data) else types.called(layout.parameter("__record__"))
+    if named is not None and not isinstance(wanted, Data) and len(layout.contents) != types.count(named):
+        named = None
+    data, wants = arguments.components_of(named, len(layout.contents), wanted)
+    parts = [column_of(arguments, part[:layout.length], want)
+             for part, want in zip(layout.contents, wants, strict=True)]
+    type_ = nest_right([t for _, t in parts], Pair)
+    column = nest_right([c for c, _ in parts], lambda first, rest: (first, rest))
+    if data is None:
+        return column, type_
+    return column, types.applied(data, type_) if isinstance(wanted, Data) else types.found(data, type_) or type_
 
-    def views(self, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
-        starts = np.ascontiguousarray(layout.starts.data, np.int64)
-        stops = np.asarray(layout.stops.data)[:len(starts)].astype(np.int64, copy=False)
-        lengths = stops - starts
-        if len(starts) and (starts.min() < 0 or lengths.min() < 0 or stops.max() > layout.content.length):
-            raise self.arguments.error("an Awkward array is broken: rows lie outside of their content")
-        content, element = self.column(layout.content, wanted)
-        return View(starts, lengths, content), Seq(element)
 
-    def text(self, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
-        layout = layout.to_ListOffsetArray64(True)
-        data = np.asarray(layout.content.data)[:int(layout.offsets.data[-1])]
-        self.arguments.notes.append(f"{self.arguments.where}: texts, converted to characters of 32 bits")
-        if data.size and data.max() >= 128:         # of several bytes
-            return self.arguments.items(awkward().Array(layout).to_list(), wanted)
-        offsets = np.asarray(layout.offsets.data)
-        if wanted is not None and not isinstance(wanted, Seq) and (np.diff(offsets) == 1).all():
-            return data.astype(np.int32), wanted
-        return values.Nested(offsets, data.astype(np.int32)), STRING
+def lists(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
+    if layout.is_regular:
+        content, element = column_of(arguments, layout.content[:layout.length * layout.size], wanted)
+        return Uniform(layout.length, layout.size, content), Seq(element)
+    if not hasattr(layout, "offsets"):
+        return views(arguments, layout, wanted)
+    offsets = np.asarray(layout.offsets.data)
+    if offsets.dtype != np.int64:
+        arguments.note(f"{offsets.size:,} offsets of {offsets.dtype}, converted to int64")
+    first, last = int(offsets[0]), int(offsets[-1])
+    if first < 0 or last > layout.content.length:
+        raise outside(arguments)
+    offsets = np.ascontiguousarray(offsets if first == 0 else offsets - first, np.int64)
+    check_offsets(offsets, last - first)
+    content, element = column_of(arguments, layout.content[first:last], wanted)
+    return values.Nested(offsets, content), Seq(element)
+
+
+def views(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
+    """Rows anywhere in their content. Where that may have values that are missing outside of the rows, it is copied."""
+    starts = np.ascontiguousarray(layout.starts.data, np.int64)
+    stops = np.asarray(layout.stops.data)[:len(starts)].astype(np.int64, copy=False)
+    lengths = stops - starts
+    filled = lengths != 0
+    if (lengths < 0).any() or (starts[filled] < 0).any() or (stops[filled] > layout.content.length).any():
+        raise outside(arguments)
+    if has_options(layout.content):
+        arguments.note(f"{len(starts):,} rows of values that might be missing, copied")
+        return lists(arguments, layout.to_ListOffsetArray64(True), wanted)
+    for ends in (layout.starts.data, layout.stops.data):
+        if ends.dtype != np.int64:
+            arguments.note(f"{len(ends):,} starts or stops of {ends.dtype}, converted to int64")
+    content, element = column_of(arguments, layout.content, wanted)
+    return View(np.where(filled, starts, 0) if not filled.all() else starts, lengths, content), Seq(element)
+
+
+def has_options(layout: Any) -> bool:
+    """May there be missing values in it?"""
+    inside = layout.contents if hasattr(layout, "contents") else [layout.content] if hasattr(layout, "content") else []
+    return bool(layout.is_option) or any(has_options(part) for part in inside)
+
+
+def outside(arguments: Arguments) -> NessieError:
+    return arguments.error("an Awkward array is broken: rows lie outside of their content")
+
+
+def texts_of(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
+    layout = layout.to_ListOffsetArray64(True)
+    offsets, data = np.asarray(layout.offsets.data), np.asarray(layout.content.data)
+    if int(offsets[-1]) > len(data):
+        raise outside(arguments)
+    data = data[:int(offsets[-1])]
+    arguments.note("texts, converted to characters of 32 bits")
+    if data.size and data.max() >= 128:         # of several bytes
+        return elements(arguments, awkward().Array(layout).to_list(), wanted)
+    if wanted == CHAR and (np.diff(offsets) == 1).all():
+        return data.astype(np.int32), CHAR
+    check_offsets(offsets, len(data))
+    return values.Nested(offsets, data.astype(np.int32)), STRING
+
+
+# Results ----------------------------------------------------------------------------------------
 
 
 def as_awkward(value: Any) -> Any:
-    """A result (an array, Nested, Tuples), or a part of one, as an Awkward array in the same memory; tuples of such one
-    by one; anything else as it is."""
+    """A result (an array, Nested, Tuples), or a part of one, as an Awkward array in the same memory, in the computer's
+    if that is a GPU's; tuples of such one by one; anything else as it is."""
     ak = awkward()
     if isinstance(value, tuple):
         parts = [as_awkward(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, PyNested | Tuples | np.ndarray):
+    if isinstance(value, PyNested | Tuples | DeviceArray | np.ndarray):
         return ak.Array(layout_of(value))
     return value
 
@@ -135,8 +192,8 @@ def as_awkward(value: Any) -> Any:
 def layout_of(value: Any) -> Any:
     ak = awkward()
     contents = ak.contents
+    value = on_host(value)
     if isinstance(value, PyNested):
-        value = value.to_numpy()
         if is_text(value.content):
             return texts(value.to_list())
         return contents.ListOffsetArray(ak.index.Index64(value.offsets), layout_of(value.content))
@@ -146,9 +203,15 @@ def layout_of(value: Any) -> Any:
                                     parameters={"__record__": name} if name else None)
     if isinstance(value, np.ndarray):
         return texts(characters(value)) if is_text(value) else contents.NumpyArray(value)
-    raise NessieError(f"a {type(value).__name__} is no sequence of Nessie's")
+    raise NessieError(f"{a(type(value).__name__)} is no sequence of Nessie's")
 
 
 def texts(items: list[str]) -> Any:
     """Awkward's strings: bytes of UTF-8, a copy."""
-    return awkward().to_layout(awkward().Array([*items, ""])[:-1])
+    contents, index = awkward().contents, awkward().index
+    try:
+        encoded = [item.encode() for item in items]
+    except UnicodeEncodeError as error:
+        raise NessieError(f"a text is no UTF-8, as Awkward has it: {error.reason}") from None
+    content = contents.NumpyArray(np.frombuffer(b"".join(encoded), np.uint8), parameters={"__array__": "char"})
+    return contents.ListOffsetArray(index.Index64(ends_of(encoded)), content, parameters={"__array__": "string"})

@@ -3,21 +3,23 @@
 A function at the types of its arguments is one program (Typed); for a target, and arguments that lie in memory as these
 do, it is compiled (Compiled), which the disk cache keeps as well. A device does one call at a time: whoever calls takes
 an idle one or makes another, so that any number of threads may call. Compiling, and what has effects, goes one by one.
+Whoever finds nothing kept looks again once it is his turn, as another thread may have compiled it meanwhile.
 """
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
-from nessie.api.arguments import Arguments
 from nessie.api.sequences import check_offsets
+from nessie.api.taking import Taken
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.types import Scheme, Type, expand, holds_function, show_type
@@ -40,21 +42,13 @@ COMPILING = threading.RLock()
 ALL: WeakSet[Calls] = WeakSet()
 LOOKED_UP = 0.5                 # seconds until free memory is looked up again
 
-
-@dataclass(frozen=True)
-class Typed:
-    """A function at types: the program, and its parameters: the number of an argument, or a top-level variable's
-    value."""
-    program: mono.Program
-    parameters: tuple[Any, ...]
-    result: Type
-
-    def arguments(self, values: Sequence[Any]) -> list[Any]:
-        return [values[p.number] if isinstance(p, Argument) else p for p in self.parameters]
+if hasattr(os, "register_at_fork"):         # a forked process has no thread that would end what is being compiled
+    os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release, after_in_child=COMPILING.release)
 
 
 @dataclass(frozen=True)
-class Argument:
+class Number:
+    """Of an argument."""
     number: int
 
 
@@ -64,7 +58,7 @@ class Compiled:
     program: ir.Program
     codes: dict[str, Code]
     make: Callable[[], Any]
-    effects: bool
+    alone: bool                 # must calls go one by one?
     idle: list[Any] = field(default_factory=list)
 
     def device(self) -> Any:
@@ -75,27 +69,38 @@ class Compiled:
                 return self.make()
 
 
+@dataclass(frozen=True, eq=False)
+class Typed:
+    """A function at types: the program, and its parameters: the number of an argument, or a top-level variable's
+    value; and what it has been compiled to, by layouts and target."""
+    program: mono.Program
+    parameters: tuple[Any, ...]
+    result: Type
+    compiled: dict[tuple[tuple[ir.Layout, ...], str], Compiled] = field(default_factory=dict)
+
+    def arguments(self, values: Sequence[Any]) -> list[Any]:
+        return [values[p.number] if isinstance(p, Number) else p for p in self.parameters]
+
+
 @dataclass(eq=False)
 class Calls:
     """Of the functions of a session, whose values they may use."""
     session: Session
     threads: int | None = None
     limits: Limits = field(default_factory=Limits)
-    typed: dict[Any, Typed] = field(default_factory=dict)
-    compiled: dict[Any, Compiled] = field(default_factory=dict)
+    typed: dict[tuple[str, tuple[Type, ...]], Typed] = field(default_factory=dict)
     targets: dict[str, Target] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
-    performing: Any = field(default_factory=threading.Lock)
+    performing: AbstractContextManager[Any] = field(default_factory=threading.RLock)    # what prints may call again
     found_free: dict[str, tuple[int, float]] = field(default_factory=dict)
 
-    def call(self, function: str, values: Sequence[Any], types: Sequence[Type], arguments: Arguments,
-             target: str) -> tuple[Any, Type, list[Any]]:
+    def call(self, function: str, taken: Taken, target: str) -> tuple[Any, Type, list[Any]]:
         """The flat result, its type, and the values of top-level variables, of which it may be a part."""
         def work() -> tuple[Any, Type, list[Any]]:
-            found = self.at_types(function, tuple(types))
-            given = found.arguments(values)
-            held = [p for p in found.parameters if not isinstance(p, Argument)]
-            return self.run(found, given, arguments, target), found.result, held
+            found = self.at_types(function, taken.types)
+            given = found.arguments(taken.values)
+            variables = [p for p in found.parameters if not isinstance(p, Number)]
+            return self.run(found, given, taken, target), found.result, variables
         return run_deep(work)
 
     def __post_init__(self) -> None:
@@ -103,13 +108,14 @@ class Calls:
 
     def release_memory(self) -> int:
         """What no call uses goes back to the system: so many bytes."""
-        idle = [device for compiled in list(self.compiled.values()) for device in list(compiled.idle)]
+        idle = [device for found in list(self.typed.values()) for compiled in list(found.compiled.values())
+                for device in list(compiled.idle)]
         memories: list[Pooled] = [self.memory, *[device.memory for device in idle]]
         return sum([memory.release_kept() for memory in memories])
 
     def forget(self) -> None:
         """The program has changed."""
-        self.typed, self.compiled = {}, {}
+        self.typed = {}
 
     # Compiling ----------------------------------------------------------------------------------
 
@@ -118,7 +124,9 @@ class Calls:
         found = self.typed.get(key)
         if found is None:
             with COMPILING:
-                found = self.typed[key] = self.made_typed(function, types)
+                found = self.typed.get(key)
+                if found is None:
+                    found = self.typed[key] = self.made_typed(function, types)
         return found
 
     def made_typed(self, function: str, types: tuple[Type, ...]) -> Typed:
@@ -136,7 +144,7 @@ class Calls:
             raise Unsupported(f"{function} gives {show_type(result)}: a function cannot leave the program",
                               hint="write a NESL function that applies it")
         made = monomorphise_expression(environment, definition.value, result)
-        numbers = {name: Argument(number) for number, name in enumerate(names)}
+        numbers = {name: Number(number) for number, name in enumerate(names)}
         parameters = [numbers[v.name] if v.name in numbers else self.session.values[v.name]
                       for v in made.variables if erase(v.type, environment)]
         return Typed(made.program, tuple(parameters), result)
@@ -144,17 +152,19 @@ class Calls:
     def for_target(self, found: Typed, given: Sequence[Any], target: str) -> Compiled:
         entry = next(f for f in found.program.functions if f.name == found.program.entry)
         layouts = tuple([layout_of_value(p.type, v) for p, v in zip(entry.parameters, given, strict=True)])
-        key = id(found), layouts, target
-        compiled = self.compiled.get(key)
+        key = layouts, target
+        compiled = found.compiled.get(key)
         if compiled is None:
             with COMPILING:
-                compiled = self.compiled[key] = self.made_compiled(found.program, layouts, target)
+                compiled = found.compiled.get(key)
+                if compiled is None:
+                    compiled = found.compiled[key] = self.made_compiled(found.program, layouts, target)
         return compiled
 
     def made_compiled(self, program: mono.Program, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
         target = self.target(name)
         job = replace(self.session.job, layouts=layouts, target=name)
-        if name == "reference":
+        if name == "reference":             # which counts what it does in its target, for all programs
             return Compiled(executable(job, program), {}, lambda: None, True)
         from nessie.kept import built_for_cpu, built_for_gpu
         built = built_for_gpu(job, program) if name in GPUS else built_for_cpu(job, program)
@@ -169,20 +179,20 @@ class Calls:
 
     # Running ------------------------------------------------------------------------------------
 
-    def run(self, found: Typed, given: list[Any], arguments: Arguments, name: str) -> Any:
-        if arguments.device and name not in GPUS:
+    def run(self, found: Typed, given: list[Any], taken: Taken, name: str) -> Any:
+        if taken.device and name not in GPUS:
             raise NessieError(f"an argument lies in a GPU's memory, and the target is {name}",
                               hint="target='cuda' uses it where it is")
         compiled, target = self.for_target(found, given, name), self.target(name)
         memory = self.memory_for(target)
-        with self.performing if compiled.effects else nullcontext():
-            if compiled.effects:
+        with self.performing if compiled.alone else nullcontext():
+            if compiled.alone:
                 target.world.limit(self.limits.seconds, memory)
             try:
                 return target.on_reference(compiled.program, given, memory) if name == "reference" else \
-                    self.on_device(compiled, given, arguments, memory, name)
+                    self.on_device(compiled, given, taken, memory, name)
             finally:
-                if compiled.effects:
+                if compiled.alone:
                     target.world.end_line()
 
     def memory_for(self, target: Target) -> int:
@@ -193,32 +203,32 @@ class Calls:
             self.found_free[target.name] = limit, time.monotonic() + LOOKED_UP
         return limit
 
-    def on_device(self, compiled: Compiled, given: list[Any], arguments: Arguments, memory: int, name: str) -> Any:
+    def on_device(self, compiled: Compiled, given: list[Any], taken: Taken, memory: int, name: str) -> Any:
         device = compiled.device()
         if name == "cpu":
             device.memory = self.memory         # what a call has freed, any other may use
         else:
-            self.check_places(device, given, arguments)
+            self.check_places(device, taken)
         limits = host.Limits(self.limits.depth, memory, self.limits.seconds)
         try:
             result = host.execute(compiled.program, given, device, limits, codes=compiled.codes,
                                   perform=self.session.target.world.perform,
-                                  deliver=device.left if arguments.device else None)
+                                  deliver=device.left if taken.device else None)
         except NessieError:
             compiled.idle.append(device)
             raise
         compiled.idle.append(device)
         return result
 
-    def check_places(self, device: Any, given: list[Any], arguments: Arguments) -> None:
+    def check_places(self, device: Any, taken: Taken) -> None:
         """Arrays on a GPU: work on them is done, they are this device's, offsets are right."""
-        if arguments.pending:
+        if taken.pending:
             device.driver.synchronise()
-        for place in arguments.places:
+        for place in taken.places:
             if place.length and not device.driver.reaches(place.address):
                 raise NessieError("an array lies in the memory of another GPU",
                                   hint="programs run on the first; CUDA_VISIBLE_DEVICES chooses which that is")
-        for place, length in arguments.unchecked:
+        for place, length in taken.unchecked:
             offsets = np.empty(place.length, DTYPES["int"])
             if place.length == 0:
                 raise NessieError("the offsets of a Nested have one element at least")

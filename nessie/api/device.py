@@ -38,8 +38,10 @@ class DeviceArray:
         return self._place.length
 
     def __getitem__(self, index: Any) -> Any:
-        """A number; of a slice without steps, an array that shares the memory."""
+        """A number of NumPy's; of a slice without steps, an array that shares the memory."""
         if isinstance(index, slice):
+            if index.indices(len(self))[2] != 1:
+                raise NessieError("a part of an array on a GPU has no steps", hint="x.to_numpy()[::2]")
             return DeviceArray(self._place[index])
         at = range(len(self))[index]
         return DeviceArray(self._place[at:at + 1]).to_numpy()[0]
@@ -56,7 +58,11 @@ class DeviceArray:
 
 
 def has_interface(value: Any) -> bool:
-    return hasattr(type(value), "__cuda_array_interface__") or hasattr(value, "__cuda_array_interface__")
+    """Does it lie on a GPU? PyTorch's tensors on the CPU have no such attribute; others may not give theirs away."""
+    try:
+        return hasattr(value, "__cuda_array_interface__")
+    except RuntimeError as error:
+        raise NessieError(f"{type(value).__name__}: {error}") from None
 
 
 def on_device(value: Any) -> tuple[OnDevice, Base, bool]:

@@ -2,9 +2,14 @@
 Nessie it was raised."""
 from __future__ import annotations
 
+import re
 from types import TracebackType
 
 from nessie.base.source import InternalError, Interrupted, NessieError
+
+# What the command line calls them, and what Python does.
+OPTIONS = {"--memory": "memory", "--depth": "depth", "--time-limit": "seconds", "--target cudasim": "target='cudasim'"}
+OPTION = re.compile("|".join(OPTIONS))
 
 
 class Missing(NessieError, AttributeError):
@@ -18,7 +23,7 @@ class Mistake(NessieError):
         return f"internal error: {self.message}\nThis is a mistake in Nessie, not in your program."
 
 
-class told:             # as contextmanager's are named
+class as_nessie_errors:             # as contextmanager's are named
     """What the body raises, as users get it, without where in Nessie that was. Ctrl-C is Python's KeyboardInterrupt."""
 
     def __enter__(self) -> None: ...
@@ -29,6 +34,7 @@ class told:             # as contextmanager's are named
             case Interrupted():
                 raise KeyboardInterrupt from None
             case NessieError():
+                error.hint = OPTION.sub(lambda found: OPTIONS[found[0]], error.hint)
                 raise error.with_traceback(None) from None
             case InternalError():
                 raise Mistake(str(error)) from None

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nessie.api.errors import told
+from nessie.api.errors import as_nessie_errors
+from nessie.base.source import NessieError
 from nessie.frontend.types_text import show_scheme
 
 if TYPE_CHECKING:
@@ -31,13 +32,20 @@ class Function:
         about = self._program._session.environment.documentation(self._entry.name)
         return f"{self.signature}\n\n{about}" if about else self.signature
 
-    def __call__(self, *arguments: Any, target: str | None = None) -> Any:
+    def __call__(self, *arguments: Any, target: str | None = None, **named: Any) -> Any:
         """The function's result; `target`: cpu, cuda, cudasim or reference, None: the program's."""
-        with told():
+        with as_nessie_errors():
+            if named:
+                raise NessieError(f"{self.__name__} takes no {', '.join(named)} by name", hint="arguments go in in the "
+                                  "order of the function's, target is the only one that has a name")
             return self._program._call(self.__name__, arguments, target)
 
     def __repr__(self) -> str:
         return f"<NESL function {self.signature}>"
+
+    def __reduce__(self) -> Any:
+        raise NessieError(f"the function {self.__name__} can neither be pickled nor copied",
+                          hint="load its program where it is used: what is compiled is kept on disk")
 
     def explain(self, *arguments: Any, type: str | None = None, target: str | None = None,
                 everything: bool = False) -> Explanation:
@@ -45,23 +53,23 @@ class Function:
         schedule is run and measured on the CPU, and what had to be converted is told; `type` is that of the argument
         where there are none: "[float]", "([int], float)". `everything`: every pair, with its price."""
         from nessie.api import views
-        with told():
-            return views.explain(self._program, self.__name__, arguments, type, target, everything)
+        with as_nessie_errors():
+            return views.explain(views.Asked(self._program, self.__name__, arguments, type, target), everything)
 
     def graph(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Graph:
         """The dependence graph with what shares a kernel, as `nessie graph` draws it."""
         from nessie.api import views
-        with told():
-            return views.graph(self._program, self.__name__, arguments, type, target)
+        with as_nessie_errors():
+            return views.graph(views.Asked(self._program, self.__name__, arguments, type, target))
 
     def kernels(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Kernels:
         """The fused kernels, and the code around them."""
         from nessie.api import views
-        with told():
-            return views.kernels(self._program, self.__name__, arguments, type, target)
+        with as_nessie_errors():
+            return views.kernels(views.Asked(self._program, self.__name__, arguments, type, target))
 
     def stages(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Stages:
         """The program after each stage of the compiler, from its types to its code."""
         from nessie.api import views
-        with told():
-            return views.stages(self._program, self.__name__, arguments, type, target)
+        with as_nessie_errors():
+            return views.stages(views.Asked(self._program, self.__name__, arguments, type, target))

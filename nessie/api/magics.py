@@ -12,10 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from nessie.api.calls import COMPILING
-from nessie.api.errors import told
-from nessie.api.program import Program, check_target, leaves
+from nessie.api.errors import as_nessie_errors
+from nessie.api.options import check_target
+from nessie.api.program import Program
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
+from nessie.base.values import arrays
 from nessie.frontend import syntax, typed
 from nessie.frontend.environment import pattern_type
 from nessie.loading import forms
@@ -50,7 +52,7 @@ class Magics:
             with COMPILING:
                 return print_outcomes(program._session.outcomes(forms(source, ends_itself=True)))
         try:
-            with told():
+            with as_nessie_errors():
                 if line.strip():
                     set_target(program, line.strip())
                 run_deep(work)
@@ -65,7 +67,7 @@ class Magics:
     def line(self, text: str) -> Any:
         """The value of the expression, as Python's."""
         try:
-            with told():
+            with as_nessie_errors():
                 return run_deep(lambda: value_of(self.program, text))
         except NessieError as error:
             print(error, file=sys.stderr)
@@ -89,7 +91,7 @@ def value_of(program: Program, text: str) -> Any:
         try:
             value = session.compute(definition.value, type_)
             flat = restore(value, type_, environment)
-            shared = [leaf for held in session.values.values() for leaf in leaves(held)]
+            shared = [array for held in session.values.values() for array in arrays(held)]
             return program._results(shared).value(flat, type_)
         finally:
             session.environment = before

@@ -25,7 +25,8 @@ class Results:
 
     def __init__(self, content: ContentOf, classes: Callable[[str], Any], shared: Iterable[Array]) -> None:
         self.content, self.classes = content, classes
-        self.taken = [bounds(array) for array in shared if array.size]
+        self.written = [bounds(array) for array in shared if array.size]         # memory that others may write to
+        self.read: list[tuple[int, int]] = []                                   # and that they may only read
 
     def value(self, value: Any, type_: Type) -> Any:
         match type_:
@@ -38,7 +39,7 @@ class Results:
             case Data(name):
                 return self.classes(name)(*[self.value(v, t) for v, t in parts(value, self.content(type_))])
             case Seq(Base("char")):
-                return values.text_of(Flat(value.length, on_host(value.column)))
+                return values.text_of(Flat(value.length, fetched(value.column)))
             case Seq(element):
                 return self.column(value.column, element, value.length)
         raise TypeError(type_)
@@ -56,7 +57,7 @@ class Results:
             case Seq(element):
                 offsets = column.offsets[:length + 1]
                 if isinstance(offsets, OnDevice) and type_ == STRING:
-                    offsets = on_host(offsets)
+                    offsets = fetched(offsets)
                 size = values.length_of(column.content) if isinstance(offsets, OnDevice) else int(offsets[-1])
                 return made(Nested, offsets=self.offsets(offsets), content=self.column(column.content, element, size))
         raise TypeError(type_)
@@ -64,27 +65,24 @@ class Results:
     def array(self, array: Array | OnDevice, type_: Type) -> Any:
         if isinstance(array, OnDevice) and type_ != CHAR:
             return DeviceArray(array)
-        own = self.own(on_host(array))
+        own = self.own(fetched(array))
         return own.view(CHARACTER) if type_ == CHAR else own
 
     def offsets(self, offsets: Array | OnDevice) -> Any:
         """Nobody writes to these, so parts of the result may share them."""
         if isinstance(offsets, OnDevice):
             return DeviceArray(offsets)
-        if offsets.flags.writeable:
-            count = len(self.taken)
-            offsets = self.own(offsets)[:]
-            del self.taken[count:]
-            offsets.flags.writeable = False
+        offsets = offsets.copy() if overlaps(offsets, self.written) else offsets[:]
+        self.read.append(bounds(offsets))
+        offsets.flags.writeable = False
         return offsets
 
     def own(self, array: Array) -> Array:
         """The array, or a copy if its memory has been handed out."""
         if array.size:
-            low, high = bounds(array)
-            if any(low < end and start < high for start, end in self.taken):
+            if overlaps(array, self.written) or overlaps(array, self.read):
                 array = array.copy()
-            self.taken.append(bounds(array))
+            self.written.append(bounds(array))
         return array
 
 
@@ -104,7 +102,12 @@ def parts(value: Any, type_: Type) -> list[tuple[Any, Type]]:
     return [*found, (value, types[-1])]
 
 
-def on_host(column: Column) -> Any:
+def overlaps(array: Array, taken: list[tuple[int, int]]) -> bool:
+    low, high = bounds(array)
+    return any(low < end and start < high for start, end in taken)
+
+
+def fetched(column: Column) -> Any:
     return DeviceArray(column).to_numpy() if isinstance(column, OnDevice) else column
 
 

@@ -3,13 +3,14 @@ what the commands explain, graph, compile and inspect of the command line show."
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie import pipeline
 from nessie.api.calls import COMPILING
+from nessie.api.options import check_target
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.calling import prepare_call
@@ -22,6 +23,8 @@ from nessie.session import Session
 
 if TYPE_CHECKING:
     from nessie.api.program import Program
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -107,103 +110,112 @@ def preformatted(text: str) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """A mono program, and how it is to be compiled."""
-    job: pipeline.Job
-    program: Any
+    """A function of a program, at the types of arguments, at a type that is written, or at its own; for a target, None:
+    the program's."""
+    program: Program
+    function: str
+    given: Sequence[Any]
+    written: str | None
+    target: str | None
+
+    def job(self) -> pipeline.Job:
+        target = check_target(self.target or self.program._options.target)
+        return replace(self.program._session.job, target=target, strict=True)
 
 
-def asked(program: Program, function: str, given: Sequence[Any], written: str | None, target: str | None) -> Asked:
-    """The function at the types of the arguments, as they lie in memory, or at the type written, or at its own."""
-    session = private(program)
-    job = job_for(program, target)
-    if given:
-        prepared = prepare_call(session, function, held(program, session, function, given)[0])
-        entry = next(f for f in prepared.program.functions if f.name == prepared.program.entry)
-        layouts = [layout_of_value(p.type, v) for p, v in zip(entry.parameters, prepared.arguments, strict=True)]
-        return Asked(replace(job, layouts=tuple(layouts)), prepared.program)
-    entry_ = session.environment.lookup(function)
-    assert entry_ is not None           # a Function has been found
-    if written is None and entry_.scheme.variables:
-        raise NessieError(f"{program[function].signature} has kernels at given types only",
-                          hint='give it arguments, or their type: type="[int]", type="([int], float)"')
-    type_ = None if written is None else to_type(parse_type(Source("type", written)), {}, session.environment, None)
-    return Asked(job, monomorphise(session.environment, entry_.name, type_).program)
+@dataclass(frozen=True)
+class Held:
+    """Names for the arguments in a copy of the program's session, and what was converted."""
+    session: Session
+    names: list[syntax.Exp]
+    notes: list[str]
 
 
-def private(program: Program) -> Session:
-    """A copy of the program's session, to name arguments in."""
-    return replace(program._session, values=dict(program._session.values))
-
-
-def job_for(program: Program, target: str | None) -> pipeline.Job:
-    return replace(program._session.job, target=target or program._options.target, strict=True)
-
-
-def held(program: Program, session: Session, function: str, given: Sequence[Any]) -> \
-        tuple[list[syntax.Exp], list[str]]:
-    """Names for the arguments, and what was converted."""
-    arguments, values, types = program._taken(function, given)
-    if arguments.device:
+def held(asked: Asked) -> Held:
+    taken = asked.program._taken(asked.function, asked.given)
+    if taken.device:
         raise NessieError("arguments on a GPU are not explained",
                           hint='give their type: type="[float]", type="([int], float)"')
-    names: list[syntax.Exp] = [session.hold(f"argument_{number}", value, type_)
-                               for number, (value, type_) in enumerate(zip(values, types, strict=True), 1)]
-    return names, arguments.notes
+    before = asked.program._session
+    session = replace(before, values=dict(before.values))
+    names: list[syntax.Exp] = [session.hold(f"argument_{number}", argument.value, argument.type)
+                               for number, argument in enumerate(taken.arguments, 1)]
+    return Held(session, names, taken.notes)
 
 
-def explain(program: Program, function: str, given: Sequence[Any], written: str | None, target: str | None,
-            everything: bool) -> Explanation:
+def mono_of(asked: Asked) -> tuple[pipeline.Job, Any]:
+    """The mono program, and how it is to be compiled: for arguments that lie in memory as these do."""
+    session, job = asked.program._session, asked.job()
+    if asked.given:
+        found = held(asked)
+        prepared = prepare_call(found.session, asked.function, found.names)
+        entry = next(f for f in prepared.program.functions if f.name == prepared.program.entry)
+        layouts = [layout_of_value(p.type, v) for p, v in zip(entry.parameters, prepared.arguments, strict=True)]
+        return replace(job, layouts=tuple(layouts)), prepared.program
+    entry_ = session.environment.lookup(asked.function)
+    assert entry_ is not None           # a Function has been found
+    if asked.written is None and entry_.scheme.variables:
+        raise NessieError(f"{asked.program[asked.function].signature} has kernels at given types only",
+                          hint='give it arguments, or their type: type="[int]", type="([int], float)"')
+    type_ = None if asked.written is None else \
+        to_type(parse_type(Source("type", asked.written)), {}, session.environment, None)
+    return job, monomorphise(session.environment, entry_.name, type_).program
+
+
+def compiling(work: Callable[[], T]) -> T:
+    """work(), while nobody else compiles."""
+    def alone() -> T:
+        with COMPILING:
+            return work()
+    return run_deep(alone)
+
+
+def explain(asked: Asked, everything: bool) -> Explanation:
     from nessie.explaining import explain_call, explain_program
-    notes: list[str] = []
 
-    def work() -> Any:
-        with COMPILING:
-            if not given:
-                found = asked(program, function, given, written, target)
-                return explain_program(found.job, pipeline.MONO, found.program, everything)
-            session = private(program)
-            names, converted = held(program, session, function, given)
-            notes.extend(converted)
-            return explain_call(session, job_for(program, target), function, names, everything)
-    found = run_deep(work)
-    return Explanation(pipeline.call("schedule.explain_text:as_text", function, found, everything), tuple(notes),
-                       pipeline.call("schedule.explain_json:as_json", function, found))
+    def work() -> Explanation:
+        if asked.given:
+            arguments = held(asked)
+            found = explain_call(arguments.session, asked.job(), asked.function, arguments.names, everything)
+            notes = tuple(arguments.notes)
+        else:
+            job, program = mono_of(asked)
+            found, notes = explain_program(job, pipeline.MONO, program, everything), ()
+        return Explanation(pipeline.call("schedule.explain_text:as_text", asked.function, found, everything), notes,
+                           pipeline.call("schedule.explain_json:as_json", asked.function, found))
+    return compiling(work)
 
 
-def graph(program: Program, function: str, given: Sequence[Any], written: str | None, target: str | None) -> Graph:
+def graph(asked: Asked) -> Graph:
     def work() -> Graph:
-        with COMPILING:
-            found = asked(program, function, given, written, target)
-            graphs = pipeline.compile_program(found.job, pipeline.MONO, found.program, pipeline.pass_named("graph"))
-            drawn = [pipeline.call("schedule.view:draw", graphs, kind, found.job.fuse, pipeline.profile(found.job))
-                     for kind in ("svg", "dot", "json")]
-            return Graph(*drawn)
-    return run_deep(work)
+        job, program = mono_of(asked)
+        graphs = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("graph"))
+        drawn = [pipeline.call("schedule.view:draw", graphs, kind, job.fuse, pipeline.profile(job))
+                 for kind in ("svg", "dot", "json")]
+        return Graph(*drawn)
+    return compiling(work)
 
 
-def kernels(program: Program, function: str, given: Sequence[Any], written: str | None, target: str | None) -> Kernels:
+def kernels(asked: Asked) -> Kernels:
     def work() -> Kernels:
-        with COMPILING:
-            found = asked(program, function, given, written, target)
-            fused = pipeline.compile_program(found.job, pipeline.MONO, found.program, pipeline.pass_named("fuse"))
-            return Kernels(pipeline.show(pipeline.FUSED, fused), tuple(k.name for k in fused.kernels))
-    return run_deep(work)
+        job, program = mono_of(asked)
+        fused = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("fuse"))
+        return Kernels(pipeline.show(pipeline.FUSED, fused), tuple(k.name for k in fused.kernels))
+    return compiling(work)
 
 
-def stages(program: Program, function: str, given: Sequence[Any], written: str | None, target: str | None) -> Stages:
+def stages(asked: Asked) -> Stages:
     from nessie.inspect.collect import collect
     from nessie.inspect.page import page
 
     def work() -> Stages:
-        with COMPILING:
-            found = asked(program, function, given, written, target)
-            job = replace(found.job, entry=function)
-            data = collect(job, pipeline.MONO, program._source, found.program)
-            last = pipeline.pass_named("llvm" if job.target in ("cpu", "reference") else "cuda")
-            job = replace(job, target="cpu" if job.target == "reference" else job.target)
-            passes = pipeline.passes_between(pipeline.MONO, last)
-            texts = {"mono": pipeline.show(pipeline.MONO, found.program)}
-            texts |= {step.ran.output.name: pipeline.show(step.ran.output, step.program)
-                      for step in pipeline.steps(job, pipeline.MONO, found.program, passes)}
-            return Stages(texts, page(data))
-    return run_deep(work)
+        job, program = mono_of(asked)
+        data = collect(replace(job, entry=asked.function), pipeline.MONO, asked.program._source, program)
+        last = pipeline.pass_named("llvm" if job.target in ("cpu", "reference") else "cuda")
+        job = replace(job, target="cpu" if job.target == "reference" else job.target)
+        passes = pipeline.passes_between(pipeline.MONO, last)
+        texts = {"mono": pipeline.show(pipeline.MONO, program)}
+        texts |= {step.ran.output.name: pipeline.show(step.ran.output, step.program)
+                  for step in pipeline.steps(job, pipeline.MONO, program, passes)}
+        return Stages(texts, page(data))
+    return compiling(work)

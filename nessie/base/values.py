@@ -15,6 +15,7 @@
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -108,6 +109,25 @@ def length_of(column: Column) -> int:
     return len(column.offsets) - 1 if isinstance(column, Nested) else len(column)
 
 
+def arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """NumPy's arrays in a flat value or a column."""
+    match value:
+        case Flat(_, inner):
+            yield from arrays(inner)
+        case Uniform():
+            yield from arrays(value.content)
+        case Nested():
+            yield from arrays(value.offsets)
+            yield from arrays(value.content)
+        case View():
+            yield from arrays(value.content)
+        case (first, second):
+            yield from arrays(first)
+            yield from arrays(second)
+        case np.ndarray():
+            yield value
+
+
 def text_value(text: str) -> Flat:
     """A text as a flat [char]."""
     return Flat(len(text), code_points(text))
@@ -194,6 +214,7 @@ __all__ = [
     "Record",
     "Uniform",
     "View",
+    "arrays",
     "code_points",
     "column",
     "flatten_value",

@@ -1,0 +1,87 @@
+"""The arguments of a call: each taken for what its parameter wants, whose type variables all of them fill in."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from nessie.api.arguments import Arguments
+from nessie.api.datatypes import Datatypes
+from nessie.api.open_types import settled
+from nessie.base.types import Type
+from nessie.base.values import OnDevice
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A flat value of this type, and how it was taken."""
+    value: Any
+    type: Type
+    how: Arguments
+
+
+@dataclass(frozen=True)
+class Taken:
+    arguments: tuple[Argument, ...]
+
+    @property
+    def values(self) -> list[Any]:
+        return [argument.value for argument in self.arguments]
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple([argument.type for argument in self.arguments])
+
+    @property
+    def notes(self) -> list[str]:
+        """What had to be converted."""
+        return list(chain.from_iterable(argument.how.notes for argument in self.arguments))
+
+    @property
+    def shared(self) -> list[np.ndarray[Any, Any]]:
+        """Arrays that are still the caller's, who may write to them."""
+        return list(chain.from_iterable(argument.how.shared for argument in self.arguments))
+
+    @property
+    def awkward(self) -> bool:
+        return any(argument.how.awkward for argument in self.arguments)
+
+    @property
+    def device(self) -> bool:
+        """Does anything lie on a GPU?"""
+        return any(argument.how.device for argument in self.arguments)
+
+    @property
+    def pending(self) -> bool:
+        """May a GPU still be at work on it?"""
+        return any(argument.how.pending for argument in self.arguments)
+
+    @property
+    def places(self) -> list[OnDevice]:
+        return list(chain.from_iterable(argument.how.places for argument in self.arguments))
+
+    @property
+    def unchecked(self) -> list[tuple[OnDevice, int]]:
+        """Offsets on a GPU that are yet to be checked, with the length of what they are of."""
+        return list(chain.from_iterable(argument.how.unchecked for argument in self.arguments))
+
+
+def taken(datatypes: Datatypes, given: Sequence[Any], wanted: Sequence[Type | None]) -> Taken:
+    """What is given for parameters of the types `wanted`, as far as they are known. What another argument says of a
+    variable may make a float of an int."""
+    first = [one(datatypes, number, value, want)
+             for number, (value, want) in enumerate(zip(given, wanted, strict=True), 1)]
+    closed = settled(wanted, [argument.type for argument in first])
+    return Taken(tuple([argument if argument.type == type_ else one(datatypes, number, value, type_)
+                        for number, (argument, value, type_) in enumerate(zip(first, given, closed, strict=True), 1)]))
+
+
+def one(datatypes: Datatypes, number: int, value: Any, wanted: Type | None) -> Argument:
+    how = Arguments(datatypes, f"argument {number}")
+    try:
+        return Argument(*how.value(value, wanted), how)
+    except RecursionError:
+        raise how.error("it is nested too deeply, or holds itself") from None

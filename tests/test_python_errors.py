@@ -1,0 +1,298 @@
+"""What Python programs are told of wrong arguments, options and programs: NessieErrors, each with what is wrong."""
+from __future__ import annotations
+
+import pickle
+import re
+from collections import UserString
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import nessie
+from nessie.base.source import InternalError
+
+PROGRAM = """
+function sorted(a) = if #a < 2 then a else sort(a);
+function norm(xs) : [float] -> float = sqrt(sum({x * x : x in xs}));
+function forever(n) = if n < 0 then n else forever(n + 1);
+function apply(g, x) = g(x);
+function adder(x) = apply;
+function pick(xs, i) = xs[i];
+function same(x) = x;
+function ints(xs) : [int] -> [int] = xs;
+function real(x) : float -> float = x;
+function hello(name) = print_string("hello " ++ name);
+datatype point(float, float);
+datatype box([int], (int, float));
+"""
+
+
+class Tensor:
+    """What PyTorch's tensors are to Nessie: on the CPU arrays of NumPy's, unless a gradient is computed for them."""
+
+    def __init__(self, values: Any, gpu: bool = False, gradient: bool = False) -> None:
+        self.values, self.gpu, self.gradient = np.asarray(values), gpu, gradient
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def item(self) -> Any:
+        return self.values.item()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if not self.gpu:
+            raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor")
+        if self.gradient:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad")
+        return {"shape": self.shape, "typestr": self.values.dtype.str, "version": 2,
+                "data": (self.values.ctypes.data, False), "strides": None}
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.gpu or self.gradient:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad")
+        return self.values
+
+
+def holds_itself(times: int) -> list[Any]:
+    found: list[Any] = []
+    found += [found] * times
+    return found
+
+
+def deep(levels: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
+def in_a_tuple() -> list[Any]:
+    found: list[Any] = []
+    found.append((1, found))
+    return found
+
+
+def broken(offsets: list[int]) -> ak.Array:
+    return ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(np.array(offsets)),
+                                                ak.contents.NumpyArray(np.arange(2))))
+
+
+def broken_rows(starts: list[int], stops: list[int]) -> ak.Array:
+    return ak.Array(ak.contents.ListArray(ak.index.Index64(np.array(starts)), ak.index.Index64(np.array(stops)),
+                                          ak.contents.NumpyArray(np.arange(2))))
+
+
+@cache
+def program() -> nessie.Program:
+    return nessie.compile(PROGRAM, name="p.nesl")
+
+
+ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
+    (lambda p: p.sorted(3), r"error: sorted takes \[a\] :: \(a in number\), but gets int"),
+    (lambda p: p.sorted([True]), r"sorted is not for \[bool\]: sorted takes \[a\] :: \(a in number\)"),
+    (lambda p: p.norm([1], 2), r"norm takes \[float\], but gets .*\nhint: norm takes 1 argument, here are 2"),
+    (lambda p: p.pick([1]), r"pick takes \[a\], int .*hint: pick takes 2 arguments, here is 1"),
+    (lambda p: p.norm(), r"norm takes \[float\], here is no argument\n --> p.nesl:3:1"),
+    (lambda p: p.norm(["a"]), r"norm takes \[float\], but gets \[\[char\]\]"),
+    (lambda p: p.norm([[]]), r"norm takes \[float\], but gets \[\[int\]\]"),
+    (lambda p: p.sorted([]), r"argument 1 of sorted is empty.*numpy.array"),
+    (lambda p: p.apply(1, 2), r"apply takes .*: a function cannot come from outside"),
+    (lambda p: p.adder(2), "a function cannot leave the program"),
+    (lambda p: p.pick([1, 2], 5), r"out of bounds.*p.nesl:7:"),
+    (lambda p: p.sorted([1, "a"]), "elements of a list differ: there are int and str"),
+    (lambda p: p.sorted([1, [2]]), "elements of a list differ: there are int and list"),
+    (lambda p: p.same([(1, 2), (1, 2, 3)]), "one length, not 2 and 3"),
+    (lambda p: p.same(()), "a tuple of 0 components"),
+    (lambda p: p.same(object()), "an object is no value of NESL"),
+    (lambda p: p.same([object()]), "an object is no value of NESL"),
+    (lambda p: p.same(b"abc"), "a bytes is no value"),
+    (lambda p: p.same(2**63), "beyond 64 bits"),
+    (lambda p: p.same([2**63]), "beyond 64 bits"),
+    (lambda p: p.same(np.array([2**63], np.uint64)), "beyond 64 bits"),
+    (lambda p: p.same(np.array([1j])), "complex128 is no value"),
+    (lambda p: p.same(np.array(["2020"], "M8[Y]")), "is no value"),
+    (lambda p: p.same(p.point("a", "b")), r"point takes float, float, but gets \[char\], \[char\]"),
+    (lambda p: p.same(ak.Array([1, None])), "missing values"),
+    (lambda p: p.same(ak.Array([1, [2]])), "differ in type"),
+    (lambda p: p.srted([1]), "defines no srted\nhint: did you mean sorted?"),
+    (lambda p: p.sum([1]), "sum is of the library"),
+    (lambda p: p.norm([1], target="tpu"), "there is no target tpu"),
+    (lambda p: p.sorted.kernels(), "has kernels at given types only"),
+    (lambda p: nessie.Tuples([1], [1, 2]), "of one length, not of 1 and 2"),
+    (lambda p: nessie.Tuples([1]), "two components at least"),
+    (lambda p: nessie.compile("function g(x) = ;"), "syntax error"),
+    (lambda p: nessie.compile("function g(x) = x;", target="tpu"), "there is no target tpu"),
+    (lambda p: nessie.compile("function g(n) = g(n + 1) + 1;", depth=100).g(1),
+     "deeper than 100.*hint: does it end\\? depth sets"),
+    (lambda p: nessie.compile("function g(n) = [0:n];", memory=10_000).g(10**6),
+     "out of memory.*hint: memory sets the limit"),
+    (lambda p: nessie.compile(PROGRAM, seconds=0.2).forever(1), "longer than 0.2 s.*seconds sets the limit"),
+    # NumPy
+    (lambda p: p.same(np.ma.array([1, 2, 3], mask=[0, 1, 0])), "elements of an array are masked"),
+    (lambda p: p.same(np.ma.array([(1, 2.0)], mask=[(0, 1)], dtype=[("a", "i8"), ("b", "f8")])), "are masked"),
+    (lambda p: p.same(np.ma.masked), "are masked"),
+    (lambda p: p.same([np.ma.masked]), "are masked"),
+    (lambda p: p.same(np.array(["a", "", "b"])), "holds an empty text"),
+    (lambda p: p.same(np.complex128(1j)), "a complex is no value"),
+    (lambda p: p.same([np.complex128(1j)]), "a complex128 is no value"),
+    (lambda p: p.same(np.datetime64("2020-01-01")), "a date is no value"),
+    (lambda p: p.same([np.array(1j)]), "a complex is no value"),
+    (lambda p: p.same(np.void(b"ab")), "is no value"),
+    # Awkward and Arrow
+    (lambda p: p.same(broken([0, 50])), "rows lie outside of their content"),
+    (lambda p: p.same(broken([-1, 1])), "rows lie outside of their content"),
+    (lambda p: p.same(broken([0, 2, 1])), "never fall"),
+    (lambda p: p.same(broken_rows([0], [3])), "rows lie outside of their content"),
+    (lambda p: p.same(broken_rows([-1], [1])), "rows lie outside of their content"),
+    (lambda p: p.same(broken_rows([2], [1])), "rows lie outside of their content"),
+    (lambda p: p.same(ak.Array(ak.contents.IndexedArray(ak.index.Index64(np.array([7])),
+                                                        ak.contents.NumpyArray(np.arange(2))))), "is broken"),
+    (lambda p: p.ints(ak.Array(["a", "b"])), r"ints takes \[int\], but gets \[\[char\]\]"),
+    (lambda p: p.same(ak.Array(["a"]).layout), "no sequence"),
+    (lambda p: p.same(pa.scalar(3)), "is no value"),
+    (lambda p: p.same(pa.array([None, 1])), "missing values"),
+    (lambda p: p.same(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))), "nothing for a MapArray of type map<"),
+    (lambda p: p.same(pa.array([Decimal("1.5")])), "nothing for a Decimal128Array of type decimal128"),
+    (lambda p: p.same(pa.array([1], pa.timestamp("s"))), "datetime64.* is no value of NESL"),
+    (lambda p: p.same(pa.table({"a": [1]})), "a tuple of 1 component is nothing"),
+    (lambda p: p.same(pa.array([[1]], pa.list_view(pa.int64()))), "nothing for a ListViewArray of type list_view"),
+    (lambda p: p.same(pa.array(["a"], pa.string_view())), "nothing for a StringViewArray of type string_view"),
+    # PyTorch, and others that have arrays
+    (lambda p: p.norm(Tensor([1.0], gradient=True)), "a Tensor gives no array of NumPy's: Can't call"),
+    (lambda p: p.norm(Tensor([1.0], gpu=True, gradient=True)), "Tensor: Can't get __cuda_array_interface__"),
+    (lambda p: p.same([Tensor([1.0], gpu=True)]), "a list of arrays on a GPU"),
+    (lambda p: p.same([Tensor([1.0]), Tensor([1.0], gradient=True)]), "a Tensor gives no array"),
+    # Python's
+    (lambda p: p.real(10**400), "beyond what a float holds"),
+    (lambda p: p.norm([10**400]), "beyond what a float holds"),
+    (lambda p: p.same(10**5000), "an integer is beyond 64 bits"),
+    (lambda p: p.same(holds_itself(1)), "holds itself"),
+    (lambda p: p.same(holds_itself(2)), "holds itself"),
+    (lambda p: p.same(in_a_tuple()), "holds itself"),
+    (lambda p: p.same(deep(3000)), "nested more than 100 deep"),
+    (lambda p: p.same(UserString("a")), "a UserString is no value"),
+    (lambda p: p.same([UserString("a")]), "a UserString is no value"),
+    (lambda p: p.same([b"ab"]), "a bytes is no value"),
+    (lambda p: p.same([{1: 2}]), "a dict is no value"),
+    (lambda p: p.same([None]), "a NoneType is no value"),
+    (lambda p: p.pick(xs=[1], i=0), "pick takes no xs, i by name"),
+    (lambda p: p.point(1.0), r"point takes \(?float, float\)?, but gets 1 component\b.*p.nesl:12"),
+    (lambda p: p.point(1.0, 2.0, 3.0), "but gets 3 components"),
+    (lambda p: p.box([1], 2), "but gets 2 components"),
+    # Nested and Tuples
+    (lambda p: nessie.Nested([0, 1], 5), "the content of a Nested is a sequence, not an int"),
+    (lambda p: nessie.Nested([0, 1], np.array(5)), "is a sequence, not a ndarray"),
+    (lambda p: nessie.Nested([0, 1], [1, "a"]), "of one type that NESL has, not int and str"),
+    (lambda p: nessie.Nested([0, 1], [None]), "of one type that NESL has, not NoneType"),
+    (lambda p: nessie.Nested([0, 1], holds_itself(1)), "holds itself"),
+    (lambda p: nessie.Nested([[0], [1, 2]], [1]), "one-dimensional array of integers"),
+    (lambda p: nessie.Tuples([1], 5), "a component of Tuples is a sequence, not an int"),
+    (lambda p: nessie.as_awkward(p.same(["\ud800"])), "a text is no UTF-8.*surrogates"),
+    # Options, and programs
+    (lambda p: nessie.compile("", threads="x"), "threads is a whole number from 1 on, not 'x'"),      # type: ignore
+    (lambda p: nessie.compile("", threads=-1), "threads is a whole number from 1 on, not -1"),
+    (lambda p: nessie.compile("", memory=-1), "memory is a whole number from 1 on"),
+    (lambda p: nessie.compile("", depth=0), "depth is a whole number from 1 on"),
+    (lambda p: nessie.compile("", depth=None), "depth is a whole number"),                            # type: ignore
+    (lambda p: nessie.compile("", seconds="x"), "seconds is a number above 0, not 'x'"),              # type: ignore
+    (lambda p: nessie.compile("", seconds=float("nan")), "seconds is a number above 0"),
+    (lambda p: nessie.compile("", seed="x"), "seed is a whole number of 64 bits"),                    # type: ignore
+    (lambda p: nessie.compile("", seed=2**63), "seed is a whole number of 64 bits"),
+    (lambda p: nessie.compile(None), "a program is a str, not a NoneType"),                           # type: ignore
+    (lambda p: nessie.load(3), "the path of a program is a str, not an int"),                         # type: ignore
+    (lambda p: nessie.load(b"/none.nesl"), "cannot read /none.nesl"),                                 # type: ignore
+    (lambda p: p.define(None), "a program is a str, not a NoneType"),
+    (lambda p: p.norm.explain(target="tpu"), "there is no target tpu"),
+    (lambda p: p.norm.graph(target="tpu"), "there is no target tpu"),
+    (lambda p: p.norm.kernels(target="tpu"), "there is no target tpu"),
+    (lambda p: p.norm.stages(target="tpu"), "there is no target tpu"),
+    (lambda p: pickle.dumps(p), "a program can neither be pickled nor copied"),
+    (lambda p: pickle.dumps(p.norm), "the function norm can neither be pickled nor copied"),
+]
+
+
+@pytest.mark.parametrize(("work", "said"), ERRORS, ids=[said[:40] for _, said in ERRORS])
+def test_errors(work: Callable[[nessie.Program], Any], said: str) -> None:
+    with pytest.raises(nessie.NessieError) as caught:
+        work(program())
+    assert re.search(said, str(caught.value), re.DOTALL), str(caught.value)
+    assert str(caught.value).startswith("error: ") and caught.value.message in str(caught.value)
+
+
+def test_an_error_has_a_place() -> None:
+    with pytest.raises(nessie.NessieError) as caught:
+        program().pick([1], 4)
+    assert caught.value.span is not None and caught.value.span.source.name == "p.nesl"
+    with pytest.raises(nessie.NessieError) as caught:
+        program().norm("a")
+    assert caught.value.span is None
+
+
+def test_a_mistake_of_nessie_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise InternalError("a pass is broken")
+    monkeypatch.setattr("nessie.api.calls.Calls.at_types", broken)
+    with pytest.raises(nessie.NessieError, match="a pass is broken") as caught:
+        program().norm([1])
+    assert "This is a mistake in Nessie" in str(caught.value)
+
+
+def test_errors_do_not_show_where_in_nessie_they_were_raised() -> None:
+    with pytest.raises(nessie.NessieError) as caught:
+        program().pick([1], 4)
+    files = [entry.path.name for entry in caught.traceback if "nessie" in entry.path.parts[-3:]]
+    assert len(files) <= 2
+
+
+
+
+# What is right after all -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "expected"), [
+    ([np.array(1), np.int64(2)], [1, 2]),
+    (np.array([(1, 2.5)], [("a", "i8"), ("b", "f8")])[0], (1, 2.5)),
+    (list(np.array([(1, 2.5), (3, 4.5)], [("a", "i8"), ("b", "f8")])), [(1, 2.5), (3, 4.5)]),
+    (Tensor([1.5, 2.5]), [1.5, 2.5]), (Tensor(3), 3), ([Tensor(3)], [3]),
+    ([Tensor([1]), Tensor([2, 3])], [[1], [2, 3]]),
+    (np.ma.array([1, 2]), [1, 2]), ({7}, [7]), (memoryview(np.arange(2)), [0, 1]),
+    (nessie.Nested([0, 1, 2], [[1], [2, 3]]), [[[1]], [[2, 3]]]), (nessie.Nested([0, 2], [(1, "a"), (2, "b")]),
+                                                                   [[(1, "a"), (2, "b")]]),
+    (nessie.Nested([0, 2], ["ab", ""]), [["ab", ""]]), (nessie.Nested([0, 2], ["a", "b"]), ["ab"]),
+    (nessie.Tuples([1, 2], [[1], [2, 3]]), [(1, [1]), (2, [2, 3])]),
+])
+def test_what_only_looks_wrong(given: Any, expected: Any) -> None:
+    result = program().same(given)
+    assert (result.to_list() if hasattr(result, "to_list") else
+            result.tolist() if isinstance(result, np.ndarray) else result) == expected
+
+
+def test_awkward_rows_that_have_nothing_missing() -> None:
+    rows = ak.Array([[1], [None], [3]])[[0, 2]]
+    assert type(rows.layout).__name__ == "ListArray" and program().same(rows).to_list() == [[1], [3]]
+    inner = ak.Array([[[1], [2]], [[None]], [[3]]])[[2, 0]]
+    assert program().same(inner).to_list() == [[[3]], [[1], [2]]]
+    empty = broken_rows([0, 9], [2, 9])
+    assert ak.validity_error(empty) == "" and program().same(empty).to_list() == [[0, 1], []]
+
+
+def test_integers_beyond_64_bits_where_a_float_is_due() -> None:
+    beyond = np.array([2**63], np.uint64)
+    assert program().norm(beyond) == program().norm([2**63]) == 2.0**63 == program().real(2**63)
+
+
+def test_a_tuple_at_the_end_is_part_of_a_datatypes_value() -> None:
+    box = program().box
+    assert box([1], (1, 2.0)) == box([1], 1, 2.0) == ([1], 1, 2.0)
+    assert program().same(box([1], (1, 2.0)))[1:] == (1, 2.0)
