@@ -1,10 +1,17 @@
 """%%nesl and %nesl in IPython."""
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+
+from nessie.base.source import NessieError
+from nessie.cudagen.cudasim.compiler import found
+from nessie.targets import Target
 
 
 @pytest.fixture
@@ -47,7 +54,53 @@ def test_a_line_gives_a_value(shell: InteractiveShell) -> None:
     assert shell.user_ns["value"].tolist() == [2, 3]
 
 
-def test_a_cell_names_the_target(shell: InteractiveShell) -> None:
-    shell.run_cell("%%nesl cudasim\nfunction sq(xs) = {x * x : x in xs};").raise_error()
+@pytest.mark.skipif(not found(), reason="needs a C++ compiler")
+def test_a_cell_names_the_target_of_all_that_follows(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
+    targets: list[str] = []
+
+    def watched(self: Target, built: Any) -> Any:
+        targets.append(self.name)
+        return device(self, built)
+    device = Target.device
+    monkeypatch.setattr(Target, "device", watched)
+    shell.run_cell("%%nesl cudasim\nfunction sq(xs) = {x * x : x in xs};\nsq([2])").raise_error()
     shell.run_cell("value = sq([3]).tolist()").raise_error()
-    assert shell.user_ns["value"] == [9] and shell.user_ns["sq"]._program._options.target == "cudasim"
+    shell.run_cell("more = %nesl sq([4])").raise_error()
+    shell.run_cell("%%nesl\nsq([5])").raise_error()
+    assert shell.user_ns["value"] == [9] and shell.user_ns["more"].tolist() == [16]
+    assert targets == ["cudasim"] * 4
+    shell.run_cell("%%nesl cpu\nsq([6])").raise_error()
+    assert targets == ["cudasim"] * 4 + ["cpu"]
+
+
+def test_a_target_that_cannot_be_used_changes_nothing(shell: InteractiveShell, capsys: pytest.CaptureFixture[str],
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise NessieError("there is no GPU")
+    monkeypatch.setattr("nessie.cudagen.nvidia.detection.refuse_without", refuse)
+    shell.run_cell("%%nesl cuda\n1 + 1").raise_error()
+    said = capsys.readouterr()
+    assert said.err == "error: there is no GPU\n" and said.out == ""
+    shell.run_cell("%%nesl\n1 + 1").raise_error()
+    assert capsys.readouterr().out == "it = 2 : int\n"
+
+
+def test_a_functions_value_stays_in_the_program(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("%%nesl\nfunction sq(x) = x * x;\nfirst = 3;\nother = sq;\nlast = 4;").raise_error()
+    assert shell.user_ns["last"] == 4 and "other" not in shell.user_ns
+    shell.run_cell("mine = 5").raise_error()
+    shell.run_cell("%%nesl\nfirst = sq;\nmine = sq;").raise_error()
+    assert "first" not in shell.user_ns and shell.user_ns["mine"] == 5
+
+
+def test_quit_ends_its_cell(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("%%nesl\n1; quit; 2;").raise_error()
+    shell.run_cell("%%nesl\n3").raise_error()
+    assert capsys.readouterr().out == "it = 1 : int\nit = 3 : int\n"
+
+
+def test_what_is_told_goes_where_output_goes(shell: InteractiveShell) -> None:
+    with redirect_stdout(io.StringIO()) as output:
+        shell.run_cell("%%nesl\nfunction h(x) = x + 1;").raise_error()
+        shell.run_cell("%%nesl\nfunction h(x) = (x, x);").raise_error()
+    assert "Redefining h with a new type." in output.getvalue()

@@ -1,13 +1,16 @@
 """NESL in IPython and its notebooks: `%load_ext nessie`.
 
-    %%nesl [TARGET]     evaluates the cell's forms; its functions, datatypes and variables are Python's from then on
+    %%nesl [TARGET]     evaluates the cell's forms; its functions, datatypes and variables are Python's from then on,
+                        save for functions' values, which cannot leave the program
     %nesl EXPRESSION    its value
 
-One program grows from cell to cell. What is wrong is told without a traceback.
+One program grows from cell to cell; the target that a cell names stays that of all that follows, and of calls. What is
+wrong is told without a traceback.
 """
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -38,8 +41,9 @@ class Magics:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.program = Program()
-        self.program._session.told = sys.stdout.write
+        self.program._session.told = lambda text: sys.stdout.write(text)
         self.cells = 0
+        self.given: dict[str, Any] = {}         # to the notebook
 
     def cell(self, line: str, text: str) -> None:
         """Evaluate the forms; tell what each has given."""
@@ -58,11 +62,20 @@ class Magics:
                 run_deep(work)
         except NessieError as error:
             print(error, file=sys.stderr)
+        program._session.ended = False
         program._source = source
         program._calls.forget()
         for name in program:
             if program._session.environment.program.entry(name) != known.get(name) and name != "it":
-                self.shell.user_ns[name] = program[name]
+                self.give(name)
+
+    def give(self, name: str) -> None:
+        """The name to the notebook, if it can leave the program. What the program called so before is no more."""
+        names = self.shell.user_ns
+        if name in self.given and names.get(name) is self.given.pop(name):
+            del names[name]
+        with suppress(NessieError):
+            names[name] = self.given[name] = self.program[name]
 
     def line(self, text: str) -> Any:
         """The value of the expression, as Python's."""
@@ -98,4 +111,7 @@ def value_of(program: Program, text: str) -> Any:
 
 
 def set_target(program: Program, name: str) -> None:
-    program._options = replace(program._options, target=check_target(name))
+    """For the cells and the calls that follow; NessieError, where it cannot be used here."""
+    session, target = program._session, program._calls.target(check_target(name))
+    session.target, session.job = target, replace(session.job, target=name)
+    program._options = replace(program._options, target=name)
