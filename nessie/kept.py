@@ -22,8 +22,9 @@ from nessie.cudagen.cache import cached
 from nessie.lambda_cu import ir
 
 DATA = ("nessie.base.", "nessie.lambda_cu.", "nessie.cudagen.")         # where what a compiled program holds is defined
-B = TypeVar("B")
 PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "nessie.cudagen")
+
+B = TypeVar("B")
 
 if TYPE_CHECKING:
     from nessie.cudagen import cpu, gpu

@@ -89,8 +89,9 @@ NO_EXAMPLES = {
                      "cudagen/gpu.py", "cudagen/nvidia/compiler.py", "cudagen/nvidia/cubin_files.py",
                      "cudagen/nvidia/detection.py", "cudagen/nvidia/driver.py", "cudagen/nvidia/usage.py",
                      "nessie/streams.py"), MACHINE),
-    **dict.fromkeys((f"nessie/api/{name}.py" for name in ("arguments", "awkward_arrays", "calls", "datatypes", "device",
-                                                          "program", "sequences", "views")), PYTHON),
+    **dict.fromkeys((f"nessie/api/{name}.py" for name in (
+        "arguments", "awkward_arrays", "calls", "datatypes", "device", "function", "lists", "magics", "numpy_arrays",
+        "options", "program", "sequences", "taking", "views")), PYTHON),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/profile.py", "nessie/variables.py", "nessie/with_values.py"), COUNTING),
     "a line of input is {\"id\": ..., \"source\": \"...\"}, in JSON": "it is told in an answer, see test_errors.py",

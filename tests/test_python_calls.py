@@ -1,6 +1,7 @@
 """Programs in Python: names, errors, views of the compiler's work, threads, Ctrl-C."""
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -54,6 +55,8 @@ def test_names() -> None:
     assert {"quicksort", "norm", "point", "size", "define"} <= set(dir(found)) and "quicksort" in found
     assert found.size == 3 and found["norm"]([3, 4]) == 5.0 and found.NORM([3, 4]) == 5.0
     assert found.quicksort.__doc__ == "quicksort : [a] -> [a] :: (a in ordinal)\n\nsorts"
+    assert found.norm.__doc__ == "norm : [float] -> float"
+    assert (inspect.getdoc(nessie.Function) or "").startswith("Compiled when it is called")
     assert repr(found.norm) == "<NESL function norm : [float] -> float>" and "sorts.nesl" in repr(found)
     assert found.add(1) == 2 and found.add(1, 5) == 6
     assert not hasattr(found, "nothing")

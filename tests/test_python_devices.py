@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(not found(), reason="needs a C++ compiler")
 PROGRAM = """
 function squares(xs) = {x * x : x in xs};
 function same(x) = x;
+function roots(xs) : [float] -> [float] = {sqrt(x) : x in xs};
 function totals(xss) = {sum(xs) : xs in xss};
 function twice(xss) = {{x + x : x in xs} : xs in xss};
 function rows(n) = {{i : i in [0:2]} : j in [0:n]};
@@ -113,7 +114,8 @@ def test_a_call_that_finds_no_memory_takes_what_others_keep(monkeypatch: pytest.
     nessie.release_memory()
     other = nessie.compile("function twice(xs) = {x + x : x in xs};", target="cudasim")
     other.twice(values)
-    driver = type(next(iter(other._calls.compiled.values())).idle[0].driver)
+    (called,) = other._calls.typed.values()
+    driver = type(next(iter(called.compiled.values())).idle[0].driver)
     allocate, free, full = driver.allocate, driver.free, [True]
 
     def allocated(self: Any, size: int) -> int:
@@ -175,6 +177,8 @@ def test_errors() -> None:
     with pytest.raises(nessie.NessieError, match=r"Divide by zero"):
         program().inverse(OnGpu(np.arange(3)))
     assert program().inverse(OnGpu(np.arange(1, 3))).to_numpy().tolist() == [1, 0]
+    with pytest.raises(nessie.NessieError, match=r"roots takes \[float\], but gets \[int\]"):
+        program().roots(OnGpu(np.arange(2)))
     with pytest.raises(nessie.NessieError, match="not explained"):
         program().squares.explain(OnGpu(np.arange(2.0)))
 

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from nessie.api.views import Explanation, Graph, Kernels, Stages
 
 
+class Documentation:
+    """Of a function what its author says, of their class what that is."""
+
+    def __init__(self, about: str | None) -> None:
+        self.about = about
+
+    def __get__(self, function: Function | None, kind: type) -> str | None:
+        return self.about if function is None else function.about
+
+
 class Function:
     """Compiled when it is called, for the types of the arguments and the way they lie in memory, and kept: in this
     process and in the disk cache. NESL's errors are NessieErrors."""
@@ -28,7 +38,8 @@ class Function:
         return f"{self.__name__} : {show_scheme(self._entry.scheme.type)}"
 
     @property
-    def __doc__(self) -> str:           # type: ignore[override]
+    def about(self) -> str:
+        """The same, and what the function's author says about it."""
         about = self._program._session.environment.documentation(self._entry.name)
         return f"{self.signature}\n\n{about}" if about else self.signature
 
@@ -73,3 +84,6 @@ class Function:
         from nessie.api import views
         with as_nessie_errors():
             return views.stages(views.Asked(self._program, self.__name__, arguments, type, target))
+
+
+Function.__doc__ = Documentation(Function.__doc__)         # type: ignore[assignment]
