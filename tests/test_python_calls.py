@@ -221,23 +221,26 @@ def test_definitions_replaced_while_threads_call() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_calls() -> None:
-    """Also one that was forked off while a thread was compiling."""
+    """Also one that was forked off while threads were compiling, and printing."""
     xs = np.random.default_rng(1).random(2_000_000)
     expected = program().norm(xs)
     compiling, forked = threading.Event(), threading.Event()
 
     def compile_slowly() -> None:
-        with COMPILING:
-            compiling.set()
-            forked.wait(0.2)
+        with program()._calls.performing:
+            with COMPILING:
+                compiling.set()
+                forked.wait(0.2)
+            forked.wait()
     thread = threading.Thread(target=compile_slowly)
     thread.start()
     compiling.wait()
     child = os.fork()
     if child == 0:
         signal.alarm(60)
+        sys.stdout = io.StringIO()
         right = program().norm(xs) == expected and program().quicksort([2, 1]).tolist() == [1, 2]
-        os._exit(0 if right else 1)
+        os._exit(0 if right and program().hello("") else 1)
     forked.set()
     thread.join()
     assert os.waitpid(child, 0)[1] == 0 and program().norm(xs) == expected

@@ -160,7 +160,9 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
                                                         ak.contents.NumpyArray(np.arange(2))))), "is broken"),
     (lambda p: p.ints(ak.Array(["a", "b"])), r"ints takes \[int\], but gets \[\[char\]\]"),
     (lambda p: p.same(ak.Array(["a"]).layout), "no sequence"),
-    (lambda p: p.same(pa.scalar(3)), "is no value"),
+    (lambda p: p.same(pa.scalar(3)), r"an Int64Scalar of Arrow's is no sequence\nhint: .*as_py"),
+    (lambda p: p.same([pa.scalar(3)]), "an Int64Scalar is no value"),
+    (lambda p: p.same(ak.Array([{"x": 1, "y": 2}])[0]), "a Record of Awkward's is no sequence"),
     (lambda p: p.same(pa.array([None, 1])), "missing values"),
     (lambda p: p.same(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))), "nothing for a MapArray of type map<"),
     (lambda p: p.same(pa.array([Decimal("1.5")])), "nothing for a Decimal128Array of type decimal128"),
@@ -214,6 +216,10 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: nessie.load(b"/none.nesl"), "cannot read /none.nesl"),                                 # type: ignore
     (lambda p: p.define(None), "a program is a str, not a NoneType"),
     (lambda p: p.norm.explain(target="tpu"), "there is no target tpu"),
+    (lambda p: p.norm.graph(type=3), "a type is a str, not an int"),
+    (lambda p: p.norm.stages().save("/none/x"), "/none/x: No such file"),
+    (lambda p: p[3], "a name is a str, not an int"),
+    (lambda p: p.point(1.0, x=2.0), "but gets 2 components"),
     (lambda p: p.norm.graph(target="tpu"), "there is no target tpu"),
     (lambda p: p.norm.kernels(target="tpu"), "there is no target tpu"),
     (lambda p: p.norm.stages(target="tpu"), "there is no target tpu"),
@@ -294,5 +300,5 @@ def test_integers_beyond_64_bits_where_a_float_is_due() -> None:
 
 def test_a_tuple_at_the_end_is_part_of_a_datatypes_value() -> None:
     box = program().box
-    assert box([1], (1, 2.0)) == box([1], 1, 2.0) == ([1], 1, 2.0)
+    assert box([1], (1, 2.0)) == box([1], 1, 2.0) == box([1], _1=1, _2=2.0) == ([1], 1, 2.0)
     assert program().same(box([1], (1, 2.0)))[1:] == (1, 2.0)

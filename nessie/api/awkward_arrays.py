@@ -38,11 +38,13 @@ def awkward() -> Any:
 
 def taken(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
     """An Awkward or Arrow array's elements; `wanted` is the type of one."""
-    ak = awkward()
+    ak, kind = awkward(), a(type(value).__name__)
+    if hasattr(value, "as_py"):
+        raise arguments.error(f"{kind} of Arrow's is no sequence", "its value is: x.as_py()")
     if type(value).__module__.startswith("pyarrow"):
         value = from_arrow(arguments, value)
     if not isinstance(value, ak.Array):
-        raise arguments.error(f"{a(type(value).__name__)} of Awkward is no sequence", "its items are: x.tolist()")
+        raise arguments.error(f"{kind} of Awkward's is no sequence", "its items are: x.tolist()")
     if ak.backend(value) != "cpu":
         raise arguments.error(f"an Awkward array of the backend {ak.backend(value)}",
                               "nessie.Nested(offsets, content) takes its parts where they are")

@@ -42,9 +42,6 @@ COMPILING = threading.RLock()
 ALL: WeakSet[Calls] = WeakSet()
 LOOKED_UP = 0.5                 # seconds until free memory is looked up again
 
-if hasattr(os, "register_at_fork"):         # a forked process has no thread that would end what is being compiled
-    os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release, after_in_child=COMPILING.release)
-
 
 @dataclass(frozen=True)
 class Number:
@@ -234,6 +231,17 @@ class Calls:
                 raise NessieError("the offsets of a Nested have one element at least")
             device.driver.read(place.address, offsets)
             check_offsets(offsets, length)
+
+
+def forked() -> None:
+    """Only the thread that forked is there: what others were compiling has been waited for; nobody else has effects."""
+    COMPILING.release()
+    for calls in list(ALL):
+        calls.performing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release, after_in_child=forked)
 
 
 def release_memory() -> int:

@@ -92,12 +92,13 @@ class NamedTuple(type):
 def named_tuple(name: str, count: int, wrong: Wrong) -> Any:
     fields: Any = namedtuple(name, ["_"] * count, rename=True)        # type: ignore[misc]
 
-    def new(kind: Any, *parts: Any) -> Any:
+    def new(kind: Any, *parts: Any, **named: Any) -> Any:
         """A tuple at the end of a tuple is part of it, as in NESL."""
+        parts = (*parts, *[named.pop(field) for field in kind._fields[len(parts):] if field in named])
         while parts and len(parts) < count and type(parts[-1]) is tuple:
             parts = (*parts[:-1], *parts[-1])
-        if len(parts) != count:
-            raise wrong(len(parts)).with_traceback(None)
+        if len(parts) != count or named:
+            raise wrong(len(parts) + len(named))
         return tuple.__new__(kind, parts)
     return NamedTuple(name, (fields,), {"__new__": new, "__slots__": (), "__doc__": f"A value of the datatype {name}."})
 

@@ -94,7 +94,7 @@ def sequences(arguments: Arguments, items: list[Any], kinds: set[type], wanted: 
 
 def check_element(arguments: Arguments, item: Any) -> None:
     """Is it a sequence, which may be put one after another with others?"""
-    if is_known(item):
+    if is_known(item) and hasattr(item, "__len__"):
         return
     if has_interface(item):
         raise arguments.error("a list of arrays on a GPU is not put together there",
@@ -121,4 +121,4 @@ def is_sequence(value: Any) -> bool:
 
 def is_foreign(value: Any) -> bool:
     """Is it an array of Awkward or Arrow?"""
-    return type(value).__module__.partition(".")[0] in ("awkward", "pyarrow") and hasattr(value, "__len__")
+    return type(value).__module__.partition(".")[0] in ("awkward", "pyarrow")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from nessie.api.sequences import a
 from nessie.base.source import NessieError
 from nessie.targets import TARGETS, Limits
 
@@ -40,6 +41,12 @@ def is_whole(value: Any) -> bool:
 
 def wrong(name: str, value: object, wanted: str) -> NessieError:
     return NessieError(f"{name} is {wanted}, not {value!r}")
+
+
+def a_text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise NessieError(f"{what} is a str, not {a(type(value).__name__)}")
+    return value
 
 
 def check_target(name: str) -> str:

@@ -13,9 +13,8 @@ from nessie.api.datatypes import Datatypes
 from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
 from nessie.api.open_types import UNKNOWN, is_open
-from nessie.api.options import Options, check_target
+from nessie.api.options import Options, a_text, check_target
 from nessie.api.results import Results
-from nessie.api.sequences import a
 from nessie.api.taking import Argument, Taken, taken
 from nessie.base.deep import run_deep
 from nessie.base.names import shown_name
@@ -56,7 +55,7 @@ class Program:
     def define(self, text: str, name: str = "program") -> Program:
         """Adds the definitions of a text; those of the same names are replaced. If one is wrong, there are none."""
         with as_nessie_errors():
-            self._evaluate(Source(checked(name, "the name of a program"), checked(text, "a program")))
+            self._evaluate(Source(a_text(name, "the name of a program"), a_text(text, "a program")))
         return self
 
     def _evaluate(self, source: Source) -> None:
@@ -88,7 +87,7 @@ class Program:
         return self[name]
 
     def __getitem__(self, name: str) -> Any:
-        entry = self._session.environment.program.entry(name.lower())
+        entry = self._session.environment.program.entry(a_text(name, "a name").lower())
         if entry is None:
             raise self._missing(name)
         if entry.kind == "function":
@@ -187,7 +186,7 @@ def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | No
     the program's run-time checks out. NessieError, if it cannot be read or is wrong."""
     with as_nessie_errors():
         return Program(read_source(os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else
-                                   checked(path, "the path of a program")),
+                                   a_text(path, "the path of a program")),
                        Options(target, threads, memory, depth, seconds, seed, unchecked))
 
 
@@ -196,11 +195,5 @@ def compile(text: str, *, name: str = "program", target: str = "cpu", threads: i
             unchecked: bool = False) -> Program:
     """The program that a text is, which messages call `name`; otherwise as `load`."""
     with as_nessie_errors():
-        return Program(Source(checked(name, "the name of a program"), checked(text, "a program")),
+        return Program(Source(a_text(name, "the name of a program"), a_text(text, "a program")),
                        Options(target, threads, memory, depth, seconds, seed, unchecked))
-
-
-def checked(text: object, what: str) -> str:
-    if not isinstance(text, str):
-        raise NessieError(f"{what} is a str, not {a(type(text).__name__)}")
-    return text

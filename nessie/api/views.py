@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie import pipeline
 from nessie.api.calls import COMPILING
-from nessie.api.options import check_target
+from nessie.api.errors import as_nessie_errors
+from nessie.api.options import a_text, check_target
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.calling import prepare_call
@@ -92,7 +93,8 @@ class Stages(Mapping[str, str]):
         return len(self.texts)
 
     def save(self, path: str) -> None:
-        Path(path).write_text(self.page, encoding="utf-8")
+        with as_nessie_errors():
+            Path(path).write_text(self.page, encoding="utf-8")
 
     def __repr__(self) -> str:
         return "\n".join(f"== {name}\n{text.rstrip()}\n" for name, text in self.texts.items())
@@ -158,7 +160,7 @@ def mono_of(asked: Asked) -> tuple[pipeline.Job, Any]:
         raise NessieError(f"{asked.program[asked.function].signature} has kernels at given types only",
                           hint='give it arguments, or their type: type="[int]", type="([int], float)"')
     type_ = None if asked.written is None else \
-        to_type(parse_type(Source("type", asked.written)), {}, session.environment, None)
+        to_type(parse_type(Source("type", a_text(asked.written, "a type"))), {}, session.environment, None)
     return job, monomorphise(session.environment, entry_.name, type_).program
 
 
