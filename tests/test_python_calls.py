@@ -147,7 +147,8 @@ def test_graphs_kernels_and_stages() -> None:
 
 def test_stages_are_saved_as_a_page(tmp_path: Path) -> None:
     program().norm.stages().save(str(tmp_path / "norm.html"))
-    assert "<html" in (tmp_path / "norm.html").read_text("utf-8")
+    page = (tmp_path / "norm.html").read_text("utf-8")
+    assert "<html" in page and "one copy of each function for each use" in page
 
 
 # Threads and interruptions ----------------------------------------------------------------------

@@ -207,17 +207,16 @@ def kernels(asked: Asked) -> Kernels:
 
 
 def stages(asked: Asked) -> Stages:
-    from nessie.inspect.collect import collect
+    from nessie.inspect.collect import Collection
     from nessie.inspect.page import page
 
     def work() -> Stages:
         job, program = mono_of(asked)
-        data = collect(replace(job, entry=asked.function), pipeline.MONO, asked.program._source, program)
-        last = pipeline.pass_named("llvm" if job.target in ("cpu", "reference") else "cuda")
-        job = replace(job, target="cpu" if job.target == "reference" else job.target)
-        passes = pipeline.passes_between(pipeline.MONO, last)
-        texts = {"mono": pipeline.show(pipeline.MONO, program)}
-        texts |= {step.ran.output.name: pipeline.show(step.ran.output, step.program)
-                  for step in pipeline.steps(job, pipeline.MONO, program, passes)}
-        return Stages(texts, page(data))
+        job = replace(job, entry=asked.function, target="cpu" if job.target == "reference" else job.target)
+        made = {pipeline.MONO: program}
+        for form, last in ((pipeline.MONO, "fuse"), (pipeline.FUSED, "llvm" if job.target == "cpu" else "cuda")):
+            passes = pipeline.passes_between(form, pipeline.pass_named(last))
+            made |= {step.ran.output: step.program for step in pipeline.steps(job, form, made[form], passes)}
+        data = Collection(job, asked.program._source, {form.name: made[form] for form in made}).data()
+        return Stages({form.name: pipeline.show(form, made[form]) for form in made}, page(data))
     return compiling(work)
