@@ -57,10 +57,12 @@ def find_with_room(problem: Problem, solver: str, limits: Limits, contracted: bo
                    ) -> tuple[Plan, float]:
     """The same where a kernel could have too many arrays, and contraction may be in the way of the best. Of kernels
     that may have any number it is not, and if the best of these have not too many, no others are better."""
-    plan, least = find_plan(problem.roomy(), solver, limits, contracted, store)
-    if has_room(problem, plan):
-        return plan, least
-    return find_plan(problem, solver, replace(limits, seconds=limits.seconds * REST), False, store)
+    deadline = time.monotonic() + limits.seconds * (1 + REST)
+    roomy, least = find_plan(problem.roomy(), solver, limits, contracted, store)
+    if has_room(problem, roomy):
+        return roomy, least
+    plan, bound = find_plan(problem, solver, replace(limits, seconds=deadline - time.monotonic()), False, store)
+    return plan, max(least, bound)
 
 
 def has_room(problem: Problem, plan: Plan) -> bool:
