@@ -6,10 +6,8 @@ made:
     windows of neighbouring kernels, one by one                a candidate
     the integer program of all blocks                          optimal, or a better bound
     without second sweeps, where a device has them             a candidate
-    the linear program once more, where the program of all     a better bound, candidates
-        blocks is too large
 
-Where there is little, the program of all blocks comes first, and windows last.
+Where there is little, the program of all blocks comes first, and windows last; where there is too much, it is left out.
 """
 from __future__ import annotations
 
@@ -29,7 +27,6 @@ SMALL = 400                     # binary variables up to which there is little
 PACKED = 1200                   # of a program of what a solution of the linear program has together
 WINDOW = 4                      # windows that there is time for at least
 SHARE, MOST = 0.4, 0.9          # of the time that is left, for an attempt of several; for one that takes what it needs
-SHARPENING = 0.5                # of the time, for more solutions in whole numbers
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ Attempt = Callable[[Task, Plan, float], Found]          # from the best plan so 
 def attempts(task: Task) -> list[tuple[Attempt, float]]:
     """Those that are worth their time, in order, with how much each may take of what is left of it."""
     count = variables(task.problem, task.blocks)
-    programs: list[Attempt] = [whole, single_sweeps] if count <= task.limits.variables else [sharpened]
+    programs: list[Attempt] = [whole, single_sweeps] if count <= task.limits.variables else []
     if count <= SMALL:
         return [(attempt, MOST) for attempt in (*programs, windows)]
     packings: list[Attempt] = [partial(packed, parts=parts) for parts in (task.relaxed.parts if task.relaxed else ())]
@@ -90,19 +87,6 @@ def windows(task: Task, best: Plan, seconds: float) -> Found:
         return found.clusters if found else None
 
     return with_copies(task.problem, improve(task.problem, task.blocks, best.clusters, window)), None
-
-
-def sharpened(task: Task, best: Plan, seconds: float) -> Found:
-    """What more time for the bound gives."""
-    if not task.relaxed:
-        return None, None
-    deadline = time.monotonic() + seconds
-    task.relaxed.sharpen(seconds * SHARPENING)
-    best = put_together(task.problem, task.relaxed.parts, best, deadline)
-    for parts in task.relaxed.parts:
-        plan, _ = packed(task, best, max(0.0, deadline - time.monotonic()), parts)
-        best = min((best, plan or best), key=task.problem.total)
-    return best, task.relaxed.least
 
 
 def put_together(problem: Problem, parts: list[Clusters], best: Plan, deadline: float) -> Plan:

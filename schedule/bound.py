@@ -61,7 +61,7 @@ class Bound:
         self.limiting = [self._relaxation.named(cut) for cut in self._cuts if self._spare(cut) < SLACK]
 
     def sharpen(self, seconds: float) -> None:
-        """More solutions in whole numbers, as far as this time suffices; `parts` are those of the last ones."""
+        """Solutions in whole numbers, as far as this time suffices; `parts` are those of the last ones."""
         deadline, found = time.monotonic() + seconds, list[list[float]]()
         while (left := deadline - time.monotonic()) > 0:
             value, solution = self._program.solve_whole(left)
