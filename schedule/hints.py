@@ -9,14 +9,11 @@ it by a number only, if none is called just so.
 """
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from nessie.base.names import stem
 from nessie.base.source import NessieError
 from nessie.lambda_cu import ir, scope
-
-FLATTENED = re.compile(r"flatten\((.*)\)")
 
 
 def hints(program: ir.Program, sizes: Mapping[str, float], strict: bool) -> dict[str, dict[str, float]]:

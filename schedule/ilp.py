@@ -1,4 +1,4 @@
-"""The integer program of a schedule: representatives. Formulas only; schedule.solve solves them.
+"""The integer program of a schedule: representatives. Formulas only; schedule.exact solves them.
 
 Blocks v (after contraction), in a fixed order, scalar ones last. A kernel is named by its first block r. Nodes p that
 may be computed again come after them, each like a block of its own: a copy.

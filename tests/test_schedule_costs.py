@@ -111,6 +111,30 @@ def test_nothing_is_computed_again_that_costs_more_than_memory() -> None:
         assert any(solve(Problem(graph, replace(ONE_SWEEP, operation=operation))).again) == copies
 
 
+SHARED_LATER = HEAD.format("""
+        array a : [float; n] array b : [float; n] array c : [float; n] array v : [float; n] array w : [float; n]
+        array o : [float; n] array u : [float; n]
+        array d : [float; r] array f : [float; r] array g : [float; r] array h : [bool; r]
+        node a = MAP flat(n) (own u, own x) -> (a)
+        node c = MAP flat(n) (own a, own y, own v, own w) -> (c)
+        node o = MAP flat(n) (own b, own c, own y, own v, own w) -> (o)
+        node d = MAP flat(r) (own z) -> (d)
+        node f = MAP flat(r) (own z, own d) -> (f)
+        node g = MAP flat(r) (own z, own f, gather d) -> (g)
+        node h = MAP flat(r) (own g, own d) -> (h)
+        outputs (o, h)""")
+
+
+def test_where_kernels_have_few_arrays_a_map_may_be_better_off_without_its_only_reader() -> None:
+    """The reader of a shares more with what comes after it. In MB: 9 arrays, which would be 12 otherwise; and those of
+    the neighbour above, for which greedy is wrong."""
+    graph = graph_text.parse(SHARED_LATER)
+    check_graph(graph)
+    found = solve(Problem(graph, replace(ONE_SWEEP, arrays=6)))
+    assert (found.status, round(found.cost / 1e6, 1)) == ("optimal", 9 * 8 + 2 * 1.4 + PROGRAMS["neighbour"][0])
+    assert found.clusters[:2] == [[0], [1, 2]]
+
+
 MANY_RESULTS = HEAD.format("""
         array a1 : [float; n] array a2 : [float; n] array a3 : [float; n] array b : [float; n] array c : [float; n]
         node a1 = MAP flat(n) (own x) -> (a1, a2, a3)

@@ -5,7 +5,7 @@ import random
 from itertools import combinations
 
 import pytest
-from brute_force import brute, brute_wishful
+from brute_force import brute, brute_wishful, in_memory, partitions
 from random_graphs import PROFILES, TIGHT, random_graph, wishful
 
 from nessie.schedule import certificate
@@ -16,6 +16,7 @@ from nessie.schedule.greedy import greedy
 from nessie.schedule.pdg import Index
 from nessie.schedule.problem import Plan, Problem
 from nessie.schedule.profiles import Profile
+from nessie.schedule.room import Room
 from nessie.schedule.search import least_cost
 from nessie.schedule.search import search as search_small
 from nessie.schedule.sharing import RULES
@@ -96,6 +97,35 @@ def test_wishes_are_kept_at_the_least_cost_by_thousands() -> None:
     assert solved > 1500 and refused > 200
     *_, grown = search_wishful(range(70_000, 73_000), 6, TIGHT)
     assert grown > 50
+
+
+def test_each_allowed_pair_shares_a_kernel_in_some_schedule() -> None:
+    """So whatever is said never to be fused is just that, and the rest could be."""
+    reasons: set[str] = set()
+    for seed in range(400):
+        index = Index(random_graph(seed, 6))
+        fusible = Fusible(index)
+        allowed = {pair for pair in combinations(range(len(index.nodes)), 2) if fusible.ok(*pair)}
+        reasons.update(fusible.reason.values())
+        for clusters in partitions(len(index.nodes)):
+            together = {pair for members in clusters for pair in combinations(sorted(members), 2)}
+            if together & allowed and certificate.execution_order(index, clusters) is not None \
+                    and all(certificate.one_pass(index, members) for members in clusters):
+                allowed -= together
+        assert not allowed, (seed, allowed, index.graph)
+    assert "missing-host" in reasons
+
+
+def test_a_kernels_arrays_are_counted_with_its_copies() -> None:
+    rng, copied = random.Random(0), 0
+    for seed in range(200):
+        index = Index(random_graph(seed, 8, 0.7 * (seed % 2)))
+        room, nodes = Room(index, 1), range(len(index.nodes))
+        members = rng.sample(nodes, rng.randint(1, len(nodes)))
+        copies = [k for k in nodes if k not in members and index.nodes[k].op == "MAP" and rng.random() < 0.5]
+        assert len(room.held(members, copies)) == in_memory(index, tuple(members), tuple(copies)), seed
+        copied += len(room.held(members, copies)) < len(room.held(members))
+    assert copied > 10
 
 
 def test_one_rule_holds_of_each_allowed_pair() -> None:
