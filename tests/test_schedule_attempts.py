@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 from test_schedule_bound import shaped
 
+from nessie.schedule import bound
 from nessie.schedule.attempts import SMALL, variables
 from nessie.schedule.contract import contract
 from nessie.schedule.exact import Limits
+from nessie.schedule.greedy import greedy
 from nessie.schedule.problem import Problem
 from nessie.schedule.profiles import CPU
 from nessie.schedule.solve import OPTIMAL, solve
@@ -29,3 +31,11 @@ def test_contraction_helps_where_kernels_might_have_too_many_arrays_and_have_not
     least, most = (variables(problem, blocks) for blocks in (contract(problem.roomy()), problem.single()))
     assert problem.crowded and least < most
     assert solve(problem, limits=Limits(variables=least, seconds=60.0)).status == OPTIMAL
+
+
+def test_windows_improve_what_greedy_finds_where_there_is_no_linear_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where HiGHS is not installed."""
+    monkeypatch.setattr(bound, "available", lambda: False)
+    problem = Problem(shaped("mixed", 80, 4), CPU)
+    by_greed = min(problem.cost(greedy(problem, start)).total for start in (problem.apart(), contract(problem)))
+    assert solve(problem, limits=Limits(variables=0, seconds=60.0)).cost < 0.9 * by_greed

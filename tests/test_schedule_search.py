@@ -96,7 +96,7 @@ def test_wishes_are_kept_at_the_least_cost_by_thousands() -> None:
     solved, refused, _ = search_wishful(range(10_000, 14_000), 6)
     assert solved > 1500 and refused > 200
     *_, grown = search_wishful(range(70_000, 73_000), 6, TIGHT)
-    assert grown > 50
+    assert grown > 10
 
 
 def test_each_allowed_pair_shares_a_kernel_in_some_schedule() -> None:
