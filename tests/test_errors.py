@@ -33,6 +33,9 @@ import pytest
 
 from nessie.cli import main
 from nessie.cudagen.cudasim.compiler import found
+from nessie.frontend.elsewhere import NAMES, SIGNS
+from nessie.frontend.lexer import OPERATORS
+from nessie.frontend.library import library
 
 ERRORS = Path(__file__).parent / "golden" / "errors"
 ROOT = Path(__file__).parent.parent
@@ -83,6 +86,12 @@ def test_message(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
 
 def test_there_are_cases() -> None:
     assert len(CASES) >= 50 and all(case.expected.endswith("]\n") for case in CASES if "error:" in case.expected)
+
+
+def test_what_stands_elsewhere_is_nothing_here() -> None:
+    """No hint tells a name that NESL has to be another language's, and no sign that it has save for one."""
+    assert not set(NAMES) & set(library().names())
+    assert {sign for sign in SIGNS if sign in OPERATORS} == {"||", "++"}
 
 
 # JSON lines ---------------------------------------------------------------------------------------

@@ -6,25 +6,30 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from nessie.base.source import NessieError, Span
-from nessie.base.types import BOOL, Base, Fun, Identity, Pair, Seq, Type, components, match_types, nest_right
+from nessie.base.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    Base,
+    Fun,
+    Identity,
+    Pair,
+    Seq,
+    Type,
+    components,
+    match_types,
+    nest_right,
+)
 from nessie.frontend import syntax
 from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.syntax_check import children
 from nessie.frontend.unify import Clash
 
-CONSTANTS = {"true": "did you mean t?", "false": "did you mean f?"}
-REDUCES = "sum, product, max_val, min_val, count, all and any reduce a sequence; scan(g, identity, v) takes any g"
-ELSEWHERE = {                                   # names that other languages have
-    **CONSTANTS, "reduce": REDUCES, "fold": REDUCES, "foldl": REDUCES, "foldr": REDUCES,
-    "filter": "{x in v | x > 0} is the elements of v with x > 0", "len": "#v is the length of v",
-    "size": "#v is the length of v", "range": "[0:n] is the ints from 0 up to, but without, n",
-    "add": "+ adds; as a function, it is (a, b) => a + b", "plus": "+ adds; as a function, it is (a, b) => a + b",
-    "mul": "* multiplies; as a function, it is (a, b) => a * b", "div": "/ divides; rem(a, b) is the remainder",
-    "null": "an empty sequence says what it would hold: [] int", "concat": "v ++ w, or flatten of a nested sequence"}
 SECOND_OPERAND = re.compile(r"\s+([\w.]+|\([^()]*\))")
 OF_TWO = {name for name, row in PRIMITIVES.items() if name.isidentifier() and row.kind == "scalar"
           and row.type.partition("->")[0].count(",") == 1}
 CONSTANT = re.compile(r"[( ]*([tf])[) ]*", re.IGNORECASE)
+EXTREME = {"max": "greatest", "min": "least"}
 OPERATOR_WORDS = ("and", "or", "nand", "nor", "xor")
 NOT_TO_SWAP = ("v[i]", "[s:e:d]", "^")
 
@@ -37,6 +42,11 @@ def written(span: Span | None) -> str:
     """The text of a span, if it is short enough to be quoted in a line."""
     text = span.source.text[span.start:span.end] if span else ""
     return text if len(text) <= 40 and "\n" not in text else ""
+
+
+def bare(argument: str) -> str:
+    """The text of a function's only argument, without the parentheses around it."""
+    return argument[1:-1] if argument.startswith("(") else argument
 
 
 # Names ------------------------------------------------------------------------------------------------
@@ -77,14 +87,46 @@ def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
                 f"{{a {function} b : a in v; b in w}}")
     if function == "sum" and actual == [Seq(BOOL)]:
         return "count(v) counts the true elements of v"
+    if hint := sequence_hint(function, expected, parts) or power_hint(function, parts):
+        return hint
     if function == "v[i]" and actual and isinstance(actual[0], Fun):
         return f"to call a function, use parentheses: {written(parts[0][0])}([{written(parts[-1][0])}])"
     due = len(components(expected))
     if len(actual) != due and (due > 1 or len(actual) > 1):
-        are = "are" if len(actual) > 1 else "is"
-        return f"{function} takes {due} argument{'s' if due > 1 else ''}, here {are} {len(actual)}"
+        return f"{function} takes {due} argument{'s' if due > 1 else ''}, and gets {len(actual)}"
     return (swap_hint(function, expected, parts) or number_hint(clash.left, clash.right)
             or function_hint(clash.left, clash.right))
+
+
+def sequence_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
+    """Where a sequence stands for its elements, or elements for it; and a sign that is one of bools elsewhere."""
+    texts = [written(span) for span, _ in parts]
+    match function, [type_ for _, type_ in parts]:
+        case "||", [Base("bool"), _] | [_, Base("bool")]:
+            from nessie.frontend.elsewhere import SIGNS
+            return SIGNS[function]
+        case "+", [Seq(one), Seq(other)] if one == other:
+            joined = f"{texts[0] or 'v'} ++ {texts[1] or 'w'}"
+            return f"++ joins sequences: {joined}; {{a + b : a in v; b in w}} adds elements"
+        case "++", [Seq(one), other] if one == other:
+            return f"++ joins sequences: {texts[0] or 'v'} ++ [{texts[1] or 'x'}]"
+        case "++", [one, Seq(other)] if one == other:
+            return f"++ joins sequences: [{texts[0] or 'x'}] ++ {texts[1] or 'v'}"
+        case "max" | "min", [Seq()]:
+            return f"{function}_val({bare(texts[0]) or 'v'}) is the {EXTREME[function]} element of a sequence"
+        case _, [first, *others] if others and isinstance(expected, Seq) and all(other == first for other in others):
+            return f"a sequence has brackets: {function}([{', '.join(texts)}])" if all(texts) else ""
+    return ""
+
+
+def power_hint(function: str, parts: Sequence[tuple[Span | None, Type]]) -> str:
+    """The exponent of ^ is an int."""
+    if function != "^" or len(parts) != 2 or parts[1][1] != FLOAT:
+        return ""
+    (base, type_), (exponent, _) = parts
+    text = written(base) or "x"
+    shown = text if type_ == FLOAT else f"{text}.0" if text.isdigit() else f"float({text})"
+    return f"the exponent of ^ is an int: expt({shown}, {written(exponent) or 'y'}) takes floats"
 
 
 def swap_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
@@ -118,17 +160,28 @@ def function_hint(left: Type, right: Type) -> str:
     return ""
 
 
-def applied_hint(function: Span | None, argument: syntax.Exp, argument_type: Type) -> str:
+def applied_hint(applied: syntax.Exp, type_: Type, argument: syntax.Exp, argument_type: Type) -> str:
     """Why something that is no function stands before an expression."""
+    function = applied.span
     if function is None or argument.span is None or function.source != argument.span.source:
         return ""
+    text = written(function)
     if "\n" in function.source.text[function.end:argument.span.start]:
         end = Span(function.source, function.end, function.end)
         return f"a fresh line does not end a form: is a ; missing at the end of line {end.line}?"
     if isinstance(argument, syntax.Name) and isinstance(argument_type, Fun):
         second = SECOND_OPERAND.match(argument.span.source.text, argument.span.end)
-        left, right = (written(function), second[1]) if second and written(function) else ("a", "b")
-        return f"{argument.name} is a function, no operator: {argument.name}({left}, {right})"
+        left, right = (text, second[1]) if second and text else ("a", "b")
+        takes = ""
+        if type_ == FLOAT and components(argument_type.argument)[0] == INT:
+            takes, left = ", and takes ints", f"trunc({left})"
+        return f"{argument.name} is a function, no operator{takes}: {argument.name}({left}, {right})"
+    if "%" in function.source.text[function.end:argument.span.start]:
+        return "from one % to the next goes a comment; a modulus is mod(a, b)"
+    if isinstance(applied, syntax.Bool):
+        return f"{constant(text)}: a function has another name"
+    if isinstance(type_, Seq) and argument_type == INT:
+        return f"an element is {text or 'v'}[{bare(written(argument.span)) or 'i'}]"
     return ""
 
 

@@ -8,7 +8,6 @@ from nessie.base.source import NessieError, Span
 from nessie.base.types import FLOAT, INT, Fun, Pair, Type, nest_right
 from nessie.frontend import syntax
 from nessie.frontend.advice import (
-    ELSEWHERE,
     applied_hint,
     argument_hint,
     definition,
@@ -45,9 +44,10 @@ def of_type(type_: Type) -> str:
 def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
     if name in GRAPHICS.split() or name.startswith("xps_"):
         return complaint(f"{name} is for graphics, which Nessie does not have yet", (span, ""))
+    from nessie.frontend.elsewhere import NAMES  # only mistakes need it
     elsewhere, why = definition(name, span)
     near = nearest(name, known, 0.7)
-    hint = why or ELSEWHERE.get(name) or (f"did you mean {near}?" if near else "")
+    hint = why or NAMES.get(name) or (f"did you mean {near}?" if near else "")
     return complaint(f"{name} is not defined", (span, ""), *elsewhere, hint=hint)
 
 
@@ -75,7 +75,7 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
 
 def not_a_function(type_: Type, function: syntax.Exp, argument: syntax.Exp, argument_type: Type) -> NessieError:
     return complaint(f"this is not a function, but {show_scheme(type_)}", (function.span, of_type(type_)),
-                     (argument.span, "applied to this"), hint=applied_hint(function.span, argument, argument_type))
+                     (argument.span, "applied to this"), hint=applied_hint(function, type_, argument, argument_type))
 
 
 def branches_differ(written: syntax.If, then: Type, orelse: Type, clash: Clash) -> NessieError:

@@ -283,12 +283,28 @@ def p_range(p: Any) -> None:
 
 def p_each(p: Any) -> None:
     "atom : LBRACE serial exp COLON generators guard RBRACE"
-    p[0] = syntax.Each(p[3], tuple(p[5]), p[6], p[2], p.span())
+    p[0] = syntax.Each(p[3], tuple(map(generator, p[5])), p[6], p[2], p.span())
 
 
 def p_each_short(p: Any) -> None:
     "atom : LBRACE serial generators guard RBRACE"
-    p[0] = syntax.Each(None, tuple(p[3]), p[4], p[2], p.span())
+    p[0] = syntax.Each(None, tuple(map(generator, p[3])), p[4], p[2], p.span())
+
+
+def generator(written: syntax.Generator | syntax.Exp) -> syntax.Generator:
+    """A name that stands alone is its own sequence; nothing else may."""
+    match written:
+        case syntax.Generator():
+            return written
+        case syntax.Name():
+            return syntax.Generator(pattern(written), None)
+        case syntax.Apply() | syntax.Binary() | syntax.Unary():
+            hint = "{x in v} takes the elements of v; {x : x in v} says what becomes of each"
+        case _:
+            hint = "a sequence has brackets: [1, 2, 3]; braces take the elements of one: {x in v}"
+    assert written.span is not None         # the parser gives every node one
+    raise NessieError("what it runs over is missing: `in` and a sequence",
+                      (written.span, "only a name may stand alone"), hint=hint)
 
 
 def p_serial(p: Any) -> None:
@@ -306,11 +322,7 @@ def p_generators(p: Any) -> None:
 def p_generator(p: Any) -> None:
     """generator : exp IN exp
                  | exp"""
-    if len(p) == 2 and not isinstance(p[1], syntax.Name):
-        raise NessieError("what it runs over is missing: `in` and a sequence",
-                          (p.span(), "only a name may stand alone"),
-                          hint="{x in v} takes the elements of v; {x : x in v} says what becomes of each")
-    p[0] = syntax.Generator(pattern(p[1]), p[3] if len(p) > 2 else None)
+    p[0] = syntax.Generator(pattern(p[1]), p[3]) if len(p) > 2 else p[1]
 
 
 def p_guard(p: Any) -> None:

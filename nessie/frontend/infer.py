@@ -16,7 +16,7 @@ from nessie.frontend import complaints, patterns, signatures, syntax, typed
 from nessie.frontend.advice import hidden_parameters
 from nessie.frontend.environment import Entry, Environment, constructor_scheme, function_scheme
 from nessie.frontend.inference import SELF, Inference
-from nessie.frontend.inference_patterns import pattern
+from nessie.frontend.inference_patterns import pattern, refuse_function
 from nessie.frontend.inference_structure import RULES
 from nessie.frontend.primitives import REDEFINABLE
 from nessie.frontend.settle import Settle
@@ -222,6 +222,7 @@ def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, enviro
     for name in shown:
         refuse_protected(name, span, environment)
     state = Inference(environment, shown[0] if shown else "it", RULES)
+    refuse_function(state, bound, "function {name}({parameter}) = ...;")
     exp, type_ = state.exp(value)
     names: dict[str, Type] = {}
     matched = pattern(state, bound, type_, names, value.span)

@@ -33,6 +33,17 @@ def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[
     raise TypeError(written)
 
 
+def refuse_function(state: Inference, written: syntax.Pattern, how: str) -> None:
+    """`g(x) = ...` takes a datatype apart; a function is defined otherwise: `how`, of its name and parameter."""
+    match written:
+        case syntax.DataPattern(name, argument) if not ((entry := state.lookup(name)) and entry.kind == "constructor"):
+            from nessie.frontend.advice import bare  # only mistakes need it
+            from nessie.frontend.advice import written as text_of
+            hint = how.format(name=name, parameter=bare(text_of(argument.span)) or "x")
+            raise complaints.complaint(f"{name} is not a datatype", (written.span, "no value of it to take apart"),
+                                       hint=f"a function is defined by {hint}")
+
+
 def data_shape(state: Inference, written: syntax.DataPattern) -> tuple[tuple[Type, ...], Fun]:
     """The types that the pattern's constructor is at, and its type there."""
     entry = state.lookup(written.constructor)

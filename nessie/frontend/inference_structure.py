@@ -8,7 +8,7 @@ from nessie.base.types import BOOL, FLOAT, Fun, Identity, Pair, Seq, Type, unnes
 from nessie.frontend import complaints, signatures, syntax, typed
 from nessie.frontend.inference import Inference, Result, Rules, boolean, character, name, number, origin, string
 from nessie.frontend.inference_calls import apply, binary, closure, default, index, range_, tuple_of, unary
-from nessie.frontend.inference_patterns import pattern
+from nessie.frontend.inference_patterns import pattern, refuse_function
 from nessie.frontend.patterns import names as pattern_names
 from nessie.frontend.unify import Clash
 
@@ -66,6 +66,7 @@ def bindings(state: Inference, written: syntax.Let, position: int) -> Result:
     if position == len(written.bindings):
         return state.exp(written.body)
     bound = written.bindings[position]
+    refuse_function(state, bound.pattern, "{name} = {parameter} => ...")
     value, type_ = state.exp(bound.value)
     names: dict[str, Type] = {}
     matched = pattern(state, bound.pattern, type_, names, bound.value.span)

@@ -141,7 +141,7 @@ class Lexer:
             odd = next((c for c in name if not ("a" + c).isidentifier()), None)
             at = start if odd is None else start + name.index(odd)
             raise self.error(f"the character {name[at - start]!r} (U+{ord(name[at - start]):04X}) cannot "
-                             f"{'begin' if odd is None else 'stand in'} a name", at, at + 1)
+                             f"{'begin' if odd is None else 'stand in'} a name", at, at + 1, self.sign(at))
         return Token(kind, name == "t" if kind == "BOOL" else name, start, end)
 
     def number(self, text: str, tail: str, start: int, end: int) -> Token:
@@ -174,8 +174,12 @@ class Lexer:
                 return self.error("this string is never closed", at, at + 1)
             case "`":
                 return self.error("a character is missing after the `", at, at + 1)
-        hint = "a character is `a, a string \"a\"" if text[at] == "'" else ""
-        return self.error(f"the character {text[at]!r} has no meaning here", at, at + 1, hint)
+        return self.error(f"the character {text[at]!r} has no meaning here", at, at + 1, self.sign(at))
+
+    def sign(self, at: int) -> str:
+        """What NESL has for the sign of another language that begins there."""
+        from nessie.frontend.elsewhere import sign_at  # only mistakes need it
+        return sign_at(self.source.text, at)
 
     def error(self, message: str, start: int, end: int, hint: str = "") -> NessieError:
         return NessieError(message, (Span(self.source, start, end), ""), hint=hint)

@@ -24,7 +24,6 @@ from nessie.frontend.grammar_signature import signature
 from nessie.frontend.lexer import Lexer, Token, is_command
 from nessie.frontend.parser_tables import RULES, SIGNATURE
 from nessie.frontend.pragmas import pragmas
-from nessie.frontend.syntax_errors import syntax_error
 
 END_KINDS = ("SEMI", "DOLLAR")
 
@@ -164,6 +163,7 @@ class Automaton:
         return self.whole or (self.token is not None and self.token.kind in END_KINDS)
 
     def unexpected(self) -> NessieError:
+        from nessie.frontend.syntax_errors import syntax_error  # only mistakes need it
         assert self.token is not None
         return syntax_error(self.lexer.source, self.seen, self.token)
 

@@ -59,6 +59,10 @@ def no_pattern(exp: syntax.Exp) -> NessieError:
             word = "t" if value else "f"
             return NessieError(f"{word} is the constant {str(value).lower()} and cannot be bound",
                                (place(exp), "a name is needed here"), hint=f"choose another name, such as {word}1")
+        case syntax.Apply() if (said := said_elsewhere(exp)):
+            hint = said
+        case syntax.Apply(syntax.Bool(value), argument) if in_parentheses(argument):
+            hint = f"{'t' if value else 'f'} is a constant; a function of another name is defined by g = x => x + 1"
         case syntax.Apply(_, argument) if not in_parentheses(argument):
             hint = "is a ; missing before the name? A datatype's pattern has parentheses: point(x, y)"
         case syntax.Sequence():
@@ -70,6 +74,14 @@ def no_pattern(exp: syntax.Exp) -> NessieError:
         case _:
             hint = "a pattern is a name, a tuple of patterns, or a datatype's name around one"
     return NessieError("this cannot be bound to a value", (place(exp), "not a pattern"), hint=hint)
+
+
+def said_elsewhere(exp: syntax.Exp) -> str:
+    """What is said of a word that begins a definition in other languages: def g(x) = ..., var x = ..."""
+    from nessie.frontend.elsewhere import TYPED, WORDS  # only mistakes need it
+    while isinstance(exp, syntax.Apply):
+        exp = exp.function
+    return {**TYPED, **WORDS}.get(exp.name, "") if isinstance(exp, syntax.Name) else ""
 
 
 def in_parentheses(exp: syntax.Exp) -> bool:

@@ -1,0 +1,59 @@
+"""What other languages write where NESL writes something else: signs, words, names of functions. What was meant by them
+is said in a hint; nobody reads this module before there is an error.
+"""
+from __future__ import annotations
+
+CHARACTER = "a character is `a, a string is \"abc\""
+BOTH, EITHER, NEGATED = "a and b is true where both are", "a or b is true where one is", "not(a) negates"
+POWER = "a ^ n is a to the power of an int, expt(x, y) of floats"
+UNEQUAL, EQUAL = "/= is unequal", "== compares; = binds names, in a let or at the top level"
+ANEW = "a variable is not changed, but set anew, at the top level: x = x + 1"
+
+# Signs, as they are written. Each is an error where it stands in a text, or at least in an expression of bools.
+SIGNS = {
+    "!=": UNEQUAL, "!==": UNEQUAL, "<>": UNEQUAL, "~=": UNEQUAL, "===": EQUAL, "=<": "<= is at most",
+    "!": NEGATED, "~": NEGATED, "&&": BOTH, "&": BOTH, "||": EITHER,
+    "'": CHARACTER, "\u2018": CHARACTER, "\u2019": CHARACTER, "\u201c": CHARACTER, "\u201d": CHARACTER,
+    "**": POWER, "//": "/ divides, and drops the remainder of ints",
+    "<<": "lshift(a, n) shifts", ">>": "rshift(a, n) shifts",
+    "+=": ANEW, "-=": ANEW, "*=": ANEW, "++": "++ joins two sequences; to count, n + 1", "--": "n - 1 is one less",
+    ".": "nothing is asked of a value by a point: v[i] is an element, #v the length, (x, y) = p takes a pair apart",
+    "..": "[0:n] is the ints from 0 up to, but without, n", "...": "[0:n] is the ints from 0 up to, but without, n",
+    "?": "if c then a else b", "\\": "a function of x is x => x + 1"
+}
+LONGEST = max(map(len, SIGNS))
+
+# Words that begin what NESL has otherwise.
+EACH = "an apply-to-each does something with every element: {x * 2 : x in v}; [0:n] is the ints below n"
+LOOP = "a loop is a function that calls itself: function g(n) : int -> int = if n > 9 then n else g(2 * n);"
+DEFINED = "a function is defined by: function g(x) = x + 1;"
+WITHOUT_NAME = "a function without a name is x => x + 1"
+SET = "a variable is set by x = 3; at the top level, and by let x = 3 in x + 1"
+RESULT = "the body of a function is an expression, whose value is the result: function g(x) = x + 1;"
+BRANCHES = "if c then a else b, where b may be another if"
+WORDS = {
+    **dict.fromkeys(("for", "foreach", "forall"), EACH), **dict.fromkeys(("while", "repeat", "loop"), LOOP),
+    **dict.fromkeys(("def", "fun", "fn", "func", "define", "defun"), DEFINED), "lambda": WITHOUT_NAME, "return": RESULT,
+    **dict.fromkeys(("var", "val", "const", "auto"), SET),
+    **dict.fromkeys(("elif", "elsif", "elseif", "endif", "case", "switch", "match"), BRANCHES),
+    **dict.fromkeys(("import", "include", "require"), 'load "file"; evaluates the forms of another file')}
+TYPED = dict.fromkeys(("int", "float", "bool", "char", "string", "double"), SET)     # before the name that is set
+
+# Names of functions and constants.
+REDUCES = "sum, product, max_val, min_val, count, all and any reduce a sequence; scan(g, identity, v) takes any g"
+LENGTH, TO_INT = "#v is the length of v", "trunc(x), round(x), floor(x) and ceil(x) make an int of a float"
+ADDS, MULTIPLIES = "+ adds; as a function, it is (a, b) => a + b", "* multiplies; as a function, it is (a, b) => a * b"
+NAMES = {
+    **WORDS, "true": "did you mean t?", "false": "did you mean f?",
+    **dict.fromkeys(("reduce", "fold", "foldl", "foldr"), REDUCES), **dict.fromkeys(("len", "size"), LENGTH),
+    "filter": "{x in v | x > 0} is the elements of v with x > 0",
+    "range": "[0:n] is the ints from 0 up to, but without, n",
+    "add": ADDS, "plus": ADDS, "mul": MULTIPLIES, "div": "/ divides; rem(a, b) is the remainder",
+    "null": "an empty sequence says what it would hold: [] int", "concat": "v ++ w, or flatten of a nested sequence",
+    **dict.fromkeys(("int", "integer"), TO_INT), "str": "@x is x as a string", "pow": POWER}
+
+
+def sign_at(text: str, start: int) -> str:
+    """What is said about the longest sign that begins there; nothing if there is none."""
+    ends = range(start + LONGEST, start, -1)
+    return next((SIGNS[text[start:end]] for end in ends if text[start:end] in SIGNS), "")
