@@ -33,7 +33,7 @@ def require(holds: bool, invariant: str, exp: Exp | None = None) -> None:
 
 def same(type_: Type, expected: Type, what: str, exp: Exp) -> None:
     if type_ is not expected and type_ != expected:
-        require(False, f"{what} has type {show_type(expected)}, not {show_type(type_)}", exp)
+        require(False, f"{what} is {show_type(type_)}, where {show_type(expected)} is due", exp)
 
 
 def is_first_order(type_: Type) -> bool:
