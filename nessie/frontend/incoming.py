@@ -1,5 +1,6 @@
 """The forms of a text that arrives line by line, each as soon as the grammar says that it is whole; and commands of the
-prompt, which are not NESL's: lines like `:type sum`.
+prompt, which are not NESL's: lines like `:type sum`. Where somebody types, a line that is `exit`, `quit`, `help` or `?`
+alone is whole, too, without a `;`.
 
 A form is read twice: first its tokens drive the parser's automaton, which makes nothing and lets the lexer ask for the
 next line when it has run out of tokens; then the form is parsed, from text that does not grow any more.
@@ -11,10 +12,12 @@ from collections.abc import Callable
 
 from nessie.base.source import NessieError, Source, Span
 from nessie.frontend import syntax
-from nessie.frontend.lexer import Lexer, Token
+from nessie.frontend.lexer import COMMANDS, Lexer, Token
 from nessie.frontend.parser import END_KINDS, Automaton, make_nothing, next_form
 
 COMMAND_LINE = re.compile(r"^[ \t]*(:(?:\w+|\?))[ \t]*([^\n]*)", re.MULTILINE)       # no form begins with a `:`
+
+ALONE = re.compile(r"[ \t]*(exit|quit|help|\?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 
 class Incoming(Lexer):
@@ -30,24 +33,28 @@ class Incoming(Lexer):
     def form(self) -> syntax.TopLevel | NessieError | None:
         """The next form; for a bad one its error. None at the end of the text."""
         self.begins, self.begun, self.at_end = self.position, False, False
-        if (command := self.command_line()) is not None:
-            return command
+        if (line := self.whole_line()) is not None:
+            return line
         if next_form(self, Automaton(self, apply=make_nothing)) is None:
             return None
         whole = Lexer(self.source, self.begins)
         return next_form(whole, Automaton(whole))
 
-    def command_line(self) -> syntax.Command | None:
-        """The next line that is not blank, if it is a command of the prompt: its word and the text behind it."""
+    def whole_line(self) -> syntax.Command | syntax.Evaluate | None:
+        """The next line that is not blank, if it is whole whatever the grammar says: a command of the prompt, its word
+        and the text behind it; or a word that is typed alone."""
         while not self.source.text[self.position:].strip() and self.more():
             pass
         text = self.source.text
         blank = len(text) - len(text[self.position:].lstrip())
-        found = COMMAND_LINE.match(text, text.rfind("\n", 0, blank) + 1)
+        begins = text.rfind("\n", 0, blank) + 1
+        found = COMMAND_LINE.match(text, begins) or (ALONE.match(text, begins) if self.by_hand else None)
         if found is None or found.start(1) != blank:
             return None
         self.begins = self.position = found.end()
         span = Span(self.source, found.start(1), found.end())
+        if found.re is ALONE:
+            return alone(found[1].lower(), span)
         return syntax.Command(found[1].lower(), found[2].rstrip(" \t;$"), span)
 
     def drop(self) -> None:
@@ -78,3 +85,8 @@ class Incoming(Lexer):
             self.drop()
         else:
             super().skip_form()
+
+
+def alone(word: str, span: Span) -> syntax.Command | syntax.Evaluate:
+    """The form that the word is: `quit` is a name."""
+    return syntax.Command(word, "", span) if word in COMMANDS else syntax.Evaluate(syntax.Name(word, span), span)
