@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
-from nessie.base.source import NessieError, Source, Unsupported
+from nessie.base.source import NessieError, Span, Unsupported
 from nessie.base.types import Fun, holds_function
 from nessie.describe import KINDS, apropos, code, describe, entry_of
 from nessie.frontend import mono, syntax
@@ -139,8 +139,10 @@ def compiled(session: Session, command: syntax.Command, text: str, form: pipelin
 def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Program:
     """A function of the session as a program of its own; its argument's type may follow its name."""
     if not text:
-        raise NessieError(f"{command.word} needs the name of a function", *place(command))
+        raise NessieError(f"{command.word} needs the name of a function", *place(command),
+                          hint="the type of its argument may follow: NAME [TYPE]")
     name, type_text = [*text.split(None, 1), "", ""][:2]
+    where: list[tuple[Span, str]] = []
     function = entry_of(session.environment, command, name.lower())
     type_ = function.scheme.type
     if function.kind != "function" or (isinstance(type_, Fun) and holds_function(type_.argument)):
@@ -149,11 +151,28 @@ def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Progra
                           hint="show a function that uses it")
     written = None
     if type_text.lower() not in ("", "t", "f"):         # NESL asks for one of two versions so
-        written = to_type(parse_type(Source("type", type_text)), {}, session.environment, None)
+        until = up_to(command, text)
+        where = [(Span(until.source, until.end - len(type_text), until.end), "")]
+        written = to_type(parse_type(until.source, where[0][0].start), {}, session.environment, None)
     elif function.scheme.variables:
         raise NessieError(f"{name} : {show_scheme(function.scheme.type)} has code at given types only", *place(command),
                           hint=f"name its argument's type: {name} [int] for example, or ([int], float)")
-    return monomorphise(session.environment, function.name, written).program
+    try:
+        return monomorphise(session.environment, function.name, written).program
+    except NessieError as misfit:
+        misfit.places = (*where, *misfit.places) if written is not None else misfit.places
+        raise
+
+
+def up_to(command: syntax.Command, part: str) -> Span:
+    """Where in the command this part of its text stands, behind the first word or before a file's name; in a source
+    that ends there."""
+    assert command.span is not None         # the parser gives every form one
+    span, text = command.span, command.text
+    begins = span.source.text.index(text, span.start + len(command.word))       # only space stands between
+    begins += len(text) - len(part) if text.endswith(part) else 0
+    ends = begins + len(part)
+    return Span(replace(span.source, text=span.source.text[:ends]), begins, ends)
 
 
 # set ------------------------------------------------------------------------------------------------
@@ -161,8 +180,9 @@ def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Progra
 
 @dataclass(frozen=True)
 class Setting:
-    """`value` is how it is set now; `set` says whether it takes this value."""
+    """`takes` are its values, in words; `value` is how it is set now; `set` says whether it takes this value."""
     name: str
+    takes: str
     value: Callable[[Session], str]
     set: Callable[[Session, str], bool]
 
@@ -173,7 +193,7 @@ def set_(session: Session, command: syntax.Command) -> None:
     if setting is not None:
         if not setting.set(session, value):
             raise NessieError(f"{name} cannot be set to {value or 'nothing'}", *place(command),
-                              hint=f"it is {setting.value(session)} now")
+                              hint=f"it takes {setting.takes}, and is {setting.value(session)} now")
     elif name in SET_INSTEAD:
         raise Unsupported(f"there is nothing for {name} to set", *place(command), hint=SET_INSTEAD[name])
     elif name not in WITHOUT_EFFECT:
@@ -215,11 +235,12 @@ def is_number(text: str) -> bool:
 
 
 SWITCH = {"on": True, "off": False}
+NUMBER, SWITCHED = "a number", "on or off"
 SETTINGS = (
-    Setting("print_length", lambda session: str(session.print_length), set_print_length),
-    Setting("arg_check", lambda session: "off" if session.job.unchecked else "on", set_arg_check),
-    Setting("verbose", lambda session: "on" if session.verbose else "off", set_verbose),
-    Setting("memory_size", memory_size, set_memory_size),
+    Setting("print_length", NUMBER, lambda session: str(session.print_length), set_print_length),
+    Setting("arg_check", SWITCHED, lambda session: "off" if session.job.unchecked else "on", set_arg_check),
+    Setting("verbose", SWITCHED, lambda session: "on" if session.verbose else "off", set_verbose),
+    Setting("memory_size", "a number of words of 8 bytes", memory_size, set_memory_size),
 )
 SHOW_INSTEAD = {
     "bugs": "what differs from the original stands in docs/language.md",

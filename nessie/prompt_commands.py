@@ -26,6 +26,7 @@ from nessie.targets import TARGETS
 if TYPE_CHECKING:
     from nessie.repl import Repl
 
+NEEDED = {"EXPR": "an expression", "NAME": "the name of a function"}
 FILE = re.compile(r'(.*?)\s*"([^"]+)"\s*', re.DOTALL)           # the name of one, behind the rest
 
 
@@ -38,13 +39,15 @@ def obey(repl: Repl, command: syntax.Command) -> None:
     row = next(row for row in PROMPT_COMMANDS if row.word == command.word)
     if command.text and not row.arguments:
         raise NessieError(f"{row.word} takes nothing", *place(command))
+    needed = NEEDED.get(row.arguments.partition(" ")[0])
+    if needed and not command.text:
+        raise NessieError(f"{row.word} needs {needed}", *place(command), hint=f"{row.word} {row.arguments}")
     row.obey(repl, command)
 
 
 def expression(command: syntax.Command) -> syntax.Exp:
     """The expression behind the command's word."""
-    if not command.text or command.span is None:
-        raise NessieError(f"{command.word} needs an expression", *place(command))
+    assert command.span is not None         # it was typed
     span = command.span
     until = replace(span.source, text=span.source.text[:span.end])
     return parse_expression(until, span.start + len(command.word))
@@ -194,5 +197,6 @@ PROMPT_COMMANDS = (
     Row(":reset", "", "forget all definitions; settings stay", reset),
     Row(":more", "", "how the last long result goes on", more),
     Row(":help", "", "this", help_),
+    Row(":?", "", "the same", help_),
     Row(":quit", "", "leave; so does Ctrl-D", quit_),
 )

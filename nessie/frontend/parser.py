@@ -76,9 +76,9 @@ def parse_expression(source: Source, start: int = 0) -> syntax.Exp:
     return form.value
 
 
-def parse_type(source: Source) -> syntax.TypeExp:
-    """One type; `int, float` is the pair."""
-    found: syntax.TypeExp = parse_alone(source, "type", Token("ONLY_TYPE", "", 0, 0))
+def parse_type(source: Source, start: int = 0) -> syntax.TypeExp:
+    """One type, which begins at `start`; `int, float` is the pair."""
+    found: syntax.TypeExp = parse_alone(source, "type", Token("ONLY_TYPE", "", start, start), start=start)
     return found
 
 
