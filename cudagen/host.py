@@ -22,6 +22,7 @@ import numpy as np
 
 from nessie.base import effects
 from nessie.base.deep import interruptible
+from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.source import InternalError, Interrupted, NessieError, Origin, called_from, places
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.device import (
@@ -63,8 +64,6 @@ from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
 from nessie.lambda_cu.recursion import calls_of, origin_of, way_to
 from nessie.lambda_cu.scope import calls_in, inner_calls
 
-DEEPER = "does it end? --depth sets the limit"
-MORE_STACK = "does it end? the greater --depth and --memory, the larger the stack"
 UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 ROUNDS_A_CALL = 1000                    # a call in tail position is a round of a loop, which holds no memory
 
@@ -77,10 +76,11 @@ Frame = list[Any]                       # what the slots hold; None where nothin
 
 @dataclass(frozen=True)
 class Limits:
-    """`memory` in bytes on the device, `seconds` of time; None: as much as there is."""
+    """`memory` in bytes on the device, `seconds` of time; None: as much as there is. `hints` say how to set them."""
     depth: int = MOST_CALLS
     memory: int | None = None
     seconds: float | None = None
+    hints: LimitHints = COMMAND_LINE
 
     @property
     def rounds(self) -> int:
@@ -219,7 +219,7 @@ class Host:
 
     def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
         if len(self.stack) >= self.limits.depth:
-            raise self.error(self.too_deep(), origin, DEEPER)
+            raise self.error(self.too_deep(), origin, self.limits.hints.depth)
         frame: Frame = [None] * code.slots
         self.assign(code.parameters, arguments, frame)
         self.stack.append(Activation(code, frame, 0, results, origin))
@@ -309,7 +309,7 @@ class Host:
             self.poll(origin)
             if rounds > self.limits.rounds:
                 way = way_to(call, calls_in(instruction.value), self.functions)
-                raise self.error(self.endless(), way or origin, DEEPER)
+                raise self.error(self.endless(), way or origin, self.limits.hints.depth)
 
         around = Surroundings(self.functions, read, poll)
         try:
@@ -319,7 +319,7 @@ class Host:
             site = next(s for s in self.program.sites if s.name == failure.site)
             raise self.error(site.message, site.origin or origin) from None
         except RecursionError:
-            raise self.error("a scalar function recurs too deeply", origin, DEEPER) from None
+            raise self.error("a scalar function recurs too deeply", origin, self.limits.hints.depth) from None
 
     def perform(self, instruction: Perform, frame: Frame) -> None:
         """An effect: its argument comes from the device, its result goes there."""
@@ -364,7 +364,7 @@ class Host:
             return work(*arguments)
         except OutOfMemory as full:
             raise self.error(f"out of memory: {full.wanted:,} bytes are needed, {full.used:,} of {full.limit:,} are in "
-                             "use", origin, "--memory sets the limit") from None
+                             "use", origin, self.limits.hints.memory) from None
         except (HostFailure, NessieError, RecursionError, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -393,8 +393,9 @@ class Host:
         what, at = said_beyond(number, len(self.program.sites))
         call = inner_calls(self.program.scalar_functions)[at]
         origin = origin_of(call, self.kernel, self.launched, self.functions)
-        message, hint = {ENDLESS: (self.endless(), DEEPER), TOO_DEEP: (self.too_deep(), DEEPER),
-                         NO_STACK: ("recursion is deeper than the stack allows", MORE_STACK)}[what]
+        hints = self.limits.hints
+        message, hint = {ENDLESS: (self.endless(), hints.depth), TOO_DEEP: (self.too_deep(), hints.depth),
+                         NO_STACK: ("recursion is deeper than the stack allows", hints.stack)}[what]
         return located(message, origin, self.stack, hint=hint)
 
     def too_deep(self) -> str:
@@ -407,7 +408,7 @@ class Host:
         """Notice the time and interruptions."""
         seconds = self.limits.seconds
         if seconds is not None and time.monotonic() - self.started > seconds:
-            raise self.error(f"it took longer than {seconds:g} s", origin, "--time-limit sets the limit")
+            raise self.error(f"it took longer than {seconds:g} s", origin, self.limits.hints.seconds)
         if self.device.interrupted:
             self.check(origin)
             raise Interrupted("interrupted", *located("", origin, self.stack).places)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.source import InternalError, NessieError, Origin, Span, called_from, places, user_span
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.idle import Idle, idle
@@ -23,10 +24,11 @@ INDEX_BITS = 40
 
 @dataclass(frozen=True)
 class Limits:
-    """How deep functions may call, how many bytes may be held, how long it may take."""
+    """How deep functions may call, how many bytes may be held, how long it may take; `hints` say how to set that."""
     depth: int = 1_000_000
     memory: int | None = None
     seconds: float | None = None
+    hints: LimitHints = COMMAND_LINE
 
 
 class Context:
@@ -95,13 +97,13 @@ class Context:
         seconds = self.limits.seconds
         if seconds is not None and time.monotonic() - self.started > seconds:
             self.raise_pending()
-            raise NessieError(f"it took longer than {seconds:g} s", *self.places(), hint="--time-limit sets the limit")
+            raise NessieError(f"it took longer than {seconds:g} s", *self.places(), hint=self.limits.hints.seconds)
 
     def reserve(self, size: int) -> None:
         """Refuse an allocation that goes over the limit, before it is made."""
         if self.limits.memory is not None and self.held + size > self.limits.memory:
             message = f"{size:,} bytes are needed, {self.held:,} of {self.limits.memory:,} are in use"
-            self.fail(f"out of memory: {message}", "--memory sets the limit")
+            self.fail(f"out of memory: {message}", self.limits.hints.memory)
 
     def hold(self, array: Array) -> None:
         """Count the array until nobody holds it."""
@@ -118,7 +120,7 @@ class Context:
 
     def too_deep(self, origin: Origin = ()) -> NoReturn:
         message = f"recursion is deeper than {self.limits.depth:,} calls"
-        raise NessieError(message, *self.places(origin), hint="does it end? --depth sets the limit")
+        raise NessieError(message, *self.places(origin), hint=self.limits.hints.depth)
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
         """Raise an error of the statement under way."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
+from nessie.base.limits import PROMPT
 from nessie.base.source import NessieError, Span, Unsupported
 from nessie.base.types import Fun, holds_function
 from nessie.describe import KINDS, apropos, code, describe, entry_of
@@ -221,7 +222,9 @@ def set_verbose(session: Session, value: str) -> bool:
 
 def set_memory_size(session: Session, value: str) -> bool:
     if is_number(value):
-        session.target.limits = replace(session.target.limits, memory=int(value) * WORD_BYTES)
+        limits = session.target.limits
+        hints = replace(limits.hints, memory=PROMPT.memory)         # in a file, too
+        session.target.limits = replace(limits, memory=int(value) * WORD_BYTES, hints=hints)
     return is_number(value)
 
 

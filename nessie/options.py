@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from nessie import pipeline
+from nessie.base.limits import COMMAND_LINE, PROMPT
 from nessie.base.source import NessieError, Source, UsageError
 from nessie.base.wishes import CUT, FUSE, Wish
 from nessie.command_line import COMPILING
@@ -35,7 +36,8 @@ def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None 
 
 def target_of(options: argparse.Namespace, world: World) -> Target:
     from nessie.targets import Limits, Target
-    limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit)
+    hints = COMMAND_LINE if options.command else PROMPT
+    limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit, hints)
     return Target(options.target or "cpu", options.threads, limits, world, activity=options.activity)
 
 

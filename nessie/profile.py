@@ -15,6 +15,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.source import NessieError, Span, Unsupported, user_span
 from nessie.base.types import Type, Var
 from nessie.calling import Prepared
@@ -118,7 +119,8 @@ class Profiler(Session):
         defined, limits = self.environment.program, self.target.limits
         world = Limited(self.environment.library, dict(defined.functions), dict(defined.datatypes),
                         Variables(self.values, self.environment), Effects(Replay(given).perform),
-                        min(limits.depth, interpreter.DEPTH), mix(seed), memory=self.target.memory())
+                        min(limits.depth, interpreter.DEPTH), mix(seed), memory=self.target.memory(),
+                        hints=limits.hints)
         if limits.seconds is not None:
             world.end, world.seconds = time.monotonic() + limits.seconds, limits.seconds
         definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
@@ -133,6 +135,7 @@ class Limited(interpreter.World):
     end: float | None = None
     seconds: float = 0.0
     memory: int = 0
+    hints: LimitHints = COMMAND_LINE
 
     def charge(self, work: int, depth: int = 1) -> None:
         super().charge(work, depth)
@@ -142,7 +145,7 @@ class Limited(interpreter.World):
 
     def expect(self, elements: int) -> None:
         if self.work * SLOT + elements * NUMBER > self.memory:
-            raise NessieError(f"the interpreter would need more than {self.memory:,} bytes; --memory sets the limit")
+            raise NessieError(f"the interpreter would need more than {self.memory:,} bytes; {self.hints.memory}")
 
 
 class Replay:

@@ -18,8 +18,8 @@ def quickest(target: Target, built: cpu.Built, arguments: Sequence[Any], runs: i
     memory = target.memory()
     found, before = [], 0.0
     for _ in range(runs):
-        target.world.limit(target.limits.seconds, memory)
-        limits = host.Limits(target.limits.depth, memory, target.limits.seconds)
+        target.world.limit(target.limits.seconds, memory, target.limits.hints)
+        limits = host.Limits(target.limits.depth, memory, target.limits.seconds, target.limits.hints)
         host.execute(built.program, arguments, device, limits, perform=target.world.perform)
         total = sum(record.seconds for record in device.stats.kernels.values())
         found.append(total - before)

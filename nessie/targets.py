@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.activity import Activity
+from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
 from nessie.lambda_cu import ir, stats
 from nessie.lambda_cu.layout import layout_of_value
@@ -34,10 +35,11 @@ SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
 
 @dataclass(frozen=True)
 class Limits:
-    """None: no limit, save for memory, where it is a share of what is free."""
+    """None: no limit, save for memory, where it is a share of what is free. `hints` say how they are set."""
     memory: int | None = None
     depth: int = 1_000_000
     seconds: float | None = None
+    hints: LimitHints = COMMAND_LINE
 
 
 @dataclass
@@ -91,7 +93,7 @@ class Target:
     def execute(self, program: ir.Program | cpu.Built | gpu.Built, arguments: Sequence[Any]) -> Any:
         """The same of a compiled program."""
         memory = self.memory()
-        self.world.limit(self.limits.seconds, memory)
+        self.world.limit(self.limits.seconds, memory, self.limits.hints)
         if self.name == "reference":
             assert isinstance(program, ir.Program)
             return self.on_reference(program, arguments, memory)
@@ -104,7 +106,7 @@ class Target:
         self.activity.begin("running", lambda: device.stats.launches)
         on_host = host.Stats()
         try:
-            limits = host.Limits(self.limits.depth, memory, self.limits.seconds)
+            limits = host.Limits(self.limits.depth, memory, self.limits.seconds, self.limits.hints)
             return host.execute(program, arguments, device, limits, on_host, perform=self.perform)
         finally:
             self.stats.add(program, device.stats, on_host.steps)
@@ -135,7 +137,7 @@ class Target:
     def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.lambda_cu import reference
         done = stats.Stats(detailed=self.stats.kernels is not None)
-        limits = reference.Limits(depth=self.limits.depth, memory=memory, seconds=self.limits.seconds)
+        limits = reference.Limits(self.limits.depth, memory, self.limits.seconds, self.limits.hints)
         try:
             self.activity.begin("running", lambda: done.launches)
             return reference.execute(program, arguments, limits, done, self.perform)

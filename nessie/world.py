@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from nessie.base.deep import interruptible
+from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.source import InternalError, Interrupted, NessieError
 from nessie.base.types import Pair, Type
 from nessie.base.values import text_of, text_value
@@ -38,6 +39,7 @@ class World:
     end: float | None = None    # of the run, by time.monotonic
     seconds: float = 0.0        # that it may take
     memory: int | None = None   # bytes that it may take
+    hints: LimitHints = COMMAND_LINE
     interrupted: bool = False
 
     def __post_init__(self) -> None:
@@ -54,8 +56,9 @@ class World:
 
     # Limits -------------------------------------------------------------------------------------
 
-    def limit(self, seconds: float | None, memory: int | None) -> None:
-        """A run begins, which may take so much."""
+    def limit(self, seconds: float | None, memory: int | None, hints: LimitHints = COMMAND_LINE) -> None:
+        """A run begins, which may take so much; `hints` say how to set that."""
+        self.hints = hints
         self.end = None if seconds is None else time.monotonic() + seconds
         self.seconds, self.memory = seconds or 0.0, memory
 
@@ -67,10 +70,10 @@ class World:
         if self.interrupted:
             raise Interrupted("interrupted")
         if self.end is not None and time.monotonic() > self.end:
-            raise NessieError(f"it took longer than {self.seconds:g} s", hint="--time-limit sets the limit")
+            raise NessieError(f"it took longer than {self.seconds:g} s", hint=self.hints.seconds)
         if self.memory is not None and size > self.memory:
             raise NessieError(f"out of memory: what is read takes more than {self.memory:,} bytes",
-                              hint="--memory sets the limit")
+                              hint=self.hints.memory)
 
     # Printing -----------------------------------------------------------------------------------
 
