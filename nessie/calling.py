@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nessie.base.source import NessieError
 from nessie.base.types import Data, Pair, Type, nest_right
 from nessie.frontend import mono, syntax, typed
-from nessie.frontend.complaints import unbound
+from nessie.frontend.complaints import no_function
 from nessie.frontend.environment import Environment, pattern_type
 from nessie.frontend.erase import content, remains
 from nessie.frontend.monomorphise import monomorphise
@@ -44,7 +44,7 @@ def prepare_call(session: Session, function: str, arguments: Sequence[syntax.Exp
     value = session.run_prepared(session.prepare(definition.value, type_))
     known = environment.lookup(function)
     if known is None:
-        raise unbound(function, None, environment.names())
+        raise no_function(function, environment.functions(), environment.names())
     if known.kind != "function":
         raise NessieError(f"{function} is no function of the program")
     found = monomorphise(environment, known.name, type_)

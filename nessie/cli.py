@@ -121,8 +121,8 @@ def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
     entry = options.entry.lower()
     known = session.environment.lookup(entry)
     if known is None:
-        from nessie.frontend.complaints import unbound
-        raise unbound(entry, None, session.environment.names())
+        from nessie.frontend.complaints import no_function
+        raise no_function(entry, session.environment.functions(), session.environment.names())
     if isinstance(known.scheme.type, Fun) and not options.arguments:
         from nessie.frontend.types_text import show_scheme
         raise NessieError(f"{entry} takes {show_scheme(known.scheme.type.argument)}, here is no ARG")

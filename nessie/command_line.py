@@ -184,16 +184,29 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong by UsageError; leaving is the caller's part."""
 
     def error(self, message: str) -> NoReturn:
-        unknown = re.match("unrecognized arguments: (-[^ =]*)", message)
-        if unknown is None:
-            raise UsageError(message.removeprefix("argument "), hint=f"{self.prog} --help tells more")
-        option = next((option for option in OPTIONS if unknown[1] in option.names), None)
-        if option is not None:
-            raise UsageError(f"there is no option {' or '.join(option.names)} of this command",
-                             hint=f"it is one of {', '.join(f'nessie {command}' for command in option.commands)}")
-        near = nearest(unknown[1], [name for option in OPTIONS for name in option.names])
-        raise UsageError(f"there is no option {unknown[1]}",
-                         hint=f"did you mean {near}?" if near else f"{self.prog} --help tells more")
+        more = f"{self.prog} --help tells more"
+        about = re.match(r"argument (?:\S+/)?(\S+): (expected one argument|ignored explicit argument)?", message)
+        option = next((option for option in OPTIONS if about and about[1] in option.names), None)
+        if option is None or about is None or not about[2]:
+            raise UsageError(message.removeprefix("argument "), hint=more)
+        if option.value:
+            raise UsageError(f"{' or '.join(option.names)} needs {option.value}", hint=more)
+        raise UsageError(f"{' or '.join(option.names)} takes no value", hint=more)
+
+
+def refuse(word: str, command: str | None) -> NoReturn:
+    """A word that nothing takes."""
+    more = f"nessie {command} --help tells more" if command else "nessie --help tells more"
+    if not word.startswith("-"):
+        calls = f"a function's arguments stand behind its name: nessie {command} FILE -e ENTRY {word}"
+        raise UsageError(f"{word} is one argument too many", hint=calls if command in CALLING else more)
+    name = word.partition("=")[0]
+    option = next((option for option in OPTIONS if name in option.names), None)
+    if option is not None:
+        raise UsageError(f"there is no option {' or '.join(option.names)} of this command",
+                         hint=f"it is one of {', '.join(f'nessie {command}' for command in option.commands)}")
+    near = nearest(name, [name for option in OPTIONS for name in option.names], 0.7)
+    raise UsageError(f"there is no option {name}", hint=f"did you mean {near}?" if near else more)
 
 
 def parse_command_line(words: list[str]) -> argparse.Namespace:
@@ -201,13 +214,15 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
     `operand`, `arguments`; and the `activity` of what is done about them."""
     kept, arguments = program_arguments(words)
     check_command(kept)
-    found = build_parser().parse_args(kept)
+    found, unknown = build_parser().parse_known_args(kept)
+    if unknown:
+        refuse(unknown[0], found.command)
     for option in OPTIONS:
         if not hasattr(found, option.attribute):
             setattr(found, option.attribute, [] if option.several else None if option.value else False)
     found.arguments, found.activity = arguments, Activity()
     if arguments and not (found.command in CALLING and found.entry):
-        raise UsageError(f"{arguments[0]} is one argument too many")
+        refuse(arguments[0], found.command)
     return found
 
 
@@ -215,7 +230,7 @@ def check_command(words: list[str]) -> None:
     """Options have their values in the same word by now, so the first other word is the command."""
     command = next((word for word in words if not word.startswith("-")), None)
     if command is not None and command not in COMMANDS:
-        near = nearest(command, COMMANDS)
+        near = f"run {command}" if command.endswith(".nesl") else nearest(command, COMMANDS)
         raise UsageError(f"there is no command {command}; the commands are {', '.join(COMMANDS)}",
                          hint=f"did you mean nessie {near}?" if near else "nessie --help tells more")
 

@@ -80,5 +80,6 @@ def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
 def needed(options: argparse.Namespace, what: str) -> str:
     if options.operand is None:
         first = f"{what} comes before -e ENTRY, whose ARGs take all that follows"
-        raise UsageError(f"{options.command} needs {what}", hint=first if options.entry else "nessie --help tells more")
+        more = f"nessie {options.command} --help tells more"
+        raise UsageError(f"{options.command} needs {what}", hint=first if options.entry else more)
     return str(options.operand)

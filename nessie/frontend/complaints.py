@@ -51,6 +51,14 @@ def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
     return complaint(f"{name} is not defined", (span, ""), *elsewhere, hint=hint)
 
 
+def no_function(name: str, own: Iterable[str], known: Iterable[str] = ()) -> NessieError:
+    """No function of this name is there to be called or compiled; `own` are the program's, `known` others."""
+    functions = list(own)
+    near = nearest(name, functions, 0.7) or nearest(name, known, 0.7)
+    return NessieError(f"the program has no function {name}",
+                       hint=f"did you mean {near}?" if near else f"it has {', '.join(functions) or 'none'}")
+
+
 def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]], clash: Clash,
                    called: Span | None) -> NessieError:
     """A function applied to what it does not take; `parts` are the components of the argument."""

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from nessie.base.names import shown_name
-from nessie.base.source import NessieError, UsageError
+from nessie.base.source import UsageError
 from nessie.frontend import mono, syntax, typed
+from nessie.frontend.complaints import no_function
 from nessie.frontend.environment import Entry, Environment, constructor_scheme
 from nessie.frontend.monomorphise import monomorphise
 from nessie.frontend.signatures import to_type
@@ -36,5 +37,5 @@ def function_named(name: str, program: typed.Program) -> str:
         raise UsageError("which function is to be compiled? Name it with -e")
     functions = {shown_name(d.name): d.name for d in program.definitions if isinstance(d, typed.Function)}
     if name.lower() not in functions:
-        raise NessieError(f"the program has no function {name}; it has {', '.join(functions) or 'none'}")
+        raise no_function(name, functions)
     return functions[name.lower()]

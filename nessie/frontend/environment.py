@@ -153,6 +153,10 @@ class Environment:
         """The variables of the top level, by internal name."""
         return {e.name: e.scheme.type for e in self.program.entries.values() if e.kind == "variable"}
 
+    def functions(self) -> list[str]:
+        """The names of the functions that the program has defined."""
+        return [name for name, entry in self.program.entries.items() if entry.kind == "function"]
+
     def internal_name(self, name: str) -> str:
         """An internal name for a definition of this name, not in use yet."""
         hidden = not self.in_library and self.builtin(name) is not None
