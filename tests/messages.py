@@ -13,22 +13,28 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("nessie", "flatten", "schedule", "cudagen", "lambda_cu")
+LETTERS = 8             # of a message, at least: one with fewer is found in lines of others
 MAKERS = {"NessieError": 0, "Unsupported": 0, "UsageError": 0, "complaint": 0, "complain": 3, "Misfit": 0, "error": 0,
           "fail": 0, "wrong": 1, "check": 1, "check_indices": 2, "located": 0}
 HOLE = "\0"
 
 
-def messages() -> dict[str, tuple[str, str]]:
-    """Pattern of each message -> its text, with HOLE for what is computed, and the file that makes it."""
-    found: dict[str, tuple[str, str]] = {}
+def messages() -> set[tuple[str, str]]:
+    """The text of each message, with HOLE for what is computed, and the file that makes it."""
+    found: set[tuple[str, str]] = set()
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             tree = ast.parse(path.read_text("utf-8"))
             made = [*said(tree), *(checks(tree) if folder == "flatten" else ())]
-            found |= {pattern(text): (text, str(path.relative_to(ROOT))) for text in made if re.search(r"\w\w", text)}
+            found |= {(text, str(path.relative_to(ROOT))) for text in made if re.search(r"\w\w", text)}
     prelude = (ROOT / "nessie" / "frontend" / "prelude.nesl").read_text("utf-8")
     made = re.findall(r'(?<!\w)_check\([^"]*"([^"]*)"', prelude)
-    return found | {pattern(text): (text, "nessie/frontend/prelude.nesl") for text in made}
+    return found | {(text, "nessie/frontend/prelude.nesl") for text in made}
+
+
+def is_vague(text: str) -> bool:
+    """Whether the message has so few letters of its own that lines of others look like it."""
+    return HOLE in text and len(re.findall(r"[a-z]", text)) < LETTERS
 
 
 def checks(tree: ast.AST) -> Iterator[str]:
@@ -41,12 +47,14 @@ def checks(tree: ast.AST) -> Iterator[str]:
 
 
 def said(tree: ast.AST) -> Iterator[str]:
+    tables = {target.id: node.value for node in ast.walk(tree) if isinstance(node, ast.Assign)
+              for target in node.targets if isinstance(target, ast.Name)}
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             local: dict[str, list[ast.expr]] = {}
             for node in ast.walk(function):
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                    local.setdefault(node.targets[0].id, []).append(node.value)
+                for name, value in assigned(node, tables):
+                    local.setdefault(name, []).append(value)
             for node in ast.walk(function):
                 if isinstance(node, ast.Call):
                     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -55,6 +63,23 @@ def said(tree: ast.AST) -> Iterator[str]:
                         values = local.get(argument.id, []) if isinstance(argument, ast.Name) else [argument]
                         for value in values:
                             yield from texts(value)
+
+
+def assigned(node: ast.AST, tables: dict[str, ast.expr]) -> Iterator[tuple[str, ast.expr]]:
+    """What the node assigns to names; to each of `message, hint = TABLE[..]`, whatever the table's rows have there."""
+    if not isinstance(node, ast.Assign):
+        return
+    match node.targets[0], node.value:
+        case ast.Name(name), value:
+            yield name, value
+        case ast.Tuple(targets), ast.Tuple(values):
+            yield from ((t.id, value) for t, value in zip(targets, values, strict=True) if isinstance(t, ast.Name))
+        case ast.Tuple(targets), ast.Subscript(table):
+            rows = tables.get(table.id) if isinstance(table, ast.Name) else table
+            for row in rows.values if isinstance(rows, ast.Dict) else ():
+                if isinstance(row, ast.Tuple):
+                    yield from ((t.id, value) for t, value in zip(targets, row.elts, strict=True)
+                                if isinstance(t, ast.Name))
 
 
 def texts(node: ast.expr) -> Iterator[str]:
@@ -74,6 +99,20 @@ def texts(node: ast.expr) -> Iterator[str]:
 def pattern(text: str) -> str:
     return ".*".join(re.escape(part) for part in text.split(HOLE))
 
+
+# The lines of the page that are examples of vague messages.
+VAGUE = {
+    ("one of \0", "nessie/command_line.py"): "--target: gpu is not one of cpu",
+    ("\0 needs \0", "nessie/command_line.py"): "-e or --entry needs ENTRY",
+    ("\0 needs \0", "nessie/options.py"): "run needs FILE",
+    ("\0 needs \0", "nessie/prompt_commands.py"): ":type needs an expression",
+    ("\0, line \0: \0", "nessie/files/fit.py"): "v.csv, line 3: ",
+    ("\0 is not \0", "nessie/files/matrix_market.py"): 'm.mtx, line 3: "x" is not an integer',
+    ("\0 is not \0", "nessie/files/text.py"): 'v.txt, line 2: "x" is not an int',
+    ("\0: not \0: \0", "nessie/files/numpy_format.py"): "v.npy: not a NumPy array",
+    ("\0, not \0", "nessie/frontend/monomorphise.py"): "add takes a, a :: (a in number), not [int]",
+    ("\0, but gets \0", "nessie/frontend/complaints.py"): "take takes [a], int :: (a in any), but gets int, [int]",
+}
 
 # Why the page has no example of these: of a file, or of a message.
 PYTHON = "is told to Python programs, beside the rest of what they see in tests/test_python_*.py"
@@ -106,6 +145,7 @@ NO_EXAMPLES = {
     "holds \0, which is no NESL value": HOLDS_NOT,
     "the signature of a function is a function type": "the grammar says so first, in other words",
     "there is no pass \0; the passes are \0": "the command line says so first, in other words",
+    "recursion is deeper than the stack allows": MACHINE,
     "a scalar function recurs too deeply": "the host's stack is larger than the recursion that it may do",
     "index \0 is out of range, and no check has found it": "what --unchecked meets on the host, before it does damage",
     "\0 calls itself otherwise than as its last step, inside an apply-to-each": "the inspector's note: such functions "

@@ -38,7 +38,18 @@ from nessie.base.types import (
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, plain_value
 from nessie.files.fit import Misfit, complain, decoded, fill, joined, offsets_of
 
+DUE = {                 # how Python says what is wrong begins -> what users are told
+    "Expecting value": "a value is due", "Expecting ',' delimiter": "a comma or a closing bracket is due",
+    "Expecting ':' delimiter": "a colon is due", "Expecting property name": "a name in double quotes is due",
+    "Extra data": "the value has ended before", "Unterminated string": "the string has no end",
+    "Invalid control character": "a line break or tab in a string is written \\n or \\t",
+    "Invalid \\": "this is no escape that strings have", "Illegal trailing comma": "a comma too many"}
 KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "char": (str,)}
+
+
+def why(message: str) -> str:
+    """What is said of a text that Python's reader says this of."""
+    return next((said for begins, said in DUE.items() if message.startswith(begins)), "the text is cut off, or none")
 
 
 # Reading ----------------------------------------------------------------------------------------
@@ -51,7 +62,7 @@ def read_json(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     try:
         value = parsed(text)
     except json.JSONDecodeError as error:
-        raise complain(path, text, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from None
+        raise complain(path, text, error.lineno, f"not JSON: {why(error.msg)} (column {error.colno})") from None
     found: dict[str, Type] = {}
     try:
         collect([value], type_, found, content)

@@ -138,7 +138,7 @@ def read_body(file: File, header: Header, start: int) -> Body:
     wrong = np.flatnonzero((counts != 0) & (counts != per_line))
     if wrong.size:
         raise complain(file.path, file.text, int(wrong[0]),
-                       f"{per_line} numbers are due in a line, here are {counts[wrong[0]]}")
+                       f"{per_line} numbers are due in a line, not {counts[wrong[0]]}")
     found = len(words) // per_line
     if found > header.entries:
         raise complain(file.path, file.text, int(lines[header.entries * per_line]),

@@ -142,7 +142,7 @@ def read_csv(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     leaves = [Var(f"column {i}") for i in range(len(header))] if isinstance(wanted, Var) else leaves_of(wanted, content)
     if len(leaves) != len(header):
         raise complain(path, text, 1,
-                       f"{len(leaves)} columns are due for {show_type(wanted, False)}, here are {len(header)}")
+                       f"{len(leaves)} columns are due for {show_type(wanted, False)}, not {len(header)}")
     found: dict[str, Type] = {}
     try:
         for leaf, cells in zip(leaves, columns, strict=True):
@@ -178,7 +178,7 @@ def read_rows(path: str, text: str) -> tuple[list[str], list[list[str]], list[in
         raise complain(path, text, 1, "a header with the names of the columns is due, these are numbers")
     for row, line in zip(rows[1:], places[1:], strict=True):
         if len(row) != len(header):
-            raise complain(path, text, line, f"{len(header)} cells are due, here are {len(row)}")
+            raise complain(path, text, line, f"{len(header)} cells are due, not {len(row)}")
     return header, rows[1:], places[1:]
 
 
