@@ -62,7 +62,7 @@ def quoted(command: syntax.Command, what: str) -> tuple[str, str]:
     """The string that a command needs, and the text behind it."""
     found = QUOTED.match(command.text)
     if found is None:
-        raise NessieError(f"{command.word} needs {what}, in quotes", *place(command))
+        raise NessieError(f"{command.word} needs {what}, in quotes", *place(command), hint=f'{command.word} "..."')
     return re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL), command.text[found.end():]
 
 

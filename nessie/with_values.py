@@ -18,6 +18,7 @@ from nessie.base.source import NessieError, Span, Unsupported, user_span
 from nessie.base.types import Type, Var
 from nessie.base.values import Flat, Nested
 from nessie.frontend import interpreter, typed
+from nessie.frontend.advice import from_end
 from nessie.frontend.environment import Environment
 from nessie.frontend.interpreted_effects import Effects
 from nessie.frontend.meanings import mix
@@ -45,6 +46,7 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
     """The error of this expression, which says what values have failed if that is found."""
     if not CHECKED.fullmatch(error.message) or not error.places:
         return error
+    error.hint = error.hint or from_end(error.places[0][0])
     if sum(elements(value) for value in values.values()) > WORK:
         return error
     defined = environment.program

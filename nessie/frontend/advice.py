@@ -28,6 +28,7 @@ from nessie.frontend.unify import Clash
 SECOND_OPERAND = re.compile(r"\s+([\w.]+|\([^()]*\))")
 OF_TWO = {name for name, row in PRIMITIVES.items() if name.isidentifier() and row.kind == "scalar"
           and row.type.partition("->")[0].count(",") == 1}
+FROM_END = re.compile(r"(\w+)\s*\[\s*-\s*(\d+)\s*\]")
 CONSTANT = re.compile(r"[( ]*([tf])[) ]*", re.IGNORECASE)
 EXTREME = {"max": "greatest", "min": "least"}
 OPERATOR_WORDS = ("and", "or", "nand", "nor", "xor")
@@ -200,13 +201,29 @@ def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: Nessi
 
 def doubts(form: syntax.TopLevel) -> list[NessieError]:
     """What is no error in a form, but hardly meant: a parameter with the name of a constant that the body uses, and an
-    application to what begins the next line, a function of two numbers that stands between them."""
+    application to what begins the next line, a function of two numbers that stands between them, an index below 0."""
     match form:
         case syntax.FunctionDef(body=body) if body is not None:
-            return [*applied_across_lines(body), *used_as_operators(body), *hiding_constants(form.parameter, body)]
+            return [*doubts_of(body), *hiding_constants(form.parameter, body)]
         case syntax.Assign(_, body) | syntax.FileVariable(_, body) | syntax.Evaluate(body):
-            return [*applied_across_lines(body), *used_as_operators(body)]
+            return doubts_of(body)
     return []
+
+
+def doubts_of(body: syntax.Exp) -> list[NessieError]:
+    return [*applied_across_lines(body), *used_as_operators(body), *below_zero(body)]
+
+
+def below_zero(body: syntax.Exp) -> list[NessieError]:
+    return [NessieError("an index is never negative", (exp.span, ""), hint=hint)
+            for exp in subexpressions(body) if isinstance(exp, syntax.Index) and exp.span
+            and (hint := from_end(exp.span))]
+
+
+def from_end(index: Span) -> str:
+    """What to write for v[-1], which is the last element in other languages."""
+    found = FROM_END.fullmatch(index.source.text[index.start:index.end])
+    return f"{found[1]}[#{found[1]} - {found[2]}] counts from the end" if found else ""
 
 
 def applied_across_lines(body: syntax.Exp) -> list[NessieError]:
