@@ -3,18 +3,18 @@
 The integer program (schedule.ilp) says where each block runs, and its relaxation is weak: a block may run everywhere a
 little. This one says of pairs only whether they are in two kernels, and knows by paths of such pairs what else is:
 
-    z[u,v] in [0,1]    u and v are apart: of nodes one of which streams what the other makes, walks its survivors, or
-                       hosts such a pair; 0 within a block (schedule.contract), 1 if they may not be together
+    z[u,v] in [0,1]    u and v are apart: of nodes one of which streams what the other makes, or walks its survivors;
+                       0 within a block (schedule.contract), 1 if they may not be together
     minimise   launch * k  +  sum_a T(a) * (w[a] + n[a] + rescan * q[a])  +  sum_f sync * s[f]  +  what is always paid
 
     (1)  w[a] >= z[p,v]       a is written if a reader v is apart from p, which makes it
     (2)  n[a] >= z[p,v]       some kernel reads it then; 1 for p, if nobody makes it here
     (3)  c[f] >= w[a]         f's survivors are numbered if one of its arrays a is written
     (4)  s[f] >= z[f,v]       v walks f's survivors
-    (5)  z[u,v] >= z[h,u]     h hosts u and v, and the same for v
-    (6)  k >= the nodes of a clique of pairs that are not ok
+    (5)  k >= the nodes of a clique of pairs that are not ok
 
-and what schedule.separation finds broken by a solution. What may be computed again is only known to cost nothing.
+and what schedule.separation finds broken by a solution. That hosts must be there too, which schedule.ilp says, has
+raised no bound. What may be computed again is only known to cost nothing.
 Variables are numbered; `constant` is paid by every schedule.
 """
 from __future__ import annotations
@@ -65,7 +65,6 @@ class Relaxation:
         self._launches()
         self._arrays()
         self._waits()
-        self._hosts()
         self.joined: list[list[tuple[int, int]]] = [[] for _ in problem.index.nodes]
         for (u, v), pair in self.pairs.items():             # what may be together, and what says that it is not
             if pair != 1:
@@ -103,7 +102,7 @@ class Relaxation:
     # Rows ---------------------------------------------------------------------------------------
 
     def _launches(self) -> None:
-        """(6)"""
+        """(5)"""
         nodes = [k for k, node in enumerate(self.problem.index.nodes) if node.op != HOST]
         self.launches = self.variable("k", "", self.problem.profile.launch, float(len(nodes)))
         clique = heaviest(self.problem.fusible.bad, dict.fromkeys(nodes, 1.0), TRIES)
@@ -141,11 +140,3 @@ class Relaxation:
                 waits = self.variable("s", f, self.problem.profile.sync)
                 for pair in pairs:
                     self.at_least({waits: 1.0}, pair)
-
-    def _hosts(self) -> None:
-        """(5)"""
-        for (u, v), pair in list(self.pairs.items()):
-            for h in () if pair == 1 else self.problem.fusible.hosts(u, v) or ():
-                for k in {u, v} - {h}:
-                    if (other := self.apart(h, k)) != pair:
-                        self.at_least(self.value(pair).terms, other)
