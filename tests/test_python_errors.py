@@ -101,8 +101,8 @@ def program() -> nessie.Program:
 ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: p.sorted(3), r"error: sorted takes \[a\] :: \(a in number\), but gets int"),
     (lambda p: p.sorted([True]), r"sorted is not for \[bool\]: sorted takes \[a\] :: \(a in number\)"),
-    (lambda p: p.norm([1], 2), r"norm takes \[float\], but gets .*\nhint: norm takes 1 argument, here are 2"),
-    (lambda p: p.pick([1]), r"pick takes \[a\], int .*hint: pick takes 2 arguments, here is 1"),
+    (lambda p: p.norm([1], 2), r"norm takes \[float\], but gets .*\nhint: norm takes 1 argument, and gets 2"),
+    (lambda p: p.pick([1]), r"pick takes \[a\], int .*hint: pick takes 2 arguments, and gets 1"),
     (lambda p: p.norm(), r"norm takes \[float\], here is no argument\n --> p.nesl:3:1"),
     (lambda p: p.norm(["a"]), r"norm takes \[float\], but gets \[\[char\]\]"),
     (lambda p: p.norm([[]]), r"norm takes \[float\], but gets \[\[int\]\]"),
