@@ -22,7 +22,7 @@ from nessie.base.source import NessieError
 from nessie.base.types import nest_right, unnest_right
 from nessie.frontend import syntax
 from nessie.frontend.lexer import OPERATORS, WORDS
-from nessie.frontend.patterns import parameter_pattern, pattern
+from nessie.frontend.patterns import generator, parameter_pattern, pattern
 
 # ONLY_TYPE comes before a type that stands alone, as on the command line.
 tokens = tuple(sorted({*WORDS.values(), *OPERATORS.values(), "NAME", "NUMBER", "CHAR", "STRING", "ONLY_TYPE"}))
@@ -289,22 +289,6 @@ def p_each(p: Any) -> None:
 def p_each_short(p: Any) -> None:
     "atom : LBRACE serial generators guard RBRACE"
     p[0] = syntax.Each(None, tuple(map(generator, p[3])), p[4], p[2], p.span())
-
-
-def generator(written: syntax.Generator | syntax.Exp) -> syntax.Generator:
-    """A name that stands alone is its own sequence; nothing else may."""
-    match written:
-        case syntax.Generator():
-            return written
-        case syntax.Name():
-            return syntax.Generator(pattern(written), None)
-        case syntax.Apply() | syntax.Binary() | syntax.Unary():
-            hint = "{x in v} takes the elements of v; {x : x in v} says what becomes of each"
-        case _:
-            hint = "a sequence has brackets: [1, 2, 3]; braces take the elements of one: {x in v}"
-    assert written.span is not None         # the parser gives every node one
-    raise NessieError("what it runs over is missing: `in` and a sequence",
-                      (written.span, "only a name may stand alone"), hint=hint)
 
 
 def p_serial(p: Any) -> None:

@@ -27,6 +27,21 @@ def parameter_pattern(exp: syntax.Exp) -> syntax.Pattern:
     return only_last(found, last) if len(last) < sum(1 for _ in names(found)) else found
 
 
+def generator(written: syntax.Generator | syntax.Exp) -> syntax.Generator:
+    """A name that stands alone is its own sequence; nothing else may."""
+    match written:
+        case syntax.Generator():
+            return written
+        case syntax.Name():
+            return syntax.Generator(pattern(written), None)
+        case syntax.Apply() | syntax.Binary() | syntax.Unary():
+            hint = "{x in v} takes the elements of v; {x : x in v} says what becomes of each"
+        case _:
+            hint = "a sequence has brackets: [1, 2, 3]; braces take the elements of one: {x in v}"
+    raise NessieError("what it runs over is missing: `in` and a sequence",
+                      (place(written), "only a name may stand alone"), hint=hint)
+
+
 def convert(exp: syntax.Exp, parameters: bool) -> syntax.Pattern:
     match exp:
         case syntax.Name(name, span):
