@@ -184,7 +184,7 @@ class Calls:
         memory = self.memory_for(target)
         with self.performing if compiled.alone else nullcontext():
             if compiled.alone:
-                target.world.limit(self.limits.seconds, memory)
+                target.world.limit(self.limits.seconds, memory, self.limits.hints)
             try:
                 return target.on_reference(compiled.program, given, memory) if name == "reference" else \
                     self.on_device(compiled, given, taken, memory, name)
@@ -206,7 +206,7 @@ class Calls:
             device.memory = self.memory         # what a call has freed, any other may use
         else:
             self.check_places(device, taken)
-        limits = host.Limits(self.limits.depth, memory, self.limits.seconds)
+        limits = host.Limits(self.limits.depth, memory, self.limits.seconds, self.limits.hints)
         try:
             result = host.execute(compiled.program, given, device, limits, codes=compiled.codes,
                                   perform=self.session.target.world.perform,

@@ -2,14 +2,9 @@
 Nessie it was raised."""
 from __future__ import annotations
 
-import re
 from types import TracebackType
 
 from nessie.base.source import InternalError, Interrupted, NessieError
-
-# What the command line calls them, and what Python does.
-OPTIONS = {"--memory": "memory", "--depth": "depth", "--time-limit": "seconds", "--target cudasim": "target='cudasim'"}
-OPTION = re.compile("|".join(OPTIONS))
 
 
 class Missing(NessieError, AttributeError):
@@ -34,7 +29,7 @@ class as_nessie_errors:             # as contextmanager's are named
             case Interrupted():
                 raise KeyboardInterrupt from None
             case NessieError():
-                error.hint = OPTION.sub(lambda found: OPTIONS[found[0]], error.hint)
+                error.hint = error.hint.replace("--target cudasim", "target='cudasim'")
                 raise error.with_traceback(None) from None
             case InternalError():
                 raise Mistake(str(error)) from None

@@ -17,6 +17,7 @@ from nessie.api.options import Options, a_text, check_target
 from nessie.api.results import Results
 from nessie.api.taking import Argument, Taken, taken
 from nessie.base.deep import run_deep
+from nessie.base.limits import PYTHON
 from nessie.base.names import shown_name
 from nessie.base.source import NessieError, Source
 from nessie.base.types import INT, Fun, Type, holds_function, substitute
@@ -42,7 +43,7 @@ class Program:
     def __init__(self, source: Source | None = None, options: Options | None = None) -> None:
         self._options = options or Options()
         world = World(lambda text: sys.stdout.write(text), seed=self._options.seed)
-        limits = Limits(self._options.memory, self._options.depth, self._options.seconds)
+        limits = Limits(self._options.memory, self._options.depth, self._options.seconds, PYTHON)
         target = Target(self._options.target, self._options.threads, limits, world)
         job = Job(target=self._options.target, strict=False, unchecked=self._options.unchecked, checks=CHECKS)
         self._session = Session(target, job, told=lambda text: sys.stderr.write(text))

@@ -20,3 +20,6 @@ PROMPT = LimitHints("set memory_size N; sets the limit, in words of 8 bytes",
                     "does it end? the limit is set when Nessie starts: nessie --depth N",
                     "does it end? start Nessie anew: the greater --depth and --memory, the larger the stack",
                     "the limit is set when Nessie starts: nessie --time-limit S")
+PYTHON = LimitHints("memory sets the limit", "does it end? depth sets the limit",
+                    "does it end? the greater depth and memory, the larger the stack",
+                    "seconds sets the limit")
