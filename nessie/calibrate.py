@@ -79,7 +79,7 @@ class Computer:
         return quickest(Target("cpu", self.threads), built, arguments, times * self.runs) * 1e9
 
 
-def calibrate(computer: Computer | None = None, name: str = "measured") -> Profile:
+def calibrate(computer: Computer | None = None) -> Profile:
     """The computer's profile."""
     computer = computer or Computer()
     n, word = computer.large, 8
@@ -91,7 +91,7 @@ def calibrate(computer: Computer | None = None, name: str = "measured") -> Profi
     gather = (computer.time(GATHER, n) - copy) / n - word / bandwidth
     operation = (computer.time(operations(MANY), n) - computer.time(operations(FEW), n)) / n / (MANY - FEW)
     function = (computer.time(EXP_EXP, n) - computer.time(EXP, n)) / n
-    return replace(CPU, name=name, bandwidth=rounded(bandwidth), launch=rounded(launch), sync=0.0,
+    return replace(CPU, name="measured", bandwidth=rounded(bandwidth), launch=rounded(launch), sync=0.0,
                    rescan=rounded(min(max(rescan, 0.0), 1.0)), gather=rounded(max(gather, EPSILON)),
                    operation=rounded(max(operation, EPSILON)), function=rounded(max(function, EPSILON)))
 

@@ -46,7 +46,7 @@ def main(words: list[str] | None = None) -> int:
             from nessie.repl import repl
             return repl(lambda: new_session(options))
         with progress(options.activity):
-            return run_deep(lambda: COMMANDS[options.command](options))
+            return run_deep(lambda: RUNNERS[options.command](options))
     except UsageError as error:
         complain(error)
         return MISUSED
@@ -90,7 +90,7 @@ def ended(session: Session, failed: int) -> int:
 def define(session: Session, program: syntax.Program) -> None:
     """Evaluate its forms save for bare expressions; the first error ends it. What they tell is no result."""
     from nessie.frontend import syntax
-    session.told = say_aside
+    session.listener = say_aside
     for form in program.forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
@@ -154,7 +154,7 @@ def evaluate(options: argparse.Namespace) -> int:
     session = new_session(options)
     if options.file:
         define(session, program(read_source(options.file)))
-        session.told = None
+        session.listener = None
     return ended(session, print_outcomes(session.run(Source("expression", text), ends_itself=True)))
 
 
@@ -213,7 +213,7 @@ def profile(options: argparse.Namespace) -> int:
     from nessie.profile_text import title
     world = Recording(say_aside, options.allow_shell or False, options.seed or 0, sys.stdin)
     job = replace(job_of(options), strict=False)
-    session = Profiler(target_of(options, world), job, watching=False, told=say_aside)
+    session = Profiler(target_of(options, world), job, watching=False, listener=say_aside)
     source = None if options.expression and options.operand is None else read_source(needed(options, "FILE"))
     if options.entry and options.expression:
         raise UsageError("-e profiles a call and -x an expression: not both at once")
@@ -295,7 +295,7 @@ def completion(options: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "passes": passes, "show": show,
     "profile": profile, "graph": graph, "explain": explain, "inspect": inspect,
     "doctor": doctor, "completion": completion}

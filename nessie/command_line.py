@@ -149,7 +149,7 @@ OPTIONS = (
 )
 
 # The commands: what each takes, and does.
-COMMANDS = {
+SUBCOMMANDS = {
     "run": ("FILE", "run a program, or call one of its functions: -e ENTRY ARG..."),
     "eval": ("EXPR", "evaluate one expression"),
     "check": ("FILE", "look for errors of syntax and types only"),
@@ -229,9 +229,9 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
 def check_command(words: list[str]) -> None:
     """Options have their values in the same word by now, so the first other word is the command."""
     command = next((word for word in words if not word.startswith("-")), None)
-    if command is not None and command not in COMMANDS:
-        near = f"run {command}" if command.endswith(".nesl") else nearest(command, COMMANDS)
-        raise UsageError(f"there is no command {command}; the commands are {', '.join(COMMANDS)}",
+    if command is not None and command not in SUBCOMMANDS:
+        near = f"run {command}" if command.endswith(".nesl") else nearest(command, SUBCOMMANDS)
+        raise UsageError(f"there is no command {command}; the commands are {', '.join(SUBCOMMANDS)}",
                          hint=f"did you mean nessie {near}?" if near else "nessie --help tells more")
 
 
@@ -274,7 +274,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"nessie {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="[COMMAND]")
     parser.set_defaults(command=None)
-    for name, (operand, does) in COMMANDS.items():
+    for name, (operand, does) in SUBCOMMANDS.items():
         calling = name in CALLING
         command = commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.", parents=[shared],
                                       usage=usage(name, operand), epilog=ARGUMENT_HELP if calling else None,

@@ -47,7 +47,7 @@ def obey(session: Session, command: syntax.Command) -> None:
     if command.word in INSTEAD:
         message, hint = INSTEAD[command.word]
         raise Unsupported(message, *place(command), hint=hint)
-    row_of(COMMANDS, command.word).obey(session, command)
+    row_of(NESL_COMMANDS, command.word).obey(session, command)
 
 
 def row_of(rows: Sequence[Row], word: str) -> Row:
@@ -63,7 +63,7 @@ def help_text(rows: Sequence[Row], end: str) -> str:
 
 
 def help_(session: Session, command: syntax.Command) -> None:
-    session.tell(f"{FORMS_HELP}Commands:\n{help_text(COMMANDS, ';')}")
+    session.tell(f"{FORMS_HELP}Commands:\n{help_text(NESL_COMMANDS, ';')}")
 
 
 def exit_(session: Session, command: syntax.Command) -> None:
@@ -261,7 +261,7 @@ SET_INSTEAD = {
 
 # Which there are --------------------------------------------------------------------------------------
 
-COMMANDS = (
+NESL_COMMANDS = (
     Row("load", '"FILE"', "evaluate the forms of a file", no_form),
     Row("describe", "NAME", "the type of a name and what it means", describe_),
     Row("apropos", "TEXT", "names that have to do with it", apropos_),

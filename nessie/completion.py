@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nessie.base.source import NessieError, Source
-from nessie.commands import COMMANDS, SHOWN, Row
+from nessie.commands import NESL_COMMANDS, SHOWN, Row
 from nessie.file_names import files
 from nessie.frontend.environment import Environment
 from nessie.frontend.lexer import WORDS, Lexer
@@ -39,7 +39,7 @@ def suggestions(before: str, environment: Environment) -> list[Suggestion]:
     begins, string = at
     form = before[begins:]
     command = COMMAND.fullmatch(form)
-    rows = [row for row in (*COMMANDS, *PROMPT_COMMANDS) if command and row.word == command[1].lower()]
+    rows = [row for row in (*NESL_COMMANDS, *PROMPT_COMMANDS) if command and row.word == command[1].lower()]
     if string is not None:
         only = ".nesl" if command and command[1].lower() == "load" else ""
         return [Suggestion(path, len(string)) for path in files(string, only)]
@@ -50,7 +50,7 @@ def suggestions(before: str, environment: Environment) -> list[Suggestion]:
     elif command and rows:
         offered = arguments(rows, command[2][:len(command[2]) - len(word)].lower().split(), environment)
     elif not form.strip() or form.strip() == word:
-        offered = [*uses(COMMANDS), *names(environment)] if word or form.strip() else [*uses(COMMANDS)]
+        offered = [*uses(NESL_COMMANDS), *names(environment)] if word or form.strip() else [*uses(NESL_COMMANDS)]
     else:
         offered = [*names(environment), *((text, "") for text in WORDS)]
     fitting = {text: about for text, about in offered if text.startswith(word.lower()) and text != word}

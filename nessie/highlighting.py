@@ -15,7 +15,7 @@ from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 from nessie.base.types import ZEROS
-from nessie.frontend.lexer import COMMANDS, NAME_CHARACTER, OPERATORS, WORDS
+from nessie.frontend.lexer import COMMAND_WORDS, NAME_CHARACTER, OPERATORS, WORDS
 from nessie.frontend.library import library
 
 BRACKETS = ("(", ")", "[", "]", "{", "}", ",", ";", "$", ":")
@@ -41,7 +41,7 @@ class NeslLexer(RegexLexer):
         (r"\s+", Text),
         (r"%[^%]*(?:%|\Z)", Comment.Multiline),
         (r"^:(?:\w+|\?)", Keyword.Pseudo),
-        (rf"(?:^|(?<=[;$]))({'|'.join(sorted(map(re.escape, COMMANDS - {'?'})))})(?=\s+[\w\"]|\s*;)", Keyword.Pseudo),
+        (rf"(?:^|(?<=[;$]))({'|'.join(sorted(map(re.escape, COMMAND_WORDS - {'?'})))})(?=\s+[\w\"]|\s*;)", Keyword.Pseudo),
         (r'"(?:[^"\\]|\\[\s\S])*(?:"|\Z)', String.Double),
         (r"`[\s\S]", String.Char),
         (rf"(?:{NUMBER}{EXPONENT}|[0-9]+\.[0-9]*|\.[0-9]+){NO_NAME}", Number.Float),

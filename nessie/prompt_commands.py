@@ -15,7 +15,7 @@ from nessie import pipeline
 from nessie.base.names import shown_name
 from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
-from nessie.commands import COMMANDS, FORMS_HELP, Row, compiled, help_text, mono_of
+from nessie.commands import FORMS_HELP, NESL_COMMANDS, Row, compiled, help_text, mono_of
 from nessie.frontend import infer, library, mono, syntax, typed
 from nessie.frontend.environment import pattern_type
 from nessie.frontend.parser import parse_expression
@@ -142,7 +142,7 @@ def profile(repl: Repl, command: syntax.Command) -> None:
     session, exp = repl.session, expression(command)
     world = session.target.world
     target = replace(session.target, world=Recording(world.write, world.allow_shell, world.seed, world.input))
-    profiler = Profiler(target, session.job, session.environment, dict(session.values), told=session.told)
+    profiler = Profiler(target, session.job, session.environment, dict(session.values), listener=session.listener)
     profiler.title = command.text
     profiler.evaluate(syntax.Evaluate(exp, exp.span))
     for found in profiler.profiles:
@@ -176,7 +176,7 @@ def more(repl: Repl, command: syntax.Command) -> None:
 
 
 def help_(repl: Repl, command: syntax.Command) -> None:
-    repl.show(f"{FORMS_HELP}NESL's commands:\n{help_text(COMMANDS, ';')}"
+    repl.show(f"{FORMS_HELP}NESL's commands:\n{help_text(NESL_COMMANDS, ';')}"
               f"Commands of the prompt, each a line:\n{help_text(PROMPT_COMMANDS, '')}")
 
 

@@ -29,7 +29,7 @@ from nessie.base.nearest import nearest
 from nessie.base.source import InternalError, Interrupted, NessieError, Source
 from nessie.frontend import syntax
 from nessie.frontend.incoming import Incoming
-from nessie.frontend.lexer import COMMANDS
+from nessie.frontend.lexer import COMMAND_WORDS
 from nessie.loading import expanded
 from nessie.outcome import Outcome
 from nessie.progress import progress
@@ -57,7 +57,7 @@ class Repl:
     def session(self) -> Session:
         session = self.new_session()
         if self.by_hand:
-            session.told = self.show
+            session.listener = self.show
         return session
 
     @property
@@ -138,8 +138,8 @@ def recover(incoming: Incoming, error: Exception) -> int:
 def meant_as_command(error: NessieError, source: Source, begins: int) -> NessieError:
     """The error of a form that begins almost as a command does, with a hint at that."""
     begun = FIRST_WORD.match(source.text, begins)
-    near = nearest(begun[1].lower(), COMMANDS, 0.7) if begun else None
-    if near and begun and begun[1].lower() not in COMMANDS and not error.hint:
+    near = nearest(begun[1].lower(), COMMAND_WORDS, 0.7) if begun else None
+    if near and begun and begun[1].lower() not in COMMAND_WORDS and not error.hint:
         error.hint = f"did you mean the command {near}?"
     return error
 

@@ -33,7 +33,7 @@ QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has 
 @dataclass
 class Session:
     """`values` are run-time values, by internal name; `forms` counts what has been evaluated; `ended`: the program
-    wants no more. `verbose`: tell what each form has launched. `told` takes what it tells, None: the program's
+    wants no more. `verbose`: tell what each form has launched. `listener` takes what it tells, None: the program's
     output."""
     target: Target = field(default_factory=Target)
     job: pipeline.Job = field(default_factory=pipeline.Job)
@@ -41,9 +41,9 @@ class Session:
     values: dict[str, Any] = field(default_factory=dict)
     print_length: int = 100
     verbose: bool = False
-    told: Callable[[str], object] | None = None
+    listener: Callable[[str], object] | None = None
     forms: int = 0
-    doubts: list[NessieError] = field(default_factory=list)         # what in them is hardly meant
+    unseen: list[NessieError] = field(default_factory=list)         # warnings
     ended: bool = False
 
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
@@ -91,7 +91,7 @@ class Session:
             raise
         for definition in program.definitions:
             self.tell_of_old_callers(definition, before)
-        self.doubts += [*doubts(form), *mistakes_in(form)]
+        self.unseen += [*doubts(form), *mistakes_in(form)]
         return outcomes[-1] if outcomes else Outcome()
 
     def tell_of_old_callers(self, definition: typed.Definition, before: Environment) -> None:
@@ -219,14 +219,14 @@ class Session:
     def warnings(self) -> list[str]:
         """What is hardly meant in forms that have not failed, since the last call; and pragmas which would be errors if
         the form, which nobody has run, were compiled."""
-        found, self.doubts = self.doubts, []
+        found, self.unseen = self.unseen, []
         return [error.told() for error in found]
 
     def content(self, data: Data) -> Type:
         return content(data, self.environment)
 
     def tell(self, text: str) -> None:
-        (self.told or self.target.world.print)(text)
+        (self.listener or self.target.world.print)(text)
 
 
 def bound_text(form: syntax.TopLevel) -> str:

@@ -75,7 +75,7 @@ def counted(examples: int, failures: int) -> str:
 
 def define_all(session: Session, source: Source) -> None:
     """Evaluate the forms of a file save for bare expressions; the first error ends it."""
-    session.told = say_aside
+    session.listener = say_aside
     for form in program(source).forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)

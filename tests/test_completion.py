@@ -7,7 +7,7 @@ import pytest
 
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
-from nessie.commands import COMMANDS
+from nessie.commands import NESL_COMMANDS
 from nessie.completion import suggestions
 from nessie.frontend.environment import Environment
 from nessie.prompt_commands import PROMPT_COMMANDS
@@ -48,7 +48,7 @@ def test_names_are_told_with_their_types(environment: Environment) -> None:
 
 
 def test_nothing_typed_offers_the_commands_and_a_colon_those_of_the_prompt(environment: Environment) -> None:
-    assert {*texts("", environment)} == {row.word for row in COMMANDS} - {"?"}
+    assert {*texts("", environment)} == {row.word for row in NESL_COMMANDS} - {"?"}
     assert {*texts(":", environment)} == {row.word for row in PROMPT_COMMANDS} - {":?"}
     assert texts(":target ", environment) == sorted(TARGETS)
 

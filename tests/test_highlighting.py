@@ -9,7 +9,7 @@ pygments = pytest.importorskip("pygments")
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator, String, Text  # noqa: E402
 
 from nessie.base.source import Source  # noqa: E402
-from nessie.frontend.lexer import COMMANDS, Lexer  # noqa: E402
+from nessie.frontend.lexer import COMMAND_WORDS, Lexer  # noqa: E402
 from nessie.highlighting import NeslLexer  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
@@ -41,5 +41,5 @@ def test_what_is_what(text: str, kind: object, value: str) -> None:
 
 
 def test_every_command_is_highlighted() -> None:
-    for word in COMMANDS - {"?"}:
+    for word in COMMAND_WORDS - {"?"}:
         assert next(iter(NeslLexer().get_tokens_unprocessed(f"{word} x;")))[1] is Keyword.Pseudo, word

@@ -32,10 +32,10 @@ from transcripts import replayed
 
 from nessie.base.source import NessieError, Source
 from nessie.cli import main
-from nessie.commands import COMMANDS, INSTEAD
+from nessie.commands import INSTEAD, NESL_COMMANDS
 from nessie.frontend import syntax
 from nessie.frontend.incoming import Incoming
-from nessie.frontend.lexer import COMMANDS as WORDS
+from nessie.frontend.lexer import COMMAND_WORDS
 from nessie.frontend.parser import parse_forms
 from nessie.repl import CONTINUED, PROMPT, WELCOME
 from nessie.session import Session
@@ -64,9 +64,9 @@ def test_there_are_transcripts() -> None:
 
 
 def test_every_command_of_nesl_does_something_or_says_what_does() -> None:
-    assert {*(row.word for row in COMMANDS), *INSTEAD} == WORDS
+    assert {*(row.word for row in NESL_COMMANDS), *INSTEAD} == COMMAND_WORDS
     typed = [line for path in TRANSCRIPTS for line in path.read_text("utf-8").splitlines() if line.startswith(PROMPT)]
-    assert {form.split()[0] for line in typed for form in line[len(PROMPT):].split(";") if form.split()} >= WORDS
+    assert {form.split()[0] for line in typed for form in line[len(PROMPT):].split(";") if form.split()} >= COMMAND_WORDS
 
 
 # Where a form ends --------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nessie.commands import COMMANDS, INSTEAD, Row
+from nessie.commands import INSTEAD, NESL_COMMANDS, Row
 from nessie.prompt_commands import PROMPT_COMMANDS
 
 PAGE = (Path(__file__).parent.parent / "docs" / "repl.md").read_text("utf-8")
@@ -18,7 +18,7 @@ def written(rows: tuple[Row, ...], end: str) -> list[tuple[str, str]]:
 
 
 def test_the_tables_are_those_of_the_code() -> None:
-    assert [*written(PROMPT_COMMANDS, ""), *written(COMMANDS, ";")] == ROWS
+    assert [*written(PROMPT_COMMANDS, ""), *written(NESL_COMMANDS, ";")] == ROWS
 
 
 @pytest.mark.parametrize("word", INSTEAD)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nessie.cli import main
-from nessie.command_line import COMMANDS, build_parser
+from nessie.command_line import SUBCOMMANDS, build_parser
 from nessie.shell_completion import SHELLS, completing
 
 argcomplete = pytest.importorskip("argcomplete")
@@ -66,7 +66,7 @@ def test_offered(line: str, fits: list[str], files: None) -> None:
 
 
 def test_all_commands_are_offered() -> None:
-    assert {text.strip() for text in offered("nessie ")} >= {*COMMANDS}
+    assert {text.strip() for text in offered("nessie ")} >= {*SUBCOMMANDS}
 
 
 def test_what_completes_an_action_is_there_for_every_choice() -> None:

@@ -41,7 +41,7 @@ class Magics:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.program = Program()
-        self.program._session.told = lambda text: sys.stdout.write(text)
+        self.program._session.listener = lambda text: sys.stdout.write(text)
         self.cells = 0
         self.given: dict[str, Any] = {}         # to the notebook
 

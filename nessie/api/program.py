@@ -46,7 +46,7 @@ class Program:
         limits = Limits(self._options.memory, self._options.depth, self._options.seconds, PYTHON)
         target = Target(self._options.target, self._options.threads, limits, world)
         job = Job(target=self._options.target, strict=False, unchecked=self._options.unchecked, checks=CHECKS)
-        self._session = Session(target, job, told=lambda text: sys.stderr.write(text))
+        self._session = Session(target, job, listener=lambda text: sys.stderr.write(text))
         self._calls = Calls(self._session, self._options.threads, limits)
         self._datatypes = Datatypes(self._session)
         self._source = source or Source("program", "")

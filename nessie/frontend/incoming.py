@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from nessie.base.source import NessieError, Source, Span
 from nessie.frontend import syntax
-from nessie.frontend.lexer import COMMANDS, Lexer, Token
+from nessie.frontend.lexer import COMMAND_WORDS, Lexer, Token
 from nessie.frontend.parser import END_KINDS, Automaton, make_nothing, next_form
 
 COMMAND_LINE = re.compile(r"^[ \t]*(:(?:\w+|\?))[ \t]*([^\n]*)", re.MULTILINE)       # no form begins with a `:`
@@ -89,4 +89,4 @@ class Incoming(Lexer):
 
 def alone(word: str, span: Span) -> syntax.Command | syntax.Evaluate:
     """The form that the word is: `quit` is a name."""
-    return syntax.Command(word, "", span) if word in COMMANDS else syntax.Evaluate(syntax.Name(word, span), span)
+    return syntax.Command(word, "", span) if word in COMMAND_WORDS else syntax.Evaluate(syntax.Name(word, span), span)

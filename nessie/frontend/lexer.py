@@ -32,8 +32,8 @@ OPERATORS = {"->": "GATHER", "<-": "SCATTER", "=>": "FATARROW", "::": "DCOLON", 
              "{": "LBRACE", "}": "RBRACE"}
 
 # Words that make a command of a top-level form which they begin; names everywhere else.
-COMMANDS = frozenset({"help", "?", "exit", "lisp", "describe", "apropos", "get", "set", "show", "shell", "dump", "edit",
-                      "load", "defconfig"})
+COMMAND_WORDS = frozenset({"help", "?", "exit", "lisp", "describe", "apropos", "get", "set", "show", "shell", "dump",
+                           "edit", "load", "defconfig"})
 
 NAME_CHARACTER = r"""[^\s%."!\-+#&'()*,/:;<=>@\[\]\\^`{}?|$]"""
 TOKEN = re.compile(rf"""
@@ -61,7 +61,7 @@ LARGEST = 2 ** 63 - 1
 
 def is_command(text: str, first: Token) -> bool:
     """Whether a form that begins with this token is a command. Before `=` the word is a variable that is set."""
-    if first.kind != "NAME" or first.value not in COMMANDS:
+    if first.kind != "NAME" or first.value not in COMMAND_WORDS:
         return False
     after = text[first.end:].lstrip()
     return not after.startswith(("=", "|=", "&=")) or after.startswith("==")
