@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, ClassVar
 
-from pygments.lexer import RegexLexer, words
+from pygments.lexer import RegexLexer, bygroups, default, include, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 from nessie.base.types import ZEROS
@@ -21,6 +21,8 @@ from nessie.frontend.library import library
 BRACKETS = ("(", ")", "[", "]", "{", "}", ",", ";", "$", ":")
 NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
 EXPONENT = r"[eE][+-]?[0-9]+"
+COMMENT = r"%[^%]*(?:%|\Z)"
+COMMAND = rf"(?:{'|'.join(sorted(COMMAND_WORDS - {'?'}))})(?=\s+[\w\"]|\s*[;$])"
 NO_NAME = rf"(?!{NAME_CHARACTER})"
 
 
@@ -37,11 +39,24 @@ class NeslLexer(RegexLexer):
     url = "https://www.cs.cmu.edu/~scandal/nesl.html"
     flags = re.IGNORECASE | re.MULTILINE
 
+    # Commands begin forms: the state `root` is before a form, the others are inside one, of a line if it is a command
+    # of the prompt.
     tokens: ClassVar[dict[str, list[Any]]] = {"root": [
+        (r"^([^\S\n]*)(:(?:\w+|\?))", bygroups(Text, Keyword.Pseudo), "line"),
+        (r"\s*\n|[^\S\n]+", Text),
+        (COMMENT, Comment.Multiline),
+        (COMMAND, Keyword.Pseudo, "form"),
+        (r"[;$]", Punctuation),
+        default("form"),
+    ], "line": [
+        (r"[^\S\n]*\n", Text, "#pop"),
+        include("inside"),
+    ], "form": [
+        (r"[;$]", Punctuation, "#pop"),
+        include("inside"),
+    ], "inside": [
         (r"\s+", Text),
-        (r"%[^%]*(?:%|\Z)", Comment.Multiline),
-        (r"^:(?:\w+|\?)", Keyword.Pseudo),
-        (rf"(?:^|(?<=[;$]))({'|'.join(sorted(map(re.escape, COMMAND_WORDS - {'?'})))})(?=\s+[\w\"]|\s*;)", Keyword.Pseudo),
+        (COMMENT, Comment.Multiline),
         (r'"(?:[^"\\]|\\[\s\S])*(?:"|\Z)', String.Double),
         (r"`[\s\S]", String.Char),
         (rf"(?:{NUMBER}{EXPONENT}|[0-9]+\.[0-9]*|\.[0-9]+){NO_NAME}", Number.Float),
