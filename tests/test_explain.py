@@ -17,7 +17,6 @@ from random_graphs import PROFILES, random_graph
 
 from nessie import calibrate
 from nessie.cli import main
-from nessie.doctor import as_text, examine
 from nessie.schedule import fusible, graph_text, profiles
 from nessie.schedule.explain import SCHEDULES, explain
 from nessie.schedule.explain_json import as_json
@@ -349,17 +348,3 @@ def test_a_measured_profile_is_one(tmp_path: Path, capsys: pytest.CaptureFixture
     words = ["nesl_examples/norm2.nesl", "-e", "norm2", "--machine"]
     assert explained(capsys, *words, str(path))["machine"] == "measured"
     assert explained(capsys, *words, "h200")["machine"] == "h200"
-
-
-def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert main(["doctor"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("nessie ") and any(line.split()[:1] == ["llvmlite"] for line in lines)
-    monkeypatch.setattr("nessie.doctor.metadata.version", missing)
-    text = as_text("0", examine())
-    assert "missing" in text and "PyCUDA" in text and "CBC" in text
-
-
-def missing(name: str) -> str:
-    from importlib.metadata import PackageNotFoundError
-    raise PackageNotFoundError(name)
