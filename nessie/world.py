@@ -52,7 +52,10 @@ class World:
             raise InternalError(f"the world has no effect {name}")
         self.interrupted = False
         with interruptible(self.interrupt):
-            return EFFECTS[name](self, argument, takes)
+            found = EFFECTS[name](self, argument, takes)
+        if self.interrupted:            # while it did what cannot be ended, such as printing
+            raise Interrupted("interrupted")
+        return found
 
     # Limits -------------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import RandomProgram, programs
 
-from nessie.base.source import NessieError, Source
+from nessie.base.source import Interrupted, NessieError, Source
+from nessie.base.types import CHAR, Seq
+from nessie.base.values import text_value
 from nessie.pipeline import Job
 from nessie.session import Session
 from nessie.targets import Limits, Target
@@ -282,3 +284,9 @@ def test_other_programs(session: Session) -> None:
     both_ways = """let ((i,o,e),_) = spawn("cat",nullstr,nullstr,stderr); _ = write_string("there" ++ [newline],i);
                        (line,_) = read_line(o); _ = close_file(i) in line;"""
     assert it(session, both_ways) == '("there", F)'
+
+
+def test_an_interrupt_while_printing_is_not_lost() -> None:
+    world = World(lambda text: world.interrupt())
+    with pytest.raises(Interrupted):
+        world.perform("print_string", text_value("x"), Seq(CHAR))

@@ -21,7 +21,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -135,8 +134,10 @@ def nessie(words: list[str], folder: Path, **environment: str) -> Iterator[subpr
             process.kill()
 
 
-LOOPS = {"scalar": "function g(n) : int -> int = if n /= 1 then g(n + 2) else n;\ng(0);\n1;\n",
-         "host": "function g(v) : [int] -> [int] = if #v == 0 then v else g({x + sum(v) : x in v});\ng([1]);\n1;\n"}
+LOOPS = {"scalar": "function g(n) : int -> int = if n /= 1 then g(n + 2) else n;\n"
+                   "let _ = print_string(\"running\n\") in g(0);\n1;\n",
+         "host": "function g(v) : [int] -> [int] = if #v == 0 then v else g({x + sum(v) : x in v});\n"
+                 "let _ = print_string(\"running\n\") in g([1]);\n1;\n"}
 
 
 ON_CUDASIM = pytest.param("scalar", "cudasim", marks=pytest.mark.skipif(not found(), reason="no C++ compiler"))
@@ -145,10 +146,10 @@ ON_CUDASIM = pytest.param("scalar", "cudasim", marks=pytest.mark.skipif(not foun
 @pytest.mark.parametrize("loop, target", [*product(LOOPS, ("cpu", "reference")), ON_CUDASIM])
 def test_ctrl_c_ends_a_run(loop: str, target: str, tmp_path: Path) -> None:
     (tmp_path / "loop.nesl").write_text(LOOPS[loop])
-    with nessie(["run", "loop.nesl", "--target", target], tmp_path) as process:
+    with nessie(["run", "loop.nesl", "--target", target, "--depth", "100000000"], tmp_path) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("g = fn")
-        time.sleep(0.5)
+        assert process.stdout.readline() == "running\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (out, err.splitlines()[0], process.returncode) == ("", "Interrupted.", 1)
