@@ -13,7 +13,7 @@ from typing import Any
 
 from nessie import loading, pipeline
 from nessie.base.names import shown_name
-from nessie.base.source import InternalError, NessieError, Source
+from nessie.base.source import InternalError, LostOutput, NessieError, Source, as_error
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
 from nessie.calling import Prepared, prepare_call, tuple_of
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
@@ -64,14 +64,10 @@ class Session:
                 continue
             try:
                 yield evaluate(form)
-            except (NessieError, InternalError) as error:
-                yield error
-            except BrokenPipeError:             # nobody reads what is printed
+            except (BrokenPipeError, LostOutput):       # nobody reads what is printed
                 raise
-            except MemoryError:
-                yield NessieError("out of memory", *([(form.span, "while evaluating this")] if form.span else []))
             except Exception as error:
-                yield InternalError(f"{type(error).__name__}: {error}")
+                yield as_error(error, *([(form.span, "while evaluating this")] if form.span else []))
 
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         """One form. What it defines is there afterwards, unless it fails."""
@@ -125,12 +121,13 @@ class Session:
 
     def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:
         """The run-time value of the expression; by the program that computes it, if there is one."""
-        seed = self.target.world.seed
+        world = self.target.world
+        seed = world.seed
         try:
             return self.run_prepared(prepared or self.prepare(exp, type_))
         except NessieError as error:
             from nessie.with_values import with_values
-            raise with_values(error, exp, self.values, self.environment, seed) from error.__cause__
+            raise with_values(error, exp, self.values, self.environment, seed, world.end) from error.__cause__
 
     def prepare(self, exp: typed.Exp, type_: Type) -> Prepared:
         """The program that computes the expression, and the variables' values that it takes."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event, RLock
 
-from nessie.base.source import InternalError, Interrupted, NessieError
+from nessie.base.source import InternalError, Interrupted, LostOutput, NessieError
 from nessie.outcome import Outcome
 
 ERASED = "\r\x1b[K"             # to the line's beginning; clear it
@@ -70,7 +70,7 @@ def say(text: str) -> None:
         raise
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise NessieError(f"the output cannot be written: {error.strerror or error}") from None
+        raise LostOutput(f"the output cannot be written: {error.strerror or error}") from None
 
 
 def say_aside(text: str) -> None:

@@ -7,9 +7,13 @@ form that does anything else to the world is not repeated.
 """
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,13 +28,16 @@ from nessie.frontend.interpreted_effects import Effects
 from nessie.frontend.meanings import mix
 from nessie.variables import Variables
 
-WORK = 1_000_000            # of the interpreter, at most
+WORK = 50_000               # of the interpreter, at most
+SECONDS = 0.3
 DEPTH = 1_000
 CHECKED = re.compile(r"[A-Z].*\.")         # messages of checks are sentences
 
 
+@dataclass
 class Brief(interpreter.World):
-    """Gives up where much is to be done."""
+    """Gives up where much is to be done, and at `end`, by time.monotonic."""
+    end: float = math.inf
 
     def charge(self, work: int, depth: int = 1) -> None:
         super().charge(work, depth)
@@ -39,21 +46,33 @@ class Brief(interpreter.World):
     def expect(self, elements: int) -> None:
         if self.work + elements > WORK:
             raise Unsupported("this would take too long")
+        if time.monotonic() > self.end:
+            raise Unsupported("this has taken too long")
+
+
+class Small(Variables):
+    """Refuses variables that would be long to look at."""
+
+    def __missing__(self, name: str) -> Any:
+        if elements(self.values_of_session[name]) > WORK:
+            raise Unsupported(f"{name} is too large")
+        return super().__missing__(name)
 
 
 def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], environment: Environment,
-                seed: int) -> NessieError:
-    """The error of this expression, which says what values have failed if that is found."""
+                seed: int, end: float | None = None) -> NessieError:
+    """The error of this expression, which says what values have failed if that is found before `end`, by
+    time.monotonic."""
     if not CHECKED.fullmatch(error.message) or not error.places:
         return error
-    error.hint = error.hint or from_end(error.places[0][0])
-    if sum(elements(value) for value in values.values()) > WORK:
-        return error
+    told = copy(error)
+    told.hint = error.hint or from_end(error.places[0][0])
     defined = environment.program
     world = Brief(environment.library, dict(defined.functions), dict(defined.datatypes),
-                  Variables(dict(values), environment), Effects(printing_nothing), DEPTH, mix(seed))
+                  Small(dict(values), environment), Effects(printing_nothing), DEPTH, mix(seed),
+                  end=min(time.monotonic() + SECONDS, math.inf if end is None else end))
     definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
-    with suppress(MemoryError, RecursionError):
+    with suppress(Exception):           # whatever happens here must not hide the user's error
         try:
             interpreter.run(typed.Program((definition,)), world)
         except NessieError as again:
@@ -61,8 +80,8 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
                 (span, label), (_, found) = error.places[0], again.places[0]
                 written = squeezed(span.source.text[span.start:span.end])
                 parts = [part for part in (label, found) if part and squeezed(part) != written]
-                error.places = ((span, ": ".join(parts)), *error.places[1:])
-    return error
+                told.places = ((span, ": ".join(parts)), *error.places[1:])
+    return told
 
 
 def is_same(error: NessieError, again: NessieError, world: interpreter.World) -> bool:

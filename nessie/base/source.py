@@ -122,6 +122,10 @@ class Interrupted(NessieError):
         return "\n".join(["Interrupted.", *(span.excerpt(label) for span, label in self.places)])
 
 
+class LostOutput(NessieError):
+    """Standard output takes no more."""
+
+
 class UsageError(NessieError):
     """The command line is wrong (exit status 2)."""
 
@@ -132,3 +136,17 @@ class IllFormed(Exception):
 
 class InternalError(Exception):
     """Nessie itself is wrong: a pass broke its promise."""
+
+
+def as_error(failure: Exception, *places: tuple[Span, str]) -> NessieError | InternalError:
+    """What is told of anything that has gone wrong, there if it does not say where itself. What the system refuses is
+    no mistake of Nessie."""
+    match failure:
+        case NessieError() | InternalError():
+            return failure
+        case MemoryError():
+            return NessieError("out of memory", *places)
+        case OSError():
+            parts = [str(part) for part in (failure.filename, failure.strerror or failure) if part]
+            return NessieError(": ".join(parts), *places)
+    return InternalError(f"{type(failure).__name__}: {failure}")
