@@ -12,21 +12,23 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.deep import forget_interrupt, run_deep
-from nessie.base.source import InternalError, NessieError, Source, Span, UsageError
+from nessie.base.source import NessieError, Source, Span, UsageError, as_error
 from nessie.base.types import Fun, Type
 from nessie.command_line import parse_command_line
 from nessie.compiling import check, compile_, graph, graphs_of, inspect, passes, show, warn_of, written
-from nessie.options import FAILED, MISUSED, PIPE, job_of, needed, new_session, target_of, write_result
+from nessie.options import FAILED, MISUSED, PIPE, job_of, needed, new_session, session_maker, target_of, write_result
 from nessie.progress import progress
 from nessie.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 
 if TYPE_CHECKING:
+    from nessie.base.activity import Activity
     from nessie.frontend import syntax
     from nessie.profile import Profiler
     from nessie.session import Session
@@ -44,25 +46,19 @@ def main(words: list[str] | None = None) -> int:
             sys.stdout.reconfigure(errors="backslashreplace")
         if options.command is None:
             from nessie.repl import repl
-            return repl(lambda: new_session(options))
+            return repl(session_maker(options))
         with progress(options.activity):
             return run_deep(lambda: RUNNERS[options.command](options))
     except UsageError as error:
         complain(error)
         return MISUSED
-    except (NessieError, InternalError) as error:
-        complain(error)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         forget_interrupt()
-    except MemoryError:
-        print("error: out of memory", file=sys.stderr)
     except BrokenPipeError:             # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:            # what the system refuses is not Nessie's mistake
-        complain(NessieError(": ".join(str(part) for part in (error.filename, error.strerror or error) if part)))
     except Exception as error:
-        complain(InternalError(f"{type(error).__name__}: {error}"))
+        complain(as_error(error))
     return FAILED
 
 
@@ -74,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     session = new_session(options, sys.stderr.write if options.output == PIPE else None)
     source = read_source(needed(options, "FILE"))
     if options.entry:
-        return call(session, source, options)
+        return run_entry(session, source, options)
     if options.output:
         raise UsageError("-o writes the result of a call: name the function with -e")
     return ended(session, print_outcomes(session.run(source)))
@@ -99,7 +95,7 @@ def define(session: Session, program: syntax.Program) -> None:
             break
 
 
-def call(session: Session, source: Source, options: argparse.Namespace) -> int:
+def run_entry(session: Session, source: Source, options: argparse.Namespace) -> int:
     """Call a function of the program on the ARGs; print its result, or write it."""
     from nessie.files import check_writable, write_value
     from nessie.loading import program
@@ -107,7 +103,7 @@ def call(session: Session, source: Source, options: argparse.Namespace) -> int:
     if options.output:
         check_writable(options.output)
     define(session, program(source))
-    value, type_ = called(session, options)
+    value, type_ = value_of_entry(session, options)
     if options.output:
         whole = restore(value, type_, session.environment)
         write_value(options.output, whole, type_, session.content, say)
@@ -116,7 +112,7 @@ def call(session: Session, source: Source, options: argparse.Namespace) -> int:
     return ended(session, 0)
 
 
-def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
+def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
     """What ENTRY gives on the ARGs: its run-time value, and its type."""
     entry = options.entry.lower()
     known = session.environment.lookup(entry)
@@ -126,10 +122,14 @@ def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
     if isinstance(known.scheme.type, Fun) and not options.arguments:
         from nessie.frontend.types_text import show_scheme
         raise NessieError(f"{entry} takes {show_scheme(known.scheme.type.argument)}, here is no ARG")
-    types = session.parameter_types(entry, len(options.arguments))
-    arguments = [argument(session, text, number, type_)
-                 for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
-    return session.call(entry, arguments)
+    return session.call(entry, arguments_of(session, options))
+
+
+def arguments_of(session: Session, options: argparse.Namespace) -> list[syntax.Exp]:
+    """The ARGs, of the types that ENTRY takes."""
+    types = session.parameter_types(options.entry.lower(), len(options.arguments))
+    return [argument(session, text, number, type_)
+            for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
 
 
 def argument(session: Session, text: str, number: int, type_: Type | None) -> syntax.Exp:
@@ -138,7 +138,8 @@ def argument(session: Session, text: str, number: int, type_: Type | None) -> sy
     from nessie.frontend.parser import parse_expression
     if not text.startswith("@"):
         return parse_expression(Source(f"argument {number}", text))
-    value, found = read_value(text[1:], type_, session.content)
+    with session.target.activity.paused() if text == f"@{PIPE}" else nullcontext():        # it may be typed
+        value, found = read_value(text[1:], type_, session.content)
     return session.hold(f"argument_{number}", value, found)
 
 
@@ -161,11 +162,22 @@ def evaluate(options: argparse.Namespace) -> int:
 def evaluate_lines(options: argparse.Namespace) -> int:
     """A program per line of standard input, each in a session of its own; an answer per line."""
     gc.set_threshold(500_000, 20, 50)       # cycles are few and end with their program: then is the time to look
-    for line in sys.stdin:
+    for line in typed_lines(options.activity):
         if line.strip():
             say(json.dumps(answer_line(options, line)) + "\n")
             gc.collect(0)
     return 0
+
+
+def typed_lines(activity: Activity) -> Iterator[str]:
+    """Those of standard input, which nobody works at while they are typed."""
+    lines = iter(sys.stdin)
+    while True:
+        with activity.paused():
+            line = next(lines, None)
+        if line is None:
+            return
+        yield line
 
 
 def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
@@ -222,7 +234,7 @@ def profile(options: argparse.Namespace) -> int:
     session.watching = True
     if options.entry:
         session.title = " ".join([options.entry, *options.arguments])
-        called(session, options)
+        value_of_entry(session, options)
         tell_profiles(session, options)
         return ended(session, 0)
     if options.expression:
@@ -252,10 +264,7 @@ def explain(options: argparse.Namespace) -> int:
     if options.arguments:
         session = new_session(options, say_aside)
         define(session, read.syntax or program(read.source))
-        texts = enumerate(options.arguments, 1)
-        types = session.parameter_types(options.entry.lower(), len(options.arguments))
-        arguments = [argument(session, text, at, type_) for (at, text), type_ in zip(texts, types, strict=True)]
-        found = explain_call(session, job, options.entry.lower(), arguments, options.all)
+        found = explain_call(session, job, options.entry.lower(), arguments_of(session, options), options.all)
     elif read.form is pipeline.GRAPH:
         found = explain_graphs(graphs_of(options), job, options.all)
     else:

@@ -18,7 +18,7 @@ from nessie.frontend.monomorphise import monomorphise
 from nessie.frontend.parser import parse_type
 from nessie.frontend.signatures import to_type
 from nessie.frontend.types_text import show_scheme
-from nessie.loading import place, quoted
+from nessie.loading import place, placed, quoted
 
 if TYPE_CHECKING:
     from nessie.session import Session
@@ -89,11 +89,8 @@ def name_in(command: syntax.Command, text: str) -> str:
 def shell(session: Session, command: syntax.Command) -> None:
     words, _ = quoted(command, "a command")
     world = session.target.world
-    try:
+    with placed(command):
         world.need_permission()
-    except NessieError as refused:
-        refused.places = tuple(place(command))
-        raise
     printed, why = world.processes.shell(words, "", None)
     session.tell(printed)
     if why:
@@ -270,8 +267,8 @@ NESL_COMMANDS = (
     Row("show", "FORM NAME [TYPE]", f"another form of it: {', '.join(SHOWN)}", show),
     Row("show", "status", "the settings", show),
     Row("set", "print_length N", "how many elements of a sequence are printed", set_),
-    Row("set", "arg_check on", "or off: whether indices, lengths and divisors are checked", set_),
-    Row("set", "verbose on", "or off: tell how many kernels each form launches, over how many elements", set_),
+    Row("set", "arg_check on/off", "whether indices, lengths and divisors are checked", set_),
+    Row("set", "verbose on/off", "tell how many kernels each form launches, over how many elements", set_),
     Row("set", "memory_size N", "the most memory for arrays, in words of 8 bytes", set_),
     Row("shell", '"COMMAND"', "run another program, with --allow-shell", shell),
     Row("help", "", "this", help_),

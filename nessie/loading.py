@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nessie.base.nearest import nearest
@@ -53,7 +54,8 @@ def file_of(command: syntax.Command) -> Source:
     """What the command loads; the name's ending .nesl may be left out."""
     name, rest = quoted(command, "the name of a file")
     if not SWITCHES.fullmatch(rest):
-        raise NessieError("load takes the name of a file, and then only verbose := t or print := t", *place(command))
+        raise NessieError("load takes the name of a file as it is written, and then only verbose := t or print := t",
+                          *place(command))
     completed = f"{name}.nesl"
     return read_source(completed if not Path(name).exists() and Path(completed).exists() else name, place(command))
 
@@ -89,3 +91,13 @@ def similar_file(path: str) -> str:
 
 def place(command: syntax.Command) -> list[tuple[Span, str]]:
     return [(command.span, "")] if command.span else []
+
+
+@contextmanager
+def placed(command: syntax.Command) -> Iterator[None]:
+    """Errors of the body stand at the command."""
+    try:
+        yield
+    except NessieError as error:
+        error.places = tuple(place(command))
+        raise

@@ -28,10 +28,20 @@ CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
 
 def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
                 stdin: IO[str] | None = None) -> Session:
-    from nessie.session import Session
+    return session_maker(options, write, stdin)()
+
+
+def session_maker(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
+                  stdin: IO[str] | None = None) -> Callable[[], Session]:
+    """What makes the session. A target or a profile that cannot be had is refused now."""
     from nessie.world import World
     world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
-    return Session(target_of(options, world), replace(job_of(options), strict=False))
+    target, job = target_of(options, world), replace(job_of(options), strict=False)
+
+    def make() -> Session:
+        from nessie.session import Session
+        return Session(target, job)
+    return make
 
 
 def target_of(options: argparse.Namespace, world: World) -> Target:
@@ -46,14 +56,19 @@ def write_result(options: argparse.Namespace, text: str) -> None:
     if options.output in (None, PIPE):
         say(text)
         return
+    write_text(options.output, text)
+
+
+def write_text(path: str, text: str) -> None:
+    """A file in a folder that is there."""
     try:
-        Path(options.output).write_text(text, encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise NessieError(f"cannot write {options.output}: {error.strerror}") from None
+        raise NessieError(f"cannot write {path}: {error.strerror}") from None
 
 
 def job_of(options: argparse.Namespace) -> pipeline.Job:
-    return pipeline.Job(entry=getattr(options, "entry", None) or "", argument=type_of(options),
+    return pipeline.Job(entry=options.entry or "", argument=type_of(options),
                         fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
                         sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
                         unchecked=options.unchecked, dump=options.dump,
@@ -71,7 +86,7 @@ def machine_of(options: argparse.Namespace) -> Any:
 
 def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
     """The type that -t gives, as written."""
-    if not getattr(options, "type", None):
+    if not options.type:
         return None
     from nessie.frontend.parser import parse_type
     return parse_type(Source("type", options.type))

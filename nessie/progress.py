@@ -51,6 +51,8 @@ def watch(activity: Activity, ended: Event) -> None:
     pause = PATIENCE
     while not ended.wait(pause):
         pause = PAUSE
-        if activity.doing:
-            text = f"{activity}, {time.monotonic() - began:.0f} s"
+        if doing := str(activity):
+            text = f"{doing}, {time.monotonic() - began:.0f} s"
             LAST_LINE.draw(text[:shutil.get_terminal_size().columns - 1], ended)
+        else:
+            LAST_LINE.erase()

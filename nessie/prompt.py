@@ -12,11 +12,12 @@ from typing import Any
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import has_completions
+from prompt_toolkit.filters import has_completions, is_searching
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
 
 from nessie.frontend.environment import Environment
 from nessie.frontend.incoming import Incoming
@@ -24,6 +25,7 @@ from nessie.highlighting import NeslLexer
 from nessie.history import history
 
 ABOUT = 60                      # characters of what is said about a completion
+WITHOUT_COLOURS = Style.from_dict({"matching-bracket": "underline"})
 
 
 def reader(prompt: str, continued: str, environment: Callable[[], Environment]) -> Callable[[bool], str]:
@@ -32,8 +34,9 @@ def reader(prompt: str, continued: str, environment: Callable[[], Environment]) 
     plain = bool(os.environ.get("NO_COLOR"))
     session: PromptSession[str] = PromptSession(
         history=history(), multiline=True, prompt_continuation=continued, key_bindings=keys(),
-        lexer=None if plain else PygmentsLexer(NeslLexer), color_depth=ColorDepth.DEPTH_1_BIT if plain else None,
-        input_processors=[HighlightMatchingBracketProcessor()], completer=Names(environment),
+        lexer=None if plain else PygmentsLexer(NeslLexer), style=WITHOUT_COLOURS if plain else None,
+        color_depth=ColorDepth.DEPTH_1_BIT if plain else None,
+        input_processors=[HighlightMatchingBracketProcessor()], completer=Suggestions(environment),
         complete_while_typing=False, enable_history_search=True, reserve_space_for_menu=4)
 
     def read(inside: bool) -> str:
@@ -46,13 +49,12 @@ def reader(prompt: str, continued: str, environment: Callable[[], Environment]) 
 
 def is_whole(text: str) -> bool:
     """Whether the text's last form is at its end, as good or bad as it may be."""
-    texts = iter([f"{text}\n"])
-    unfinished: list[bool] = []
+    texts, unfinished = iter([f"{text}\n"]), False
 
     def read(inside: bool) -> str:
+        nonlocal unfinished
         found = next(texts, "")
-        if not found and inside:
-            unfinished.append(True)
+        unfinished = unfinished or (inside and not found)
         return found
 
     incoming = Incoming("input", read, by_hand=True)
@@ -64,7 +66,7 @@ def is_whole(text: str) -> bool:
 def keys() -> KeyBindings:
     bindings = KeyBindings()
 
-    @bindings.add("enter")
+    @bindings.add("enter", filter=~is_searching)
     def enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if is_whole(buffer.text):
@@ -76,14 +78,14 @@ def keys() -> KeyBindings:
     def choose(event: KeyPressEvent) -> None:
         event.current_buffer.complete_state = None
 
-    @bindings.add("escape", "enter")
+    @bindings.add("escape", "enter", filter=~is_searching)
     def new_line(event: KeyPressEvent) -> None:
         event.current_buffer.newline()
 
     return bindings
 
 
-class Names(Completer):
+class Suggestions(Completer):
     """Completes names, commands and files (nessie.completion)."""
 
     def __init__(self, environment: Callable[[], Environment]) -> None:

@@ -15,12 +15,13 @@ from nessie import pipeline
 from nessie.base.names import shown_name
 from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
-from nessie.commands import FORMS_HELP, NESL_COMMANDS, Row, compiled, help_text, mono_of
+from nessie.commands import FORMS_HELP, NESL_COMMANDS, Row, compiled, help_text, mono_of, row_of
 from nessie.frontend import infer, library, mono, syntax, typed
 from nessie.frontend.environment import pattern_type
 from nessie.frontend.parser import parse_expression
 from nessie.frontend.types_text import show_scheme
-from nessie.loading import place
+from nessie.loading import place, placed
+from nessie.options import write_text
 from nessie.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def obey(repl: Repl, command: syntax.Command) -> None:
         near = nearest(command.word, words, 0.65)
         raise NessieError(f"there is no command {command.word}", *place(command),
                           hint=f"did you mean {near}? :help lists them all" if near else ":help lists them all")
-    row = next(row for row in PROMPT_COMMANDS if row.word == command.word)
+    row = row_of(PROMPT_COMMANDS, command.word)
     if command.text and not row.arguments:
         raise NessieError(f"{row.word} takes nothing", *place(command))
     needed = NEEDED.get(row.arguments.partition(" ")[0])
@@ -83,7 +84,7 @@ def kernels(repl: Repl, command: syntax.Command) -> None:
 
 
 def graph(repl: Repl, command: syntax.Command) -> None:
-    text, path = divided(command)
+    text, path = text_and_file(command)
     if not path:
         repl.show(compiled(repl.session, command, text, pipeline.GRAPH))
         return
@@ -92,7 +93,7 @@ def graph(repl: Repl, command: syntax.Command) -> None:
         raise NessieError(f"a graph is drawn as {', '.join(DRAWN)}: the file's name says which", *place(command))
     program, job = program_of(repl, command, text)
     graphs = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("graph"))
-    write(repl, path, pipeline.call("schedule.view:draw", graphs, style, job.fuse, pipeline.profile(job)))
+    write(repl, command, path, pipeline.call("schedule.view:draw", graphs, style, job.fuse, pipeline.profile(job)))
 
 
 DRAWN = ("dot", "svg", "json")
@@ -108,22 +109,23 @@ def explain(repl: Repl, command: syntax.Command) -> None:
 def inspect(repl: Repl, command: syntax.Command) -> None:
     from nessie.inspect.collect import collect
     from nessie.inspect.page import page
-    text, path = divided(command)
+    text, path = text_and_file(command)
     program, job = program_of(repl, command, text)
     name = shown_name(program.entry)
     entry = repl.session.environment.lookup(name)
     source = entry.origin[0].source if entry and entry.origin else Source(name, "")
-    write(repl, path or f"{name}.html", page(collect(job, pipeline.MONO, source, program)))
+    write(repl, command, path or f"{name}.html", page(collect(job, pipeline.MONO, source, program)))
 
 
-def divided(command: syntax.Command) -> tuple[str, str]:
+def text_and_file(command: syntax.Command) -> tuple[str, str]:
     """What the command is about, and the file that it names, if it does."""
     found = FILE.fullmatch(command.text)
     return (found[1], found[2]) if found else (command.text, "")
 
 
-def write(repl: Repl, path: str, content: str) -> None:
-    pipeline.write_file(Path(path).parent, Path(path).name, content)
+def write(repl: Repl, command: syntax.Command, path: str, content: str) -> None:
+    with placed(command):
+        write_text(path, content)
     repl.show(f"{path} is written\n")
 
 
@@ -132,7 +134,8 @@ def time_(repl: Repl, command: syntax.Command) -> None:
     before, began = replace(session.target.stats), time.perf_counter()
     outcome = session.evaluate(syntax.Evaluate(exp, exp.span))
     seconds, done = time.perf_counter() - began, session.target.stats
-    repl.show(f"{outcome}\n{seconds:.3f} s, compiling included; launches: {done.launches - before.launches}, "
+    repl.show(f"{outcome}\n")
+    repl.show(f"{seconds:.3f} s, compiling included; launches: {done.launches - before.launches}, "     # never cut
               f"elements: {done.elements - before.elements:,}\n")
 
 
@@ -156,11 +159,8 @@ def target(repl: Repl, command: syntax.Command) -> None:
         return
     if name not in TARGETS:
         raise NessieError(f"{name} is no target", *place(command), hint=f"there are {', '.join(TARGETS)}")
-    try:
+    with placed(command):
         session.target = replace(session.target, name=name)        # refuses what cannot be used here
-    except NessieError as missing:
-        missing.places = tuple(place(command))
-        raise
     session.job = replace(session.job, target=name)
 
 
@@ -168,6 +168,7 @@ def reset(repl: Repl, command: syntax.Command) -> None:
     session = repl.session
     session.environment = library.library()
     session.values.clear()
+    session.unseen.clear()
 
 
 def more(repl: Repl, command: syntax.Command) -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from nessie import __version__
 from nessie.base.deep import forget_interrupt, run_deep
 from nessie.base.nearest import nearest
-from nessie.base.source import InternalError, Interrupted, NessieError, Source
+from nessie.base.source import Interrupted, LostOutput, NessieError, Source, as_error
 from nessie.frontend import syntax
 from nessie.frontend.incoming import Incoming
 from nessie.frontend.lexer import COMMAND_WORDS
@@ -34,7 +34,7 @@ from nessie.loading import expanded
 from nessie.outcome import Outcome
 from nessie.progress import progress
 from nessie.screen import Screen
-from nessie.streams import complain, print_outcomes, say, warn
+from nessie.streams import complain, print_outcomes, warn
 
 if TYPE_CHECKING:
     from nessie.frontend.environment import Environment
@@ -47,29 +47,32 @@ FIRST_WORD = re.compile(r"\s*(\w+)(?:\s+[\w\"]|\s*[;$])")     # of what might ha
 
 class Repl:
     """The session, which is made when it is needed, after the first prompt, and the screen that it is seen on.
-    `by_hand`: somebody types."""
+    `by_hand`: somebody types. `begun`: the session, if it has been made; `read` gives the next line."""
 
     def __init__(self, new_session: Callable[[], Session], by_hand: bool) -> None:
-        self.new_session, self.by_hand, self.screen = new_session, by_hand, Screen()
-        self.show: Callable[[str], object] = self.screen.show if by_hand else say
-
-    @cached_property
-    def session(self) -> Session:
-        session = self.new_session()
-        if self.by_hand:
-            session.listener = self.show
-        return session
+        self.new_session, self.by_hand = new_session, by_hand
+        self.begun: Session | None = None
+        self.screen = Screen(by_hand and sys.stdout.isatty())
+        self.show: Callable[[str], object] = self.screen.show
 
     @property
-    def begun(self) -> bool:
-        return "session" in self.__dict__
+    def session(self) -> Session:
+        if self.begun is None:
+            self.begun = self.new_session()
+            if self.by_hand:
+                self.begun.listener = self.show
+        return self.begun
 
     def environment(self) -> Environment:
         """What is defined at present."""
-        if self.begun:
-            return self.session.environment
+        if self.begun is not None:
+            return self.begun.environment
         from nessie.frontend.library import library
         return library()
+
+    @cached_property
+    def read(self) -> Callable[[bool], str]:
+        return line_reader(self.by_hand, self.environment)
 
     def run(self, form: syntax.TopLevel | NessieError) -> int:
         """Evaluate the form and show what it gives, and warnings; how many have failed, of those that it loads."""
@@ -92,17 +95,27 @@ class Repl:
             raise
 
     def ended(self) -> bool:
-        return self.begun and self.session.ended
+        return self.begun is not None and self.begun.ended
 
 
 def repl(new_session: Callable[[], Session]) -> int:
     """Evaluates what standard input has; the exit status."""
     by_hand = sys.stdin is not None and sys.stdin.isatty()
     at = Repl(new_session, by_hand)
-    incoming = Incoming("input", line_reader(by_hand, at.environment), by_hand)
+    if by_hand:
+        print(WELCOME, file=sys.stdout if sys.stdout.isatty() else sys.stderr)
+        # while the first form is typed, and out of reach of Ctrl-C, after which NumPy could not be imported again
+        Thread(target=import_module, args=("nessie.session",)).start()
+    failed = evaluate_all(at)
+    if at.begun is not None and (by_hand or not failed):
+        warn(at.begun.unmet())
+    return 1 if failed and not by_hand else 0
+
+
+def evaluate_all(at: Repl) -> int:
+    """Evaluate form by form; how many have failed. By hand, Ctrl-C ends what is being done, reading or running."""
+    incoming = Incoming("input", lambda inside: at.read(inside), at.by_hand)
     failed = 0
-    if by_hand:                             # while the first form is typed, and out of reach of Ctrl-C, after which
-        Thread(target=import_module, args=("nessie.session",)).start()      # NumPy could not be imported again
     while not at.ended():
         try:
             form = incoming.form()
@@ -112,20 +125,16 @@ def repl(new_session: Callable[[], Session]) -> int:
                 form = meant_as_command(form, incoming.source, incoming.begins)
             failed += at.run(form)
         except (KeyboardInterrupt, Interrupted) as interrupt:
-            if not by_hand:
+            if not at.by_hand:
                 raise
             print(file=sys.stderr)          # behind the ^C
             recover(incoming, interrupt if isinstance(interrupt, Interrupted) else Interrupted(""))
             forget_interrupt()
-        except (NessieError, OSError):      # nobody can see what is printed
+        except (LostOutput, OSError):       # nobody can see what is printed, or nothing can be read
             raise
-        except MemoryError:
-            failed += recover(incoming, NessieError("out of memory"))
         except Exception as error:
-            failed += recover(incoming, InternalError(f"{type(error).__name__}: {error}"))
-    if at.begun and (by_hand or not failed):
-        warn(at.session.unmet())
-    return 1 if failed and not by_hand else 0
+            failed += recover(incoming, as_error(error))
+    return failed
 
 
 def recover(incoming: Incoming, error: Exception) -> int:
@@ -151,9 +160,7 @@ def line_reader(by_hand: bool, environment: Callable[[], Environment]) -> Callab
     if not by_hand:
         return lambda inside: sys.stdin.readline() if sys.stdin else ""
     if not sys.stdout.isatty():
-        print(WELCOME, file=sys.stderr)
         return read_unedited
-    print(WELCOME)
     if os.environ.get("TERM") not in (None, "", "dumb") and all(map(find_spec, ("prompt_toolkit", "pygments"))):
         from nessie.prompt import reader
         return reader(PROMPT, CONTINUED, environment)

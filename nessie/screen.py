@@ -1,28 +1,31 @@
 """What the interactive loop shows of long results: as much as the terminal holds; `:more` shows how they go on."""
 from __future__ import annotations
 
-import sys
+import unicodedata
 from dataclasses import dataclass
 
 from nessie.streams import say, say_aside
 
 KEPT = 3                        # rows for what is typed, what tells that there is more, and the next prompt
+TAB = 8
 LEAST = 5                       # rows that are shown, however small the terminal says it is
 
 
 @dataclass
 class Screen:
-    """`rest` is what of the last long text has not been shown."""
+    """`cuts`: somebody looks at a terminal; a file or a pipe takes all. `rest` is what of the last long text has not
+    been shown."""
+    cuts: bool
     rest: str = ""
 
     def show(self, text: str) -> None:
-        """The text, cut where the terminal ends. A file or a pipe takes all of it."""
-        if not sys.stdout.isatty():
+        """The text, cut where the terminal ends."""
+        if not self.cuts:
             say(text)
             return
         import shutil  # only where there is a terminal
         size = shutil.get_terminal_size()
-        shown, rest = divided(text, size.columns, max(LEAST, size.lines - KEPT))
+        shown, rest = cut(text, size.columns, max(LEAST, size.lines - KEPT))
         say(shown)
         if rest:
             if not shown.endswith("\n"):
@@ -39,12 +42,30 @@ class Screen:
         return bool(rest)
 
 
-def divided(text: str, columns: int, rows: int) -> tuple[str, str]:
+def cut(text: str, columns: int, rows: int) -> tuple[str, str]:
     """The text that fills so many rows of a terminal, and what is left. Nothing is left for a single row's sake."""
     at = 0
     for _ in range(rows):
-        if at >= len(text):
-            break
-        end = text.find("\n", at, at + columns + 1)
-        at = end + 1 if end >= 0 else at + columns
-    return (text, "") if len(text) - at <= columns and "\n" not in text[at:-1] else (text[:at], text[at:])
+        at = end_of_row(text, at, columns)
+    return (text, "") if end_of_row(text, at, columns) == len(text) else (text[:at], text[at:])
+
+
+def end_of_row(text: str, begins: int, columns: int) -> int:
+    """How far the row goes that begins there: up to a newline, or as far as there is room."""
+    column = 0
+    for at in range(begins, len(text)):
+        if text[at] == "\n":
+            return at + 1
+        column += width(text[at], column, columns)
+        if column > columns and at > begins:
+            return at
+    return len(text)
+
+
+def width(character: str, column: int, columns: int) -> int:
+    """The columns that a terminal takes to show the character in this column. Tabs end with the row."""
+    if character == "\t":
+        return min(TAB - column % TAB, max(0, columns - 1 - column))
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,72 +1,20 @@
 """The prompt that prompt_toolkit gives, driven through a pseudo-terminal; and the parts that it is made of."""
 from __future__ import annotations
 
-import os
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
+from terminals import PROMPT, nessie, terminal
 
-pexpect = pytest.importorskip("pexpect")
 pytest.importorskip("prompt_toolkit")
 pytest.importorskip("pygments")
-if sys.platform == "win32":
-    pytest.skip("there is no pseudo-terminal", allow_module_level=True)
 
-from nessie.history import MOST_BYTES, Remembered, shorten  # noqa: E402
-from nessie.prompt import is_whole  # noqa: E402
+from nessie.history import MOST_BYTES, Remembered, shorten
+from nessie.prompt import is_whole
+from nessie.streams import ERASED
 
-ROOT = Path(__file__).parent.parent
-PROMPT = "nesl>"                        # the blank behind it is a movement of the cursor
 COLOUR = re.compile(r"\x1b\[[0-9;]*[34][0-9](;[0-9;]*)?m")
-
-
-class Terminal:
-    """A session at a terminal of 24 lines of 80 columns. `shown` is all that it has written."""
-
-    def __init__(self, process: Any) -> None:
-        self.process = process
-
-    def until(self, text: str, seconds: float = 60) -> str:
-        """What it writes up to this text."""
-        self.process.expect_exact(text, seconds)
-        return str(self.process.before)
-
-    def type(self, text: str) -> None:
-        self.process.send(text)
-
-    def answer(self, line: str) -> str:
-        """What comes of a line, up to the next prompt. The prompt shows what is typed, again and again."""
-        self.type(f"{line}\r")
-        self.until("\x1b[?2004l")           # typing has ended
-        return self.until(PROMPT)
-
-    def leave(self) -> None:
-        self.type("\x04")
-        self.process.expect(pexpect.EOF, 60)
-        self.process.wait()
-        assert self.process.exitstatus == 0
-
-
-@contextmanager
-def terminal(folder: Path, *words: str, **variables: str) -> Iterator[Terminal]:
-    """A session with this cache folder."""
-    environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "PYTHONPATH": str(ROOT),
-                   "XDG_CACHE_HOME": str(folder), **variables}
-    environment.pop("COLUMNS", None)
-    environment.pop("LINES", None)
-    process = pexpect.spawn(sys.executable, ["-m", "nessie", *words], cwd=folder, env=environment, encoding="utf-8",
-                            dimensions=(24, 80))
-    try:
-        at = Terminal(process)
-        at.until(PROMPT)
-        yield at
-    finally:
-        process.close(force=True)
 
 
 def test_a_form_of_several_lines_is_one_entry_of_the_history(tmp_path: Path) -> None:
@@ -200,24 +148,58 @@ def test_colours_and_none(tmp_path: Path) -> None:
             at.leave()
 
 
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_a_bracket_and_its_partner_are_shown(no_color: str, tmp_path: Path) -> None:
+    with terminal(tmp_path, "--target", "reference", NO_COLOR=no_color) as at:
+        at.type("(1)\x1b[D")                # left, onto the bracket
+        marked = r"\x1b\[0;4m" if no_color else r"\x1b\[0;[0-9;]*48;[0-9;]*m"
+        assert {*re.findall(rf"{marked}([()])", at.for_seconds(2))} == {"(", ")"}
+
+
+def test_history_is_searched_and_led_through_by_what_is_typed(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--target", "reference", NO_COLOR="1") as at:
+        for line in ("40 + 1;", "50 + 2;", "40 + 3;", "60 + 4;"):
+            at.answer(line)
+        at.type("40\x1b[A\x1b[A")           # up, up: those that begin so
+        assert "it = 41 : int" in at.answer("")
+        at.type("\x12" "50")                # Ctrl-R
+        at.until("I-search backward")
+        at.type("\r")                       # found
+        assert "it = 52 : int" in at.answer("")
+        at.leave()
+
+
+def test_what_is_typed_is_no_progress(tmp_path: Path) -> None:
+    """The line at the bottom would be drawn over it."""
+    (tmp_path / "g.nesl").write_text("function g(v) = sum(v);")
+    with nessie(tmp_path, "eval", "--jsonl", "--target", "reference") as at:
+        assert ERASED not in at.for_seconds(2)
+        at.type('{"id": 1, "source": "1 + 1;"}\n')
+        at.until('"value": "2"')
+        assert ERASED not in at.for_seconds(2).replace(ERASED, "", 1)
+        at.leave()
+    with nessie(tmp_path, "run", "g.nesl", "-e", "g", "@-", "--target", "reference") as at:
+        shown = at.for_seconds(3)
+        assert "working" not in shown.rpartition(ERASED)[2]
+        at.type("[1, 2]\n\x04")
+        assert at.ended()[0].endswith("3\r\n")
+
+
 def test_without_the_extra_the_plain_prompt_serves(tmp_path: Path) -> None:
     """The extra's package is hidden from the process."""
     code = ("import sys, importlib.util as util; find = util.find_spec\n"
             "util.find_spec = lambda name, *more: None if name == 'prompt_toolkit' else find(name, *more)\n"
             "sys.modules['prompt_toolkit'] = None\n"
             "from nessie.cli import main; sys.exit(main(['--target', 'reference']))")
-    process = pexpect.spawn(sys.executable, ["-c", code], encoding="utf-8", cwd=tmp_path, dimensions=(24, 80),
-                            env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT)})
-    process.expect_exact("nesl> ", 60)
-    process.send("let a = 1;\r")
-    process.expect_exact("    > ", 60)
-    process.send("in a + 1;\r")
-    process.expect_exact("it = 2 : int", 60)
-    process.expect_exact("nesl> ", 60)
-    process.send(":quit\r")
-    process.expect(pexpect.EOF, 60)
-    process.wait()
-    assert process.exitstatus == 0
+    with nessie(tmp_path, python=("-c", code)) as at:
+        at.until("nesl> ")
+        at.type("let a = 1;\r")
+        at.until("    > ")
+        at.type("in a + 1;\r")
+        at.until("it = 2 : int")
+        at.until("nesl> ")
+        at.type(":quit\r")
+        assert at.ended()[1] == 0
 
 
 @pytest.mark.parametrize(("text", "whole"), [

@@ -1,4 +1,4 @@
-"""The interactive loop: transcripts (tests/golden/repl/*.txt), terminals, pipes.
+"""The interactive loop: transcripts (tests/golden/repl/*.txt) and pipes.
 
 A transcript has
 
@@ -9,38 +9,39 @@ A transcript has
     ---
     what the terminal shows: prompts, what is typed after them, what comes of it
 
-Sessions run in an empty folder. Add a transcript by writing its prompts and what is typed, and running
-pytest --update-golden.
+Sessions run in an empty folder; times read 0.000 s. Add a transcript by writing its prompts and what is typed, and
+running pytest --update-golden.
 """
 from __future__ import annotations
 
 import io
 import os
 import re
-import select
 import shlex
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
-from transcripts import replayed
+from transcripts import replayed, sit_down
 
-from nessie.base.source import NessieError, Source
+from nessie.base.deep import run_deep
+from nessie.base.source import LostOutput, NessieError, Source
 from nessie.cli import main
 from nessie.commands import INSTEAD, NESL_COMMANDS
 from nessie.frontend import syntax
 from nessie.frontend.incoming import Incoming
 from nessie.frontend.lexer import COMMAND_WORDS
 from nessie.frontend.parser import parse_forms
-from nessie.repl import CONTINUED, PROMPT, WELCOME
+from nessie.repl import PROMPT, WELCOME, Repl
+from nessie.screen import Screen
 from nessie.session import Session
+from nessie.targets import Target
 
 ROOT = Path(__file__).parent.parent
+TIME = re.compile(r"\d+\.\d{3} s,")
 TRANSCRIPTS = sorted((ROOT / "tests" / "golden" / "repl").glob("*.txt"))
 
 
@@ -52,7 +53,7 @@ def test_transcript(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     for name, _, text in (file.partition("\n") for file in files):
         Path(name).write_text(text, "utf-8")
     words = next(line for line in told.splitlines() if line.startswith("$ nessie")).removeprefix("$ nessie")
-    actual = replayed(shlex.split(words), shown, monkeypatch)
+    actual = TIME.sub("0.000 s,", replayed(shlex.split(words), shown, monkeypatch))
     if update_golden:
         path.write_text(f"{head}\n---\n{actual}", "utf-8")
     else:
@@ -66,7 +67,8 @@ def test_there_are_transcripts() -> None:
 def test_every_command_of_nesl_does_something_or_says_what_does() -> None:
     assert {*(row.word for row in NESL_COMMANDS), *INSTEAD} == COMMAND_WORDS
     typed = [line for path in TRANSCRIPTS for line in path.read_text("utf-8").splitlines() if line.startswith(PROMPT)]
-    assert {form.split()[0] for line in typed for form in line[len(PROMPT):].split(";") if form.split()} >= COMMAND_WORDS
+    forms = [form.split() for line in typed for form in line[len(PROMPT):].split(";")]
+    assert {words[0] for words in forms if words} >= COMMAND_WORDS
 
 
 # Where a form ends --------------------------------------------------------------------------------
@@ -119,40 +121,77 @@ def test_text_that_arrives_line_by_line_has_the_forms_and_errors_that_it_has_as_
         text = broken(Random(seed))
         lines = iter([*text.splitlines(keepends=True), "", ""])
         incoming = Incoming("input", lambda inside, lines=lines: next(lines), by_hand=False)  # type: ignore[misc]
-        assert [told(form) for form in iter(incoming.form, None)] == \
-            [told(form) for form in parse_forms(Source("input", text))], text
+        assert [described(form) for form in iter(incoming.form, None)] == \
+            [described(form) for form in parse_forms(Source("input", text))], text
 
 
-def told(form: syntax.TopLevel | NessieError) -> tuple[object, ...]:
+def described(form: syntax.TopLevel | NessieError) -> tuple[object, ...]:
     if isinstance(form, NessieError):
         return (str(form),)
     assert form.span is not None
     return form, form.span.line, form.span.column
 
 
-def test_how_long_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_long_it_took_is_shown_where_the_value_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Screen, "show", lambda screen, text: sys.stdout.write(f"<{text}>"))
     shown = replayed(["--target", "reference"], "nesl> :time sum([1, 2])\n", monkeypatch)
-    assert re.search(r"it = 3 : int\n\d+\.\d{3} s, compiling included; launches: 1, elements: 2\n", shown)
+    assert re.search(r"<it = 3 : int\n><\d+\.\d{3} s, compiling included; launches: 1, elements: 2\n>", shown)
 
 
 @pytest.mark.parametrize("where", ["nessie.repl.Incoming.form", "nessie.session.Session.evaluate"])
 @pytest.mark.parametrize(("failure", "told"), [
     (KeyError("lost"), "internal error: KeyError: 'lost'\nThis is a mistake in Nessie, not in your program."),
-    (MemoryError(), "error: out of memory")])
+    (MemoryError(), "error: out of memory"), (NessieError("refused"), "error: refused")])
 def test_what_goes_wrong_inside_keeps_the_session(where: str, failure: Exception, told: str,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     owner, _, name = where.rpartition(".")
-    failures = iter([failure])
     before = getattr(Incoming if "Incoming" in owner else Session, name)
+    monkeypatch.setattr(where, failing_once(before, failure))
+    shown = replayed(["--target", "reference"], "nesl> 1;\nnesl> 2;\n", monkeypatch)
+    assert told in shown and shown.count("error") == 1 and "it = 2 : int" in shown
+
+
+def test_what_the_system_refuses_is_no_mistake_of_nessie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Session, "compute", failing_once(Session.compute, OSError(28, "No space left on device")))
+    shown = replayed(["--target", "reference"], "nesl> 1;\nnesl> 2;\n", monkeypatch)
+    assert "error: No space left on device\n --> input:1:1" in shown and "mistake" not in shown
+    assert "it = 2 : int" in shown
+
+
+def failing_once(function: Callable[..., object], failure: BaseException) -> Callable[..., object]:
+    failures = iter([failure])
 
     def failing(*given: object) -> object:
         for error in failures:
             raise error
-        return before(*given)
+        return function(*given)
+    return failing
 
-    monkeypatch.setattr(where, failing)
-    shown = replayed(["--target", "reference"], "nesl> 1;\nnesl> 2;\n", monkeypatch)
-    assert told in shown and shown.count("error") == 1 and "it = 2 : int" in shown
+
+def test_output_that_is_lost_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(text: str) -> None:
+        raise LostOutput("the output cannot be written")
+    monkeypatch.setattr("nessie.screen.say", write)
+    keyboard = sit_down(["1;\n", "2;\n"], monkeypatch)
+    assert main(["--target", "reference"]) == 1
+    assert keyboard.shown.getvalue() == f"{WELCOME}\nnesl> 1;\nerror: the output cannot be written\n"
+
+
+def test_ctrl_c_before_the_first_prompt_keeps_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the editor is made ready."""
+    keyboard = sit_down(["1;\n"], monkeypatch)
+    monkeypatch.setattr("nessie.repl.line_reader", failing_once(lambda *_: keyboard.read_line, KeyboardInterrupt()))
+    assert main(["--target", "reference"]) == 0
+    assert keyboard.shown.getvalue() == f"{WELCOME}\n\nInterrupted.\nnesl> 1;\nit = 1 : int\nnesl> \n"
+
+
+def test_reset_forgets_warnings() -> None:
+    """Those of forms that have run before Ctrl-C has ended one that was loaded with them."""
+    at = Repl(lambda: Session(Target("reference")), by_hand=False)
+    assert [str(found) for found in at.session.run(Source("input", "three = 3;"))] == ["three = 3 : int"]
+    at.session.unseen.append(NessieError("a doubt"))
+    run_deep(lambda: at.evaluate(syntax.Command(":reset", "")))
+    assert at.session.warnings() == [] and at.session.environment.lookup("three") is None
 
 
 # Pipes --------------------------------------------------------------------------------------------
@@ -201,102 +240,3 @@ def test_the_first_prompt_waits_for_no_heavy_package() -> None:
     ran = subprocess.run([sys.executable, "-c", code], input="exit;", capture_output=True, text=True,
                          env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert ran.stdout == "[]\n"
-
-
-# Terminals ----------------------------------------------------------------------------------------
-
-
-class Terminal:
-    """A process at a pseudo-terminal; `shown` is all that it has written."""
-
-    def __init__(self, process: int, descriptor: int) -> None:
-        self.process, self.descriptor, self.shown = process, descriptor, ""
-
-    def wait_for(self, text: str, seconds: float = 60) -> str:
-        """What it writes up to this text."""
-        end = time.monotonic() + seconds
-        while text not in self.shown:
-            ready, _, _ = select.select([self.descriptor], [], [], max(0.0, end - time.monotonic()))
-            assert ready, f"{text!r} does not come; shown: {self.shown!r}"
-            self.shown += os.read(self.descriptor, 4096).decode()
-        before, _, self.shown = self.shown.partition(text)
-        return before
-
-    def interrupt(self) -> str:
-        """What Ctrl-C makes it write up to the next prompt. Between showing a prompt and reading what is typed, Python
-        hears it only at the next key."""
-        for before in ("", *" " * 9):
-            self.type(before + "\x03")
-            try:
-                return self.wait_for(PROMPT, 5)
-            except AssertionError:
-                continue
-        raise AssertionError(f"Ctrl-C does nothing; shown: {self.shown!r}")
-
-    def type(self, text: str) -> None:
-        os.write(self.descriptor, text.encode())
-
-    def status(self) -> int:
-        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
-
-
-@contextmanager
-def terminal(*words: str) -> Iterator[Terminal]:
-    pty = pytest.importorskip("pty")
-    process, descriptor = pty.fork()
-    if process == 0:
-        os.chdir(ROOT)
-        os.execve(sys.executable, [sys.executable, "-m", "nessie", *words], {**os.environ, "TERM": "dumb"})
-    try:
-        yield Terminal(process, descriptor)
-    finally:
-        os.close(descriptor)            # the process gets a hangup, if it is there still
-
-
-def test_prompts_and_leaving() -> None:
-    with terminal("--target", "reference") as at:
-        assert WELCOME in at.wait_for(PROMPT)
-        at.type("let a = 1;\n")
-        at.wait_for(CONTINUED)
-        at.type("in a + 1; 5;\n")
-        assert "it = 2 : int\r\nit = 5 : int" in at.wait_for(PROMPT)
-        at.type("1/0; 6;\n")
-        told = at.wait_for(PROMPT)
-        assert "Divide by zero" in told and "--> input:1:1" in told and "it = 6 : int" in told
-        at.type("\x04")
-        assert at.status() == 0
-
-
-def test_ctrl_c_while_typing_drops_the_form() -> None:
-    with terminal("--target", "reference") as at:
-        at.wait_for(PROMPT)
-        at.type("x = 5; let a = 1;\n")
-        at.wait_for(CONTINUED)
-        at.type("b = ")
-        at.wait_for("b = ")             # a Ctrl-C before that would drop it on the way, and readline would wait for it
-        assert "Interrupted." in at.interrupt()
-        at.type("x + 1;\n")
-        assert "it = 6 : int" in at.wait_for(PROMPT)
-        at.type("(1,\n")
-        at.wait_for(CONTINUED)
-        at.type("\x04")                 # ends the text, not the session
-        assert "this bracket is not closed" in at.wait_for(PROMPT)
-        at.type("exit;\n")
-        assert at.status() == 0
-
-
-@pytest.mark.parametrize("target", ["cpu", "reference"])
-def test_ctrl_c_while_running_keeps_the_session(target: str) -> None:
-    with terminal("--target", target) as at:
-        at.wait_for(PROMPT)
-        at.type("function g(n) : int -> int = if sum([0:n]) < 0 then n else g(n); x = 7;\n")
-        at.wait_for("x = 7 : int")
-        at.wait_for(PROMPT)
-        at.type('let _ = print_string("running") in g(10000); 1;\n')
-        at.wait_for('"running"')        # as typed
-        at.wait_for("running")
-        told = at.interrupt()
-        assert "Interrupted." in told and "it = 1" not in told
-        at.type("x; quit;\n")
-        assert "it = 7 : int" in at.wait_for("7 : int") + "7 : int"
-        assert at.status() == 0

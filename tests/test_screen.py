@@ -10,8 +10,20 @@ import pytest
 
 from nessie.base.activity import Activity
 from nessie.progress import progress
-from nessie.screen import divided
+from nessie.screen import cut
 from nessie.streams import ERASED, LAST_LINE, LastLine, say
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("\u6f22" * 40, "\u6f22" * 15), ("x" + "\u6f22" * 40, "x" + "\u6f22" * 14), ("e\u0301" * 50, "e\u0301" * 30),
+    ("a\tbc" * 9, "a\tbc" * 3)])
+def test_not_all_characters_take_one_column(text: str, shown: str) -> None:
+    first, rest = cut(text, 10, 3)
+    assert first == shown and first + rest == text
+
+
+def test_a_terminal_too_narrow_for_a_character() -> None:
+    assert cut("\u6f22" * 9, 1, 3) == ("\u6f22" * 3, "\u6f22" * 6)
 
 
 @pytest.mark.parametrize(("text", "shown"), [
@@ -19,7 +31,7 @@ from nessie.streams import ERASED, LAST_LINE, LastLine, say
     ("x" * 30, "x" * 30), ("x" * 41 + "\n", "x" * 30), ("x" * 25 + "\ny\nz\n", "x" * 25 + "\n"),
     ("x" * 10 + "\ny\nz\n", "x" * 10 + "\ny\nz\n"), ("\n\n\n\n\n", "\n\n\n")])
 def test_three_rows_of_ten_columns(text: str, shown: str) -> None:
-    first, rest = divided(text, 10, 3)
+    first, rest = cut(text, 10, 3)
     assert first == shown and first + rest == text
 
 
@@ -73,6 +85,7 @@ def test_what_waits_for_the_user_is_no_progress(monkeypatch: pytest.MonkeyPatch)
             shown = screen.getvalue()
             time.sleep(0.1)
             assert screen.getvalue().count("working") <= shown.count("working") + 1
+            assert screen.getvalue().endswith(ERASED) or not screen.getvalue()
         wait_until_shown(screen, "working")
 
 

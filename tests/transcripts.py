@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from nessie.cli import main
-from nessie.repl import CONTINUED, PROMPT
+from nessie.repl import CONTINUED, PROMPT, WELCOME
 
 
 class Keyboard(io.StringIO):
@@ -27,13 +27,20 @@ class Keyboard(io.StringIO):
         return line
 
 
-def replayed(words: list[str], shown: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What the terminal shows when the transcript's lines are typed, and then Ctrl-D."""
-    keyboard = Keyboard([line[len(PROMPT):] for line in shown.splitlines(keepends=True)
-                         if line.startswith((PROMPT, CONTINUED)) and line != f"{PROMPT}\n"])
+def sit_down(typed: list[str], monkeypatch: pytest.MonkeyPatch) -> Keyboard:
+    """A terminal for the commands to come, at which these lines are typed."""
+    keyboard = Keyboard(typed)
     for stream in ("stdout", "stderr"):
         monkeypatch.setattr(sys, stream, keyboard.shown)
     monkeypatch.setattr(sys, "stdin", keyboard)
     monkeypatch.setattr("nessie.repl.line_reader", lambda *_: keyboard.read_line)
+    return keyboard
+
+
+def replayed(words: list[str], shown: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the terminal shows after the welcome when the transcript's lines are typed, and then Ctrl-D."""
+    typed = [line[len(PROMPT):] for line in shown.splitlines(keepends=True)
+             if line.startswith((PROMPT, CONTINUED)) and line != f"{PROMPT}\n"]
+    keyboard = sit_down(typed, monkeypatch)
     assert main(words) == 0
-    return keyboard.shown.getvalue()
+    return keyboard.shown.getvalue().removeprefix(f"{WELCOME}\n")

@@ -26,5 +26,6 @@ class Activity:
             self.doing = doing
 
     def __str__(self) -> str:
-        count = self.launches() if self.launches else 0
-        return f"{self.doing}, {count:,} launch{'es' * (count > 1)}" if count else self.doing
+        doing = self.doing
+        count = self.launches() if self.launches and doing else 0
+        return f"{doing}, {count:,} launch{'es' * (count > 1)}" if count else doing
