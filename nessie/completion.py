@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from nessie.base.source import NessieError, Source
 from nessie.commands import NESL_COMMANDS, SHOWN, Row
 from nessie.file_names import files
+from nessie.frontend.advice import is_operator
 from nessie.frontend.environment import Environment
 from nessie.frontend.lexer import WORDS, Lexer
 from nessie.frontend.parser import END_KINDS
@@ -20,6 +21,7 @@ from nessie.targets import TARGETS
 
 NAMES = ("NAME", "EXPR", "TEXT")                # placeholders for what the session knows
 LISTED: dict[str, Iterable[str]] = {"TARGET": TARGETS, "TYPE": BASES, "FORM": SHOWN}
+CLOSED = ("TARGET", "FORM")                     # those of which nothing else can stand there
 COMMAND = re.compile(r"\s*(:?[\w?]+)\s+(.*)", re.DOTALL)
 WORD = re.compile(r"(?:(?<=\n)|^)[ \t]*(:\w*)\Z|\w*\Z")
 
@@ -34,7 +36,7 @@ class Suggestion:
 
 def suggestions(before: str, environment: Environment) -> list[Suggestion]:
     """All that fits the text before the cursor, in the order of the alphabet."""
-    if (at := place(before)) is None:
+    if (at := last_form(before)) is None:
         return []
     begins, string = at
     form = before[begins:]
@@ -57,7 +59,7 @@ def suggestions(before: str, environment: Environment) -> list[Suggestion]:
     return [Suggestion(text, len(word), fitting[text]) for text in sorted(fitting)]
 
 
-def place(before: str) -> tuple[int, str | None] | None:
+def last_form(before: str) -> tuple[int, str | None] | None:
     """Where the last form begins, and what has been typed of a string that is open. None in a comment."""
     lexer, begins = Lexer(Source("", before)), 0
     while True:
@@ -90,19 +92,25 @@ def arguments(rows: Sequence[Row], typed: list[str], environment: Environment) -
     for row in rows:
         expected = row.arguments.split()
         wanted = [word.strip("[]") for word in expected[len(typed):]] or expected[-1:]
-        fits = all(text == word or word != word.lower() for text, word in zip(typed, expected))
-        if not (fits and wanted):
+        if not (wanted and all(map(fits, typed, expected))):
             continue
         if wanted[0] in NAMES:
             yield from names(environment)
         elif wanted[0] in LISTED:
             yield from ((name, "") for name in LISTED[wanted[0]])
         elif wanted[0] == wanted[0].lower() and len(typed) < len(expected):
-            yield wanted[0], row.does
+            yield from ((word, row.does) for word in wanted[0].split("/"))
+
+
+def fits(text: str, expected: str) -> bool:
+    """Whether this may stand where that is expected."""
+    if expected in CLOSED:
+        return text in LISTED[expected]
+    return expected != expected.lower() or text in expected.split("/")
 
 
 def names(environment: Environment) -> Iterator[tuple[str, str]]:
     for name in environment.names():
         entry = environment.lookup(name)
-        if entry is not None:
+        if entry is not None and not is_operator(name):
             yield name, show_scheme(entry.scheme.type)

@@ -36,7 +36,9 @@ def texts(before: str, environment: Environment) -> list[str]:
     (":target c", ["cpu", "cuda", "cudasim"]),
     ("1;\n:ki", []), ("1;\n:ke", [":kernels"]), ("describe shr", ["shrink"]), ("show co", ["code", "compiled"]),
     ("show code shr", ["shrink"]), ("show flat shr", ["shrink"]), ("show fl", ["flat"]), ("set p", ["print_length"]),
-    (":kernels shrink fl", ["float"]), ("if t the", ["then"]), ("% sh", []), (":reset sh", []), ('2x; "`a', []),
+    ("set arg_check ", ["off", "on"]), ("set verbose o", ["off", "on"]), ("set print_length ", []),
+    ("show status ", []), ("show co shr", []), (":kernels shrink fl", ["float"]),
+    ("if t the", ["then"]), ("% sh", []), (":reset sh", []), ('2x; "`a', []),
 ])
 def test_suggestions(before: str, found: list[str], environment: Environment) -> None:
     assert texts(before, environment) == found
@@ -64,3 +66,8 @@ def test_files(environment: Environment, tmp_path: Path, monkeypatch: pytest.Mon
     assert texts('read_string_from_file("fa', environment) == ["fact.nesl", "facts.txt"]
     assert texts(':graph shrink "fo', environment) == ["folder/"]
     assert texts('load "nowhere/', environment) == texts('load "\0', environment) == []
+
+
+def test_operators_are_no_names_to_be_completed(environment: Environment) -> None:
+    offered = texts(":graph ", environment)
+    assert "shrink" in offered and all(name[0].isalpha() or name[0] == "_" for name in offered)

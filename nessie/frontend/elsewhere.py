@@ -50,7 +50,9 @@ NAMES = {
     "range": "[0:n] is the ints from 0 up to, but without, n",
     "add": ADDS, "plus": ADDS, "mul": MULTIPLIES, "div": "/ divides; rem(a, b) is the remainder",
     "null": "an empty sequence says what it would hold: [] int", "concat": "v ++ w, or flatten of a nested sequence",
-    **dict.fromkeys(("int", "integer"), TO_INT), "str": "@x is x as a string", "pow": POWER}
+    **dict.fromkeys(("int", "integer"), TO_INT), "str": "@x is x as a string", "pow": POWER,
+    "user": 'get_environment_variable("USER") is who runs the program',
+    "nesl_path": 'load "folder/file"; takes any path'}
 
 
 def sign_at(text: str, start: int) -> str:
