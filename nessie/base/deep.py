@@ -29,6 +29,7 @@ STACK_BYTES = 1 << 30           # address space only: pages are taken as the rec
 RECURSION_LIMIT = 1_000_000
 PATIENCE = 3                    # so many Ctrl-Cs, and the work is left to itself
 MOST_IDLE = 4                   # threads that wait
+HEARING = 0.1                   # seconds after which a Ctrl-C is heard that did not wake the thread that waits
 LONG = 0.05                     # seconds of work beside which starting a thread is nothing
 
 _thread = threading.local()     # `deep`: this thread has a large stack
@@ -215,7 +216,8 @@ def wait_for(task: Task) -> None:
     """Until the work ends. The first Ctrl-C asks it to, the next ones insist."""
     for attempt in range(PATIENCE + 1):
         try:
-            task.ended.wait()
+            while not task.ended.wait(HEARING):
+                pass
             return
         except KeyboardInterrupt:
             if attempt == PATIENCE:
