@@ -26,6 +26,7 @@ function adder(x) = apply;
 function pick(xs, i) = xs[i];
 function same(x) = x;
 function ints(xs) : [int] -> [int] = xs;
+function scaled(v, by := 10, plus := 0) = {x * by + plus : x in v};
 function real(x) : float -> float = x;
 function hello(name) = print_string("hello " ++ name);
 datatype point(float, float);
@@ -188,8 +189,13 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: p.same([b"ab"]), "a bytes is no value"),
     (lambda p: p.same([{1: 2}]), "a dict is no value"),
     (lambda p: p.same([None]), "a NoneType is no value"),
-    (lambda p: p.pick(xs=[1], i=0), "pick takes no xs, i by name"),
-    (lambda p: p.point(1.0), r"point takes \(?float, float\)?, but gets 1 component\b.*p.nesl:12"),
+    (lambda p: p.pick([1], i=0), r"pick takes no i by name\n --> p.nesl:7:1.*hint: none may go in by name"),
+    (lambda p: p.scaled([1], pus=0), r"scaled takes no pus by name.*hint: by, plus may go in by name"),
+    (lambda p: p.scaled([1], v=0), "scaled takes no v by name"),
+    (lambda p: p.scaled([1], 2, by=3), "by of scaled is given twice\nhint: it is argument 2"),
+    (lambda p: p.scaled(by=3), "takes 1 argument by position, here are 0"),
+    (lambda p: p.scaled([1], plus=object()), "argument plus: an object is no value"),
+    (lambda p: p.point(1.0), r"point takes \(?float, float\)?, but gets 1 component\b.*p.nesl:13"),
     (lambda p: p.point(1.0, 2.0, 3.0), "but gets 3 components"),
     (lambda p: p.box([1], 2), "but gets 2 components"),
     # Nested and Tuples

@@ -85,7 +85,7 @@ class Calls:
     session: Session
     threads: int | None = None
     limits: Limits = field(default_factory=Limits)
-    typed: dict[tuple[str, tuple[Type, ...]], Typed] = field(default_factory=dict)
+    typed: dict[tuple[str, tuple[Type, ...], tuple[str, ...]], Typed] = field(default_factory=dict)
     targets: dict[str, Target] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
     performing: AbstractContextManager[Any] = field(default_factory=threading.RLock)    # what prints may call again
@@ -94,7 +94,7 @@ class Calls:
     def call(self, function: str, taken: Taken, target: str) -> tuple[Any, Type, list[Any]]:
         """The flat result, its type, and the values of top-level variables, of which it may be a part."""
         def work() -> tuple[Any, Type, list[Any]]:
-            found = self.at_types(function, taken.types)
+            found = self.at_types(function, taken.types, taken.names)
             given = found.arguments(taken.values)
             variables = [p for p in found.parameters if not isinstance(p, Number)]
             return self.run(found, given, taken, target), found.result, variables
@@ -116,23 +116,27 @@ class Calls:
 
     # Compiling ----------------------------------------------------------------------------------
 
-    def at_types(self, function: str, types: tuple[Type, ...]) -> Typed:
-        key = function, types
+    def at_types(self, function: str, types: tuple[Type, ...], by_name: tuple[str, ...]) -> Typed:
+        key = function, types, by_name
         found = self.typed.get(key)
         if found is None:
             with COMPILING:
                 found = self.typed.get(key)
                 if found is None:
-                    found = self.typed[key] = self.made_typed(function, types)
+                    found = self.typed[key] = self.made_typed(function, types, by_name)
         return found
 
-    def made_typed(self, function: str, types: tuple[Type, ...]) -> Typed:
-        """The call as an expression whose variables are the arguments: what the command line compiles."""
+    def made_typed(self, function: str, types: tuple[Type, ...], by_name: tuple[str, ...]) -> Typed:
+        """The call as an expression whose variables are the arguments, the last given by name: what the command line
+        compiles."""
         environment, names = self.session.environment.copy(), []
         for number, type_ in enumerate(types, 1):
             names.append(environment.internal_name(f"argument_{number}"))
             environment.program.entries[names[-1]] = Entry("variable", names[-1], Scheme((), type_))
-        called = syntax.Apply(syntax.Name(function), tuple_of([syntax.Name(name) for name in names]))
+        items: list[syntax.Exp] = [syntax.Name(name) for name in names]
+        ordered = len(items) - len(by_name)
+        items[ordered:] = [syntax.Default(name, item) for name, item in zip(by_name, items[ordered:], strict=True)]
+        called = syntax.Apply(syntax.Name(function), tuple_of(items))
         program, environment = infer.infer(syntax.Program((syntax.Evaluate(called),)), environment)
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)           # an expression is one

@@ -44,12 +44,10 @@ class Function:
         return f"{self.signature}\n\n{about}" if about else self.signature
 
     def __call__(self, *arguments: Any, target: str | None = None, **named: Any) -> Any:
-        """The function's result; `target`: cpu, cuda, cudasim or reference, None: the program's."""
+        """The function's result; `named`: of parameters that have defaults; `target`: cpu, cuda, cudasim or reference,
+        None: the program's."""
         with as_nessie_errors():
-            if named:
-                raise NessieError(f"{self.__name__} takes no {', '.join(named)} by name", hint="arguments go in in the "
-                                  "order of the function's, target is the only one that has a name")
-            return self._program._call(self.__name__, arguments, target)
+            return self._program._call(self.__name__, arguments, named, target)
 
     def __repr__(self) -> str:
         return f"<NESL function {self.signature}>"

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
@@ -130,9 +130,9 @@ class Program:
 
     # Calls --------------------------------------------------------------------------------------
 
-    def _call(self, function: str, given: Sequence[Any], target: str | None) -> Any:
+    def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None) -> Any:
         target = check_target(target or self._options.target)
-        arguments = self._taken(function, given)
+        arguments = self._taken(function, given, named)
         result, type_, variables = self._calls.call(function, arguments, target)
         shared = [*arguments.shared, *(array for value in variables for array in arrays(value))]
         value = self._results(shared).value(result, type_)
@@ -144,7 +144,7 @@ class Program:
     def _results(self, shared: list[Any]) -> Results:
         return Results(self._session.content, self._datatypes.kind, shared)
 
-    def _taken(self, function: str, given: Sequence[Any]) -> Taken:
+    def _taken(self, function: str, given: Sequence[Any], named: Mapping[str, Any] | None = None) -> Taken:
         """The arguments, as far as anything can be wrong with them that inference would not tell."""
         entry = self._session.environment.lookup(function)
         assert entry is not None
@@ -153,12 +153,17 @@ class Program:
         if takes is not None and holds_function(takes):
             raise NessieError(f"{function} takes {shown(takes)}: a function cannot come from outside", *here,
                               hint=f"write a NESL function that calls {function}")
+        by_name = {name.lower(): value for name, value in (named or {}).items()}
+        places = places_of_named(function, entry, len(given), list(by_name))
         if not given:
             raise NessieError(f"{function} takes {shown(takes)}, here is no argument", *here)
         wanted = self._session.parameter_types(function, len(given))
-        arguments = taken(self._datatypes, given, wanted).arguments
-        return Taken(tuple([self._closed(argument, want, function, takes)
-                            for argument, want in zip(arguments, wanted, strict=True)]))
+        if places:
+            all_wanted = self._session.parameter_types(function, entry.arity)
+            wanted = [*all_wanted[:len(given)], *[all_wanted[place] for place in places]]
+        found = taken(self._datatypes, given, by_name, wanted)
+        return replace(found, arguments=tuple([self._closed(argument, want, function, takes)
+                                               for argument, want in zip(found.arguments, wanted, strict=True)]))
 
     def _closed(self, argument: Argument, wanted: Type | None, function: str, takes: Type | None) -> Argument:
         """The argument, whose type is known in full."""
@@ -174,6 +179,29 @@ class Program:
     def __reduce__(self) -> Any:
         raise NessieError("a program can neither be pickled nor copied",
                           hint="load it where it is used: what is compiled is kept on disk")
+
+
+def places_of_named(function: str, entry: Entry, given: int, named: Sequence[str]) -> list[int]:
+    """Which parameters are given by name, counted from 0: those may be that have defaults, as in NESL."""
+    have, required = [name for name, _ in entry.defaults], entry.arity - len(entry.defaults)
+    places = []
+    for name in named:
+        if name not in have:
+            raise NessieError(f"{function} takes no {name} by name",
+                              *[(span, "defined here") for span in entry.origin[:1]],
+                              hint=f"{may_go_in(have)}: as in NESL, parameters that have a default (name := value)")
+        places.append(required + have.index(name))
+        if places[-1] < given:
+            raise NessieError(f"{name} of {function} is given twice", hint=f"it is argument {places[-1] + 1}")
+    if named and given < required:
+        raise NessieError(f"{function} takes {required} argument{'' if required == 1 else 's'} by position, "
+                          f"here {'is' if given == 1 else 'are'} {given}",
+                          hint=may_go_in(have))
+    return places
+
+
+def may_go_in(names: Sequence[str]) -> str:
+    return f"{', '.join(names) or 'none'} may go in by name"
 
 
 def shown(takes: Type | None) -> str:

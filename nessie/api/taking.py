@@ -1,7 +1,7 @@
 """The arguments of a call: each taken for what its parameter wants, whose type variables all of them fill in."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -25,7 +25,9 @@ class Argument:
 
 @dataclass(frozen=True)
 class Taken:
+    """`names` of the last arguments, which are given by name."""
     arguments: tuple[Argument, ...]
+    names: tuple[str, ...] = ()
 
     @property
     def values(self) -> list[Any]:
@@ -69,18 +71,21 @@ class Taken:
         return list(chain.from_iterable(argument.how.unchecked for argument in self.arguments))
 
 
-def taken(datatypes: Datatypes, given: Sequence[Any], wanted: Sequence[Type | None]) -> Taken:
-    """What is given for parameters of the types `wanted`, as far as they are known. What another argument says of a
-    variable may make a float of an int."""
-    first = [one(datatypes, number, value, want)
-             for number, (value, want) in enumerate(zip(given, wanted, strict=True), 1)]
+def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any],
+          wanted: Sequence[Type | None]) -> Taken:
+    """What is given for parameters of the types `wanted`, as far as they are known, those by name last. What another
+    argument says of a variable may make a float of an int."""
+    values = [*given, *named.values()]
+    called = [f"argument {name}" for name in [*range(1, len(given) + 1), *named]]
+    first = [one(datatypes, where, value, want) for where, value, want in zip(called, values, wanted, strict=True)]
     closed = settled(wanted, [argument.type for argument in first])
-    return Taken(tuple([argument if argument.type == type_ else one(datatypes, number, value, type_)
-                        for number, (argument, value, type_) in enumerate(zip(first, given, closed, strict=True), 1)]))
+    return Taken(tuple([argument if argument.type == type_ else one(datatypes, where, value, type_)
+                        for where, argument, value, type_ in zip(called, first, values, closed, strict=True)]),
+                 tuple(named))
 
 
-def one(datatypes: Datatypes, number: int, value: Any, wanted: Type | None) -> Argument:
-    how = Arguments(datatypes, f"argument {number}")
+def one(datatypes: Datatypes, where: str, value: Any, wanted: Type | None) -> Argument:
+    how = Arguments(datatypes, where)
     try:
         return Argument(*how.value(value, wanted), how)
     except RecursionError:
