@@ -93,6 +93,31 @@ def test_parts(part: slice) -> None:
         assert sequence[part].to_list() == sequence.to_list()[part]
 
 
+@pytest.mark.parametrize("index", [[2, 0], [], [-1, -1, 1], [True, False, False, True], np.array([3, 0], np.uint8),
+                                   np.array([False, True, True, False]), np.zeros(0, int)])
+def test_lists_of_indices_and_masks_choose(index: Any) -> None:
+    rows = nessie.Nested([0, 2, 2, 5, 6], np.arange(6))
+    deep = nessie.Nested([0, 1, 1, 3, 4], rows)
+    pairs = nessie.Tuples(rows, deep, np.array(list("abcd")))
+    inside = nessie.Nested([0, 1, 1, 3, 4], pairs)
+    numbers = np.arange(4)[np.asarray(index, None if len(index) else int)]
+    for sequence in (rows, deep, pairs, inside):
+        part = sequence[index]
+        assert type(part) is type(sequence) and part.to_list() == [sequence.to_list()[i] for i in numbers]
+
+
+@pytest.mark.parametrize(("index", "kind", "said"), [
+    ([4], IndexError, "index 4 of 4"), ([0, -5], IndexError, "index -5 of 4"), ([True], IndexError, "1 bools for 4"),
+    ([0.5], TypeError, "sequence of indices"), ([[0], [1, 2]], TypeError, "sequence of indices"),
+    (np.array([[True]]), TypeError, "sequence of indices"), (["a"], TypeError, "sequence of indices"),
+    ((0, 1), TypeError, r"x\[i\]\[j\]")])
+def test_what_chooses_nothing_is_told(index: Any, kind: type[Exception], said: str) -> None:
+    rows = nessie.Nested([0, 2, 2, 5, 6], np.arange(6))
+    for sequence in (rows, nessie.Tuples(rows, rows)):
+        with pytest.raises(kind, match=said):
+            sequence[index]
+
+
 def test_a_part_shares_its_content() -> None:
     rows = nessie.Nested([0, 2, 2, 5, 6], np.arange(6))
     assert np.shares_memory(rows[1:3].content, rows.content)
@@ -116,6 +141,9 @@ def test_arrays_on_a_gpu_become_awkward() -> None:
         numbers[::2]
     with pytest.raises(nessie.NessieError, match="in the computer's memory"):
         nessie.Nested(offsets, numbers)[::-1]
+    with pytest.raises(nessie.NessieError, match="in the computer's memory"):
+        nessie.Nested(offsets, numbers)[[1, 0]]
+    assert nessie.Nested(offsets, numbers).to_numpy()[[1, 0]].to_list() == [[2.0], [0.0, 1.0]]
 
 
 def test_texts_become_awkward() -> None:

@@ -68,7 +68,10 @@ class Nested(Elements):
         return len(self.offsets) - 1
 
     def __getitem__(self, index: Any) -> Any:
-        """A sequence; of a slice, a Nested, which shares the content if the slice has no steps."""
+        """A sequence; of a slice, a Nested, which shares the content if the slice has no steps; of a list or an array
+        of indices or of bools, a Nested of those chosen, copied."""
+        if chooses(index):
+            return self.rows(chosen(index, len(self)))
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             if step != 1:
@@ -122,7 +125,10 @@ class Tuples(Elements):
         return len(self.columns[0])
 
     def __getitem__(self, index: Any) -> Any:
-        """A tuple of Python's numbers; of a slice, Tuples that share the columns."""
+        """A tuple of Python's numbers; of a slice, Tuples that share the columns; of a list or an array of indices or
+        of bools, Tuples of those chosen, copied."""
+        if chooses(index):
+            return elements_at(self, chosen(index, len(self)))
         if isinstance(index, slice):
             return Tuples(*[column[index] for column in self.columns], make=self.make)
         at = position(index, len(self))
@@ -201,7 +207,30 @@ def check_offsets(offsets: np.ndarray[Any, Any], length: int) -> None:
 # Their elements ---------------------------------------------------------------------------------
 
 
+def chooses(index: Any) -> bool:
+    """Is it a list or an array of indices, or of bools?"""
+    return isinstance(index, list) or (isinstance(index, np.ndarray) and index.ndim > 0)
+
+
+def chosen(index: Any, length: int) -> np.ndarray[Any, Any]:
+    """The numbers of the elements that a list or an array chooses: its indices, or where it is True."""
+    given = as_array(index) if len(index) else np.zeros(0, np.int64)
+    if given.ndim != 1 or given.dtype.kind not in "biu":
+        raise TypeError("elements are chosen by a sequence of indices, or one of as many bools as there are elements")
+    if given.dtype.kind == "b":
+        if len(given) != length:
+            raise IndexError(f"{len(given):,} bools for {length:,} elements")
+        return np.flatnonzero(given)
+    wrong = (given < -length) | (given >= length)
+    if wrong.any():
+        raise IndexError(f"index {given[wrong][0]} of {length} elements")
+    numbers = given.astype(np.int64)
+    return np.where(numbers < 0, numbers + length, numbers)
+
+
 def position(index: Any, length: int) -> int:
+    if isinstance(index, tuple):
+        raise TypeError("one index at a time: x[i][j]")
     at = index_of(index)
     if not -length <= at < length:
         raise IndexError(f"index {at} of {length} elements")
@@ -229,7 +258,8 @@ def elements_at(column: Any, numbers: np.ndarray[Any, Any]) -> Any:
         return Tuples(*[elements_at(c, numbers) for c in column.columns], make=column.make)
     if isinstance(column, np.ndarray):
         return column[numbers]
-    raise NessieError("steps are taken of arrays in the computer's memory", hint="x.to_numpy()[::2]")
+    raise NessieError("steps, lists of indices and masks choose from arrays in the computer's memory",
+                      hint="x.to_numpy()[::2], x.to_numpy()[[2, 0]]")
 
 
 def unboxed(value: Any) -> Any:
