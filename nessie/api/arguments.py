@@ -2,14 +2,15 @@
 
 A number, a bool or a str is a scalar or a text; a tuple a tuple, a datatype's named tuple the datatype. Sequences are
 NumPy arrays (nessie.api.numpy_arrays), Nested, Tuples, Awkward's and Arrow's arrays (nessie.api.awkward_arrays), those
-of a GPU, and Python's lists for small data (nessie.api.lists). Arrays of float64, int64 and bool that are contiguous
-are used where they lie; what has to be converted is told in `notes`.
+of a GPU, data frames, and Python's lists for small data (nessie.api.lists). Arrays of float64, int64 and bool that are
+contiguous are used where they lie; what has to be converted is told in `notes`.
 
 What the parameter's type says decides where Python does not: whether an int is a float, a text of one character a
 character, what an empty list is of. What neither says is a type variable.
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,6 +106,8 @@ class Arguments:
             from nessie.api.awkward_arrays import taken
             self.awkward = True
             return taken(self, value, wanted)
+        if numpy_arrays.is_table(value) and not isinstance(wanted, Seq):
+            return len(value), *self.table(value, wanted)
         if hasattr(value, "__array__") and not isinstance(value, np.generic):
             return self.sequence(numpy_arrays.made_of(self, value), wanted)
         if is_sequence(value):
@@ -147,6 +150,18 @@ class Arguments:
         type_ = nest_right([t for _, t in parts], Pair)
         return pairs([c for c, _ in parts]), self.datatypes.applied(data, type_) if data else type_
 
+    def table(self, table: Any, wanted: Type | None) -> Found:
+        """A tuple of each row: its components are the columns in their order, whatever they are called."""
+        names, columns = list(table.columns), numpy_arrays.columns_of(table)
+        if len(columns) == 1 and not isinstance(wanted, Data):
+            raise self.error("a table of one column has no tuples", f"its column is a sequence: x[{names[0]!r}]")
+        try:
+            return self.columns(columns, tuple, wanted)
+        except NessieError as error:
+            error.hint = error.hint or "its columns, in their order, are " \
+                f"{', '.join(map(str, names))}; x[{names[::-1]!r}] has them in another"
+            raise
+
     def none(self, type_: Type) -> Column:
         """The column of no elements."""
         match type_:
@@ -177,6 +192,9 @@ class Arguments:
         self.notes.append(f"{self.where}: {what}")
 
     def refused(self, value: Any) -> NessieError:
+        if isinstance(value, Mapping):
+            return self.error(f"{a(type(value).__name__)} is no value of NESL", "a tuple, or a datatype's value, is: "
+                              "tuple(d.values()), if they are in the order of its components")
         return self.error(f"{a(type(value).__name__)} is no value of NESL", "numbers, bools, str, tuples, lists, "
                           "NumPy's and Awkward's arrays are")
 

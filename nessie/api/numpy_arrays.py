@@ -43,6 +43,10 @@ def unmasked(arguments: Arguments, array: Array) -> Array:
 
 def made_of(arguments: Arguments, value: Any) -> Array:
     """The array that another library's object says it is."""
+    if lacks(value):
+        name = getattr(value, "name", None)
+        raise arguments.error(f"{a(type(value).__name__)}{f' {name!r}' if name is not None else ''} has missing values",
+                              "x.dropna() leaves them out, x.fillna(0) replaces them")
     try:
         array = np.asarray(value)
     except (RuntimeError, TypeError, ValueError) as error:
@@ -50,6 +54,26 @@ def made_of(arguments: Arguments, value: Any) -> Array:
     if array.ndim == 0:
         raise arguments.refused(value)
     return array
+
+
+def lacks(value: Any) -> bool:
+    """Are there missing values in a column of pandas, which NumPy would get as nan? A nan in an array of floats is
+    none."""
+    if is_table(value):
+        return any(map(lacks, columns_of(value)))
+    return hasattr(value, "isna") and not isinstance(getattr(value, "dtype", None), np.dtype) \
+        and bool(np.any(value.isna()))
+
+
+def is_table(value: Any) -> bool:
+    """Is it a data frame, of pandas or such?"""
+    return hasattr(value, "columns") and (hasattr(value, "items") or hasattr(value, "__dataframe__"))
+
+
+def columns_of(table: Any) -> list[Any]:
+    if hasattr(table, "items"):
+        return [column for _, column in table.items()]
+    return [table[name] for name in table.columns]
 
 
 def rows(arguments: Arguments, array: Array, wanted: Type | None) -> Found:

@@ -1,0 +1,123 @@
+"""Data frames go into NESL as tuples of their columns: stand-ins for those of libraries, and pandas' if installed."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nessie
+
+PROGRAM = """
+datatype point(float, int);
+datatype label([char]);
+function same(x) = x;
+function numbers(ps) : [point] -> [int] = {n : point(_, n) in ps};
+function both(ps) : [(float, int)] -> [float] = {x * float(n) : (x, n) in ps};
+function lengths(ns) : [label] -> [int] = {#n : label(n) in ns};
+function total(rows) : [[float]] -> float = sum({sum(row) : row in rows});
+"""
+
+
+class Frame:
+    """A data frame whose columns have the order of the keyword arguments."""
+
+    def __init__(self, **columns: Any) -> None:
+        self.content, self.columns = columns, list(columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.content.values())))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.stack([np.asarray(column) for column in self.content.values()], axis=1)
+
+
+class WithItems(Frame):
+    def items(self) -> Iterator[tuple[str, Any]]:
+        return iter(self.content.items())
+
+
+class Interchanged(Frame):
+    """What has the protocol alone, and columns by name."""
+
+    def __dataframe__(self) -> Any:
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> Any:
+        return self.content[name]
+
+
+class Nullable:
+    """A column of pandas' whose values may be missing."""
+    dtype, name = "Int64", "ages"
+
+    def __init__(self, *values: int | None) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def isna(self) -> Any:
+        return np.array([value is None for value in self.values])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array([np.nan if value is None else value for value in self.values],
+                        float if None in self.values else int)
+
+
+@cache
+def program() -> nessie.Program:
+    return nessie.compile(PROGRAM)
+
+
+@pytest.mark.parametrize("frame", [WithItems, Interchanged])
+def test_a_data_frame_is_tuples_of_its_columns(frame: Any) -> None:
+    table = frame(x=np.array([0.5, 1.5]), n=np.array([3, 4]))
+    assert program().numbers(table).tolist() == [3, 4] and program().both(table).tolist() == [1.5, 6.0]
+    result = program().same(table)
+    assert isinstance(result, nessie.Tuples) and result.to_list() == [(0.5, 3), (1.5, 4)]
+    assert program().lengths(frame(n=["a", "bcd"])).tolist() == [1, 3]
+    assert program().same(frame(a=[1, 2], b=["x", "yz"])).to_list() == [(1, "x"), (2, "yz")]
+    assert program().numbers(frame(x=[1, 2], n=[3, 4])).tolist() == [3, 4]       # ints where floats are due
+
+
+@pytest.mark.parametrize("frame", [WithItems, Interchanged])
+def test_a_data_frame_where_rows_are_due_is_a_matrix(frame: Any) -> None:
+    assert program().total(frame(a=[1, 2], b=[0.5, 4])) == 7.5
+
+
+def test_columns_are_taken_by_position() -> None:
+    with pytest.raises(nessie.NessieError, match="point takes float, int, but gets") as caught:
+        program().numbers(WithItems(n=[3, 4], x=[0.5, 1.5]))
+    assert "its columns, in their order, are n, x; x[['x', 'n']]" in str(caught.value)
+    with pytest.raises(nessie.NessieError, match=r"a table of one column has no tuples") as caught:
+        program().both(WithItems(n=[3, 4]))
+    assert "x['n']" in str(caught.value)
+
+
+def test_missing_values_of_a_column_are_told() -> None:
+    assert program().same(Nullable(1, 2)).tolist() == [1, 2]
+    for given in (Nullable(1, None), WithItems(a=[1, 2], b=Nullable(1, None))):
+        with pytest.raises(nessie.NessieError, match="argument 1: a Nullable 'ages' has missing values") as caught:
+            program().same(given)
+        assert "x.dropna() leaves them out" in str(caught.value)
+    with pytest.raises(nessie.NessieError, match="has missing values"):
+        program().total(WithItems(a=[1, 2], b=Nullable(1, None)))
+
+
+def test_pandas() -> None:
+    pd: Any = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": [0.5, np.nan], "n": [3, 4]}, index=["a", "b"])
+    assert program().numbers(frame).tolist() == [3, 4] and np.isnan(program().total(frame))
+    assert program().same(frame[["n", "x"]]).columns[0].tolist() == [3, 4]
+    assert program().same(pd.DataFrame({"a": [1, 2], "b": ["x", "yz"]})).to_list() == [(1, "x"), (2, "yz")]
+    assert program().same(pd.Series([1, 2], dtype="Int64")).tolist() == [1, 2]
+    assert np.isnan(program().same(pd.Series([1.0, None]))[1])
+    for column in (pd.Series([1, None], dtype="Int64"), pd.array([1.5, None]), pd.Series([True, None], dtype="boolean"),
+                   pd.Series(["a", None], dtype="string")):
+        with pytest.raises(nessie.NessieError, match=r"argument 1: a .* has missing values"):
+            program().same(column)
+    with pytest.raises(nessie.NessieError, match="a Series 'n' has missing values"):
+        program().numbers(pd.DataFrame({"x": [0.5, 1.5], "n": pd.array([3, None])}))
