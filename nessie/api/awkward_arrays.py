@@ -36,9 +36,13 @@ def awkward() -> Any:
     return awkward
 
 
+class Absent(Exception):
+    """There are missing values."""
+
+
 def taken(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
     """An Awkward or Arrow array's elements; `wanted` is the type of one."""
-    ak, kind = awkward(), a(type(value).__name__)
+    ak, kind, given = awkward(), a(type(value).__name__), value
     if hasattr(value, "as_py"):
         raise arguments.error(f"{kind} of Arrow's is no sequence", "its value is: x.as_py()")
     if type(value).__module__.startswith("pyarrow"):
@@ -50,9 +54,23 @@ def taken(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, C
                               "nessie.Nested(offsets, content) takes its parts where they are")
     try:
         column, type_ = column_of(arguments, value.layout, wanted)
+    except Absent:
+        raise missing(arguments, given) from None
     except (IndexError, TypeError, ValueError) as error:
         raise arguments.error(f"an Awkward array is broken: {ak.validity_error(value) or error}") from None
     return len(value), column, type_
+
+
+def missing(arguments: Arguments, given: Any) -> NessieError:
+    if not type(given).__module__.startswith("pyarrow"):
+        return arguments.error("there are missing values in an Awkward array",
+                               "ak.drop_none or ak.fill_none replace them")
+    kind = a(type(given).__name__)
+    if getattr(given, "null_count", None) == 0:
+        return arguments.error(f"there are missing values inside {kind} of Arrow's",
+                               "ak.drop_none or ak.fill_none of ak.from_arrow(x) replace them")
+    filled = ", x.fill_null(0) replaces them" if hasattr(given, "fill_null") else ""
+    return arguments.error(f"there are missing values in {kind} of Arrow's", f"x.drop_null() leaves them out{filled}")
 
 
 def from_arrow(arguments: Arguments, value: Any) -> Any:
@@ -75,8 +93,7 @@ def column_of(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[C
     """A layout as a column, with its type."""
     while layout.is_option or layout.is_indexed:
         if layout.is_option and layout.mask_as_bool(valid_when=False).any():
-            raise arguments.error("there are missing values in an Awkward array",
-                                  "ak.drop_none or ak.fill_none replace them")
+            raise Absent
         if type(layout).__name__ == "UnmaskedArray":
             layout = layout.content
         else:
