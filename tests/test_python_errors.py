@@ -27,6 +27,7 @@ function pick(xs, i) = xs[i];
 function same(x) = x;
 function ints(xs) : [int] -> [int] = xs;
 function scaled(v, by := 10, plus := 0) = {x * by + plus : x in v};
+function rows(v) = {sum(r) : r in v};
 function real(x) : float -> float = x;
 function hello(name) = print_string("hello " ++ name);
 datatype point(float, float);
@@ -107,7 +108,11 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: p.norm(), r"norm takes \[float\], here is no argument\n --> p.nesl:3:1"),
     (lambda p: p.norm(["a"]), r"norm takes \[float\], but gets \[\[char\]\]"),
     (lambda p: p.norm([[]]), r"norm takes \[float\], but gets \[\[int\]\]"),
-    (lambda p: p.sorted([]), r"argument 1 of sorted is empty.*numpy.array"),
+    (lambda p: p.sorted([]), r"argument 1 of sorted is empty.*hint: np.array\(\[\], int\) is"),
+    (lambda p: p.rows([[], []]), r"hint: nessie.Nested\(\[0, 0, 0\], np.array\(\[\], int\)\) is"),
+    (lambda p: p.rows([]), r"hint: nessie.Nested\(\[0\], np.array\(\[\], int\)\) is"),
+    (lambda p: p.same([[[]], []]), r"Nested\(\[0, 1, 1\], nessie.Nested\(\[0, 0\], np.array\(\[\], int\)\)\) is"),
+    (lambda p: p.same([([], 1)]), r"argument 1 of same is empty.*hint: np.array\(\[\], int\) is"),
     (lambda p: p.apply(1, 2), r"apply takes .*: a function cannot come from outside"),
     (lambda p: p.adder(2), "a function cannot leave the program"),
     (lambda p: p.pick([1, 2], 5), r"out of bounds.*p.nesl:7:"),
@@ -197,7 +202,7 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: p.scaled([1], 2, by=3), "by of scaled is given twice\nhint: it is argument 2"),
     (lambda p: p.scaled(by=3), "takes 1 argument by position, here are 0"),
     (lambda p: p.scaled([1], plus=object()), "argument plus: an object is no value"),
-    (lambda p: p.point(1.0), r"point takes \(?float, float\)?, but gets 1 component\b.*p.nesl:13"),
+    (lambda p: p.point(1.0), r"point takes \(?float, float\)?, but gets 1 component\b.*p.nesl:14"),
     (lambda p: p.point(1.0, 2.0, 3.0), "but gets 3 components"),
     (lambda p: p.box([1], 2), "but gets 2 components"),
     # Nested and Tuples
@@ -310,3 +315,11 @@ def test_a_tuple_at_the_end_is_part_of_a_datatypes_value() -> None:
     box = program().box
     assert box([1], (1, 2.0)) == box([1], 1, 2.0) == box([1], _1=1, _2=2.0) == ([1], 1, 2.0)
     assert program().same(box([1], (1, 2.0)))[1:] == (1, 2.0)
+
+
+@pytest.mark.parametrize("given", [[], [[], []], [[]]])
+def test_what_the_hint_on_an_empty_argument_says_is_taken(given: Any) -> None:
+    with pytest.raises(nessie.NessieError) as caught:
+        program().rows(given)
+    said = re.fullmatch(r"(.*) is one of ints", caught.value.hint)
+    assert said and program().rows(eval(said[1], {"np": np, "nessie": nessie})).tolist() == [0] * len(given)

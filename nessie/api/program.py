@@ -15,7 +15,7 @@ from nessie.api.function import Function
 from nessie.api.open_types import UNKNOWN, is_open
 from nessie.api.options import Options, a_text, check_target
 from nessie.api.results import Results
-from nessie.api.taking import Argument, Taken, taken
+from nessie.api.taking import Argument, Taken, empty_of_ints, taken
 from nessie.base.deep import run_deep
 from nessie.base.limits import PYTHON
 from nessie.base.names import shown_name
@@ -173,8 +173,7 @@ class Program:
             return replace(argument, type=substitute(argument.type, {UNKNOWN.name: INT}))
         raise NessieError(f"{argument.how.where} of {function} is empty, and nothing says of what: {function} takes "
                           f"{shown(takes)}",
-                          hint="numpy.array([], float) is an empty array of floats, nessie.Nested([0], "
-                               "numpy.array([], int)) one of arrays of ints")
+                          hint=f"{empty_of_ints(argument, wanted)} is one of ints")
 
     def __reduce__(self) -> Any:
         raise NessieError("a program can neither be pickled nor copied",

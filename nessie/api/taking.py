@@ -10,9 +10,11 @@ import numpy as np
 
 from nessie.api.arguments import Arguments
 from nessie.api.datatypes import Datatypes
-from nessie.api.open_types import settled
-from nessie.base.types import Type
-from nessie.base.values import OnDevice
+from nessie.api.open_types import element_of, settled
+from nessie.base.types import Seq, Type, Var
+from nessie.base.values import Flat, Nested, OnDevice
+
+MOST_SHOWN = 10                 # offsets
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,30 @@ def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any],
     return Taken(tuple([argument if argument.type == type_ else one(datatypes, where, value, type_)
                         for where, argument, value, type_ in zip(called, first, values, closed, strict=True)]),
                  tuple(named))
+
+
+def empty_of_ints(argument: Argument, wanted: Type | None) -> str:
+    """How to write the same in Python, of ints where nothing says of what it is."""
+    found = None
+    if isinstance(argument.value, Flat) and isinstance(argument.type, Seq):
+        found = written(argument.value.column, argument.type.element, element_of(wanted))
+    return found or "np.array([], int)"
+
+
+def written(column: Any, type_: Type, wanted: Type | None) -> str | None:
+    """The elements of the type, None if there are others than sequences; `wanted` may say more of what they are."""
+    match type_, wanted, column:
+        case Var(), Seq(element), _:
+            content, offsets = written(column, type_, element), [0]
+        case Var(), _, _:
+            return "np.array([], int)"
+        case Seq(inside), _, Nested():
+            if len(column.offsets) > MOST_SHOWN:
+                return None
+            content, offsets = written(column.content, inside, element_of(wanted)), column.offsets.tolist()
+        case _:
+            return None
+    return f"nessie.Nested({offsets}, {content})" if content else None
 
 
 def one(datatypes: Datatypes, where: str, value: Any, wanted: Type | None) -> Argument:
