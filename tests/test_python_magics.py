@@ -49,6 +49,24 @@ def test_errors_come_without_a_traceback(shell: InteractiveShell, capsys: pytest
     assert "Traceback" not in said.err + said.out
 
 
+def test_calls_that_fail_come_without_a_traceback(shell: InteractiveShell, capsys: pytest.CaptureFixture[str],
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.run_cell("%%nesl\nfunction sq(x) = x * x;").raise_error()
+    capsys.readouterr()
+    for cell, said in [("sq.graph(type='[int]')", "error: sq takes a :: (a in number), not [int]\n --> cell 1:1:1"),
+                       ("sq('a')", "error: sq is not for [char]"),
+                       ("import nessie; nessie.compile('').none", "error: the program defines no none")]:
+        assert not shell.run_cell(cell).success
+        told = capsys.readouterr()
+        assert (told.out + told.err).startswith(said) and "Traceback" not in told.out + told.err
+
+    def broken(*_: Any) -> None:
+        raise ValueError("a pass is broken")
+    monkeypatch.setattr("nessie.api.calls.Calls.at_types", broken)
+    assert not shell.run_cell("sq(3)").success
+    assert "a pass is broken" in (told := capsys.readouterr().out) and "Traceback" in told and "in broken" in told
+
+
 def test_a_line_gives_a_value(shell: InteractiveShell) -> None:
     shell.run_cell("value = %nesl {x + 1 : x in [1, 2]}").raise_error()
     assert shell.user_ns["value"].tolist() == [2, 3]

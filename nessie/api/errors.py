@@ -2,6 +2,7 @@
 Nessie it was raised."""
 from __future__ import annotations
 
+from traceback import format_exception
 from types import TracebackType
 
 from nessie.base.source import InternalError, Interrupted, NessieError
@@ -16,6 +17,10 @@ class Mistake(NessieError):
 
     def __str__(self) -> str:
         return f"internal error: {self.message}\nThis is a mistake in Nessie, not in your program."
+
+    def _render_traceback_(self) -> list[str]:
+        """With where it was raised, which is what a report needs."""
+        return "".join(format_exception(self)).splitlines()
 
 
 class as_nessie_errors:             # as contextmanager's are named

@@ -104,6 +104,10 @@ class NessieError(Exception):
     def __str__(self) -> str:
         return f"error: {self.told()}"
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows, line by line: where in Nessie it was raised is of no use to users."""
+        return str(self).splitlines()
+
     def told(self) -> str:
         parts = [self.message]
         parts += [span.excerpt(label) for span, label in self.places]
