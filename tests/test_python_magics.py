@@ -122,3 +122,46 @@ def test_what_is_told_goes_where_output_goes(shell: InteractiveShell) -> None:
         shell.run_cell("%%nesl\nfunction h(x) = x + 1;").raise_error()
         shell.run_cell("%%nesl\nfunction h(x) = (x, x);").raise_error()
     assert "Redefining h with a new type." in output.getvalue()
+
+
+def test_a_cell_sets_options_of_all_that_follows(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("%%nesl --depth=50 --threads 1\nfunction g(n) = if n == 0 then 0 else g(n - 1) + 1;\n"
+                   "g(10)").raise_error()
+    assert "it = 10 : int" in capsys.readouterr().out
+    assert not shell.run_cell("g(60)").success and "deeper than 50" in capsys.readouterr().out
+    shell.run_cell("%%nesl\ng(60)").raise_error()
+    assert "deeper than 50" in capsys.readouterr().err
+    shell.run_cell("%%nesl --depth 100\ng(60)").raise_error()
+    shell.run_cell("more = g(70)").raise_error()
+    assert "it = 60 : int" in capsys.readouterr().out and shell.user_ns["more"] == 70
+
+
+def test_a_cell_sets_the_seed(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = []
+    for seed in (1, 1, 2):
+        shell.run_cell(f"%%nesl --seed {seed}\nrand(1000000)").raise_error()
+        drawn.append(capsys.readouterr().out)
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("--thread 1", "%%nesl has no option --thread\nhint: did you mean --threads? it has a target and"),
+    ("--threads", "--threads needs a number, not nothing\nhint: %%nesl --threads 1"),
+    ("--threads two", "--threads needs a number, not two"),
+    ("--threads 0", "threads is a whole number from 1 on, not 0"),
+    ("cpu cpu", "a cell has one target, not cpu and cpu"), ("slow", "there is no target slow; the targets are")])
+def test_options_that_are_none_change_nothing(line: str, said: str, shell: InteractiveShell,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell(f"%%nesl {line}\n1 + 1").raise_error()
+    told = capsys.readouterr()
+    assert said in told.err and told.out == ""
+    shell.run_cell("%%nesl\n1 + 1").raise_error()
+    assert capsys.readouterr().out == "it = 2 : int\n"
+
+
+@pytest.mark.parametrize("cell", ["%%nesl\n:type slow", "%nesl :type slow"])
+def test_commands_of_the_prompt_do_not_work_in_cells(cell: str, shell: InteractiveShell,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell(cell).raise_error()
+    said = capsys.readouterr().err
+    assert "hint: commands of the prompt do not work in notebooks; of a function f, f.signature" in said

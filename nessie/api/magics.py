@@ -1,31 +1,37 @@
 """NESL in IPython and its notebooks: `%load_ext nessie`.
 
-    %%nesl [TARGET]     evaluates the cell's forms; its functions, datatypes and variables are Python's from then on,
+    %%nesl [TARGET] [--threads N] [--memory BYTES] [--depth N] [--seconds S] [--seed N]
+                        evaluates the cell's forms; its functions, datatypes and variables are Python's from then on,
                         save for functions' values, which cannot leave the program
     %nesl EXPRESSION    its value
 
-One program grows from cell to cell; the target that a cell names stays that of all that follows, and of calls. What is
-wrong is told without a traceback.
+One program grows from cell to cell; the target and the options (nessie.api.options) that a cell names stay those of all
+that follows, and of calls. What is wrong is told without a traceback.
 """
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
-from nessie.api.options import check_target
 from nessie.api.program import Program
 from nessie.base.deep import run_deep
+from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
 from nessie.base.values import arrays
 from nessie.frontend import syntax, typed
 from nessie.frontend.environment import pattern_type
+from nessie.frontend.syntax_advice import OF_THE_PROMPT
 from nessie.loading import forms
 from nessie.restore import restore
 from nessie.streams import print_outcomes
+from nessie.targets import TARGETS, Limits
+
+NUMBERS: dict[str, type] = {"threads": int, "memory": int, "depth": int, "seconds": float, "seed": int}
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -54,11 +60,11 @@ class Magics:
 
         def work() -> int:
             with COMPILING:
-                return print_outcomes(program._session.outcomes(forms(source, ends_itself=True)))
+                return print_outcomes(program._session.outcomes(written_in(source)))
         try:
             with as_nessie_errors():
                 if line.strip():
-                    set_target(program, line.strip())
+                    set_options(program, line.replace("=", " ").split())
                 run_deep(work)
         except NessieError as error:
             print(error, file=sys.stderr)
@@ -75,7 +81,8 @@ class Magics:
         if name in self.given and names.get(name) is self.given.pop(name):
             del names[name]
         with suppress(NessieError):
-            names[name] = self.given[name] = self.program[name]
+            value = self.program[name]
+            names[name] = self.given[name] = value
 
     def line(self, text: str) -> Any:
         """The value of the expression, as Python's."""
@@ -89,7 +96,7 @@ class Magics:
 
 def value_of(program: Program, text: str) -> Any:
     session = program._session
-    written = [*forms(Source("expression", text), ends_itself=True)]
+    written = [*written_in(Source("expression", text))]
     form = written[0] if written else None
     if isinstance(form, NessieError):
         raise form
@@ -110,8 +117,52 @@ def value_of(program: Program, text: str) -> Any:
             session.environment = before
 
 
-def set_target(program: Program, name: str) -> None:
-    """For the cells and the calls that follow; NessieError, where it cannot be used here."""
-    session, target = program._session, program._calls.target(check_target(name))
-    session.target, session.job = target, replace(session.job, target=name)
-    program._options = replace(program._options, target=name)
+def written_in(source: Source) -> Iterator[syntax.TopLevel | NessieError]:
+    """The forms; what notebooks have instead of commands of the prompt is told."""
+    for form in forms(source, ends_itself=True):
+        if isinstance(form, NessieError) and form.hint == OF_THE_PROMPT:
+            form.hint = "commands of the prompt do not work in notebooks; of a function f, f.signature, f.explain, " \
+                "f.graph and f.stages tell what they do"
+        yield form
+
+
+def set_options(program: Program, words: list[str]) -> None:
+    """For the cells and the calls that follow; NessieError, where they cannot be used here."""
+    options, calls, session = replace(program._options, **options_of(words)), program._calls, program._session
+    before = calls.threads, calls.limits, calls.targets
+    limits = Limits(options.memory, options.depth, options.seconds, calls.limits.hints)
+    calls.threads, calls.limits, calls.targets = options.threads, limits, {}
+    try:
+        target = calls.target(options.target)
+    except NessieError:
+        calls.threads, calls.limits, calls.targets = before
+        raise
+    if "--seed" in words:
+        target.world.seed = options.seed
+    session.target, session.job, program._options = target, replace(session.job, target=options.target), options
+
+
+def options_of(words: list[str]) -> dict[str, Any]:
+    """Those that %%nesl names, a target among them."""
+    found: dict[str, Any] = {}
+    rest = iter(words)
+    for word in rest:
+        name = word.removeprefix("--")
+        if not word.startswith("-"):
+            if "target" in found:
+                raise NessieError(f"a cell has one target, not {found['target']} and {word}")
+            if word not in TARGETS:
+                raise NessieError(f"there is no target {word}; the targets are {', '.join(TARGETS)}")
+            found["target"] = word
+        elif name not in NUMBERS:
+            near = nearest(name, NUMBERS)
+            raise NessieError(f"%%nesl has no option {word}", hint=(f"did you mean --{near}? " if near else "")
+                              + f"it has a target and {', '.join(f'--{option}' for option in NUMBERS)}")
+        else:
+            given = next(rest, "")
+            try:
+                found[name] = NUMBERS[name](given)
+            except ValueError:
+                raise NessieError(f"{word} needs a number, not {given or 'nothing'}",
+                                  hint=f"%%nesl {word} 1") from None
+    return found

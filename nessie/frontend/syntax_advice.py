@@ -154,6 +154,9 @@ def fresh_line(stop: Stop) -> bool:
         and "\n" in stop.source.text[stop.seen[-1].end:stop.found.start]
 
 
+OF_THE_PROMPT = "a command of the prompt is a line of its own, at the prompt"
+
+
 def command_of_the_prompt(stop: Stop) -> bool:
     return stop.finds("COLON") and not stop.seen and stop.source.text[stop.found.end:stop.found.end + 1].isalpha()
 
@@ -178,7 +181,7 @@ MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
     (sign, ""),
     (word, ""),
     (one_comma_too_many, "a comma joins two expressions: is it one too many?"),
-    (command_of_the_prompt, "a command of the prompt is a line of its own, at the prompt"),
+    (command_of_the_prompt, OF_THE_PROMPT),
     (lambda at: at.finds("RBRACE") and at.last == "IN", "the sequence is missing: {x in v}, {x + 1 : x in v}"),
     (lambda at: at.finds("RBRACE") and at.last == "BAR", "the condition is missing: {x in v | x > 0}"),
     (lambda at: at.finds("IN") and at.inside == "LBRACE" and at.since_opening("BAR"),
