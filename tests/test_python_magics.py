@@ -165,3 +165,16 @@ def test_commands_of_the_prompt_do_not_work_in_cells(cell: str, shell: Interacti
     shell.run_cell(cell).raise_error()
     said = capsys.readouterr().err
     assert "hint: commands of the prompt do not work in notebooks; of a function f, f.signature" in said
+
+
+def test_names_of_pythons_are_not_taken_silently(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("%%nesl\nfunction len(x) = #x;\nfunction other(x) = x;").raise_error()
+    told = capsys.readouterr().err
+    assert told == "warning: len was Python's len, and is the cell's now\nhint: del len brings Python's back\n"
+    shell.run_cell("%%nesl\nfunction len(x) = #x + 2;").raise_error()
+    assert capsys.readouterr().err == "" and shell.user_ns["len"]([1]) == 3
+    shell.run_cell("del len\nlength = len('abc')").raise_error()
+    assert shell.user_ns["length"] == 3
+    shell.run_cell("ord = 3").raise_error()
+    shell.run_cell("%%nesl\nfunction ord(x) = x;\nfunction chr(x) = x;").raise_error()
+    assert capsys.readouterr().err.count("warning: ") == 1 and shell.user_ns["ord"](1) == 1

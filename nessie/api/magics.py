@@ -10,6 +10,7 @@ that follows, and of calls. What is wrong is told without a traceback.
 """
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,7 +29,7 @@ from nessie.frontend.environment import pattern_type
 from nessie.frontend.syntax_advice import OF_THE_PROMPT
 from nessie.loading import forms
 from nessie.restore import restore
-from nessie.streams import print_outcomes
+from nessie.streams import print_outcomes, warn
 from nessie.targets import TARGETS, Limits
 
 NUMBERS: dict[str, type] = {"threads": int, "memory": int, "depth": int, "seconds": float, "seed": int}
@@ -78,10 +79,13 @@ class Magics:
     def give(self, name: str) -> None:
         """The name to the notebook, if it can leave the program. What the program called so before is no more."""
         names = self.shell.user_ns
+        new = name not in names and name not in self.given
         if name in self.given and names.get(name) is self.given.pop(name):
             del names[name]
         with suppress(NessieError):
             value = self.program[name]
+            if new and hasattr(builtins, name):
+                warn([f"{name} was Python's {name}, and is the cell's now\nhint: del {name} brings Python's back"])
             names[name] = self.given[name] = value
 
     def line(self, text: str) -> Any:
