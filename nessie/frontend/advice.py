@@ -191,7 +191,8 @@ def applied_hint(applied: syntax.Exp, type_: Type, argument: syntax.Exp, argumen
 
 def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: NessieError) -> NessieError:
     """The error, with the parameters that have the name of a constant which it is about."""
-    told = {span.source.text[span.start:span.end].lower() for span, _ in error.places if body and body.holds(span)}
+    told = {span.source.text[span.start:span.end].strip("() \t\n").lower()            # an argument is in parentheses
+            for span, _ in error.places if body and body.holds(span)}
     for name, span in constant_names(parameter):
         if name in told:
             error.places = (*error.places, (span, f"not this parameter: {constant(name)}"))
