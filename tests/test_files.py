@@ -72,7 +72,9 @@ def test_json(tmp_path: Path, text: str, type_: Type | None, value: Any, found: 
     (f"[1,\n-{'9' * 5000},\n2]", Seq(FLOAT), ", line 2: at [1]: the number is beyond the floats"),
     ("true", INT, ", line 1: true where int is wanted"),
     ("\"xy\"", CHAR, ", line 1: a string where char is wanted"),
-    ("[true]", Seq(Var("a", "number")), ", line 1: "),
+    ("[1,\ntrue]", Seq(Var("a", "number")), ", line 2: at [1]: true where a number is wanted"),
+    ('[[1],\n["a"]]', Seq(Seq(Var("a", "number"))), ", line 2: at [1][0]: a string where a number is wanted"),
+    ('[[1, 2],\n[3, 4],\n["a", 5]]', Seq(Pair(Var("a"), INT)), ", line 3: at [2][0]: holds both int and [char]"),
 ])
 def test_malformed_json(tmp_path: Path, text: str, type_: Type | None, reason: str) -> None:
     assert complaint(written(tmp_path, "x.json", text), type_).startswith(reason)
@@ -141,9 +143,10 @@ def test_txt(tmp_path: Path, text: str, type_: Type | None, value: Any, found: T
     ("1_0", Seq(INT), ', line 1: "1_0" is not an int'), ("9" * 20, Seq(INT), ", line 1: "),
     ("1 2", INT, ", line 1: one number is due, the file has 2"),
     (b"ok\n\xff", STRING, ", line 2: byte 0xff is not UTF-8"),
-    ("a b", Seq(Var("a", "number")), ", line 1: holds char where a number is wanted"),
+    ("1\n2\nb", Seq(Var("a", "number")), ', line 3: "b" where a number is wanted'),
+    ("1\n2.5\n3", Seq(Var("a", "logical")), ', line 2: "2.5" where a logical is wanted'),
     ("1 2", Var("a", "number"), ", line 1: one number is due, the file has 2"),
-    ("1.5", Var("a", "logical"), ", line 1: holds float where a logical is wanted"),
+    ("\n1.5", Var("a", "logical"), ', line 2: "1.5" where a logical is wanted'),
     ("1", Pair(INT, INT), ", line 1: a text cannot be of type (int, int)"),
 ])
 def test_malformed_txt(tmp_path: Path, text: str | bytes, type_: Type | None, reason: str) -> None:
@@ -168,14 +171,48 @@ def test_csv(tmp_path: Path) -> None:
     ("1,2\n3,4\n", None, ", line 1: a header with the names of the columns is due, these are numbers"),
     ("a,b\n1,2\n3\n", None, ", line 3: 2 cells are due, not 1"),
     ("a,b\n1,2,3\n", None, ", line 2: 2 cells are due, not 3"),
-    ("a,b\n1,2\n3,x\n", Seq(Pair(INT, INT)), ', line 3: "x" in the column b is not of type int'),
-    ("a,b\n1,2\n", Seq(INT), ", line 1: 1 columns are due for int, not 2"),
+    ("a,b\n1,2\n3,x\n", Seq(Pair(INT, INT)), ', line 3, column b: "x" where int is wanted'),
+    ("a,b\n1,2\n", Seq(INT), ', line 1: 1 column is due for int, the table has 2: "a", "b"'),
+    ("user,ts\n1,5\n1,\n", Seq(Pair(INT, Var("a", "number"))),
+     ", line 3, column ts: nothing where a number is wanted"),
+    ("a,b\n1,5\n1,2.5\nx,y\n", Seq(Pair(Var("a"), Var("b", "logical"))),
+     ', line 3, column b: "2.5" where a logical is wanted'),
+    ("a,b\n1,5\n1,x\n", Seq(Pair(Var("a"), Var("a"))), ", line 3, column b: holds both int and [char]"),
     ("a\n1\n", INT, ", line 1: a table is a sequence of tuples"),
     ("a\n1\n", Seq(Seq(INT)), ", line 1: the column a cannot hold"),
-    ('a\n"1\n', None, ", line "), ("a\n1\n\n2\n", Seq(INT), ', line 3: "" in the column a is not of type int'),
+    ('a\n"1\n', None, ", line "), ("a\n1\n\n2\n", Seq(INT), ', line 3, column a: nothing where int is wanted'),
 ])
 def test_malformed_csv(tmp_path: Path, text: str, type_: Type | None, reason: str) -> None:
     assert complaint(written(tmp_path, "x.csv", text), type_).startswith(reason)
+
+
+@pytest.mark.parametrize(("name", "text", "type_", "part"), [
+    ("x.csv", "user,ts\n1,5\n1,xy\n", Seq(Pair(INT, INT)), "xy"),
+    ("x.csv", "user,ts\n1,5\n1,\n", Seq(Pair(INT, INT)), ""),
+    ("x.csv", 'user,ts\n"1",x\n', Seq(Pair(INT, INT)), '"1",x'),
+    ("x.txt", "1\n2 xy 3", Seq(INT), "xy"), ("x.txt", "1\n2 xy 3", Seq(Var("a", "number")), "xy"),
+])
+def test_what_is_wrong_in_a_text_is_marked(tmp_path: Path, name: str, text: str, type_: Type, part: str) -> None:
+    with pytest.raises(NessieError) as caught:
+        read_value(written(tmp_path, name, text), type_)
+    span = caught.value.span
+    assert span is not None and span.start == text.rindex(part) - (not part)
+    assert span.source.text[span.start:span.end] == part
+
+
+@pytest.mark.parametrize("text", ["user;ts\n1;5\n", "user;ts\n1,5;5\n"])
+def test_other_separators_are_pointed_at(tmp_path: Path, text: str) -> None:
+    for mark, name in ((";", ";"), ("\t", "tabs"), ("|", "|")):
+        with pytest.raises(NessieError) as caught:
+            read_value(written(tmp_path, "x.csv", text.replace(";", mark)), Seq(Pair(INT, INT)))
+        assert caught.value.hint == f"columns are separated by commas, here by {name}"
+
+
+def test_more_columns_than_wanted_are_told_how_to_choose(tmp_path: Path) -> None:
+    with pytest.raises(NessieError) as caught:
+        read_value(written(tmp_path, "x.csv", "a,b,c\n1,2,3\n"), Seq(Pair(INT, INT)))
+    assert caught.value.message.endswith('2 columns are due for (int, int), the table has 3: "a", "b", "c"')
+    assert caught.value.hint.startswith("cut -d, ")
 
 
 # NumPy ------------------------------------------------------------------------------------------

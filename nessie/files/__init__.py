@@ -2,7 +2,7 @@
 
     .json   any value                                            files.json_format
     .txt    text, its lines, or its numbers                      files.text
-    .csv    a sequence of tuples, one component per column       files.text
+    .csv    a sequence of tuples, one component per column       files.table
     .npy    a vector, or a matrix as rows                        files.numpy_format
     .npz    a sparse matrix of SciPy, or offsets and content     files.numpy_format
     .mtx    a Matrix Market matrix as rows of (column, value)    files.matrix_market
@@ -30,7 +30,7 @@ WRITTEN = (".json", ".npy")
 READERS = {                             # each is (path, type, content) -> (value, type)
     ".json": "json_format:read_json",
     ".txt": "text:read_txt",
-    ".csv": "text:read_csv",
+    ".csv": "table:read_csv",
     ".npy": "numpy_format:read_npy",
     ".npz": "numpy_format:read_npz",
     ".mtx": "matrix_market:read_mtx",

@@ -41,7 +41,7 @@ def fill(wanted: Type, held: Type, found: dict[str, Type]) -> None:
     match wanted, held:
         case Var(name, cls), _:
             if CLASSES[cls] and not (isinstance(held, Base) and held.name in CLASSES[cls]):
-                raise Misfit(f"holds {show_type(held)} where a {cls} is wanted")
+                raise Misfit(f"holds {show_type(held)} where {wanted_text(wanted)} is wanted")
             found[name] = joined(found.get(name, held), held)
         case Seq(a), Seq(b):
             fill(a, b, found)
@@ -104,8 +104,17 @@ def number(word: str, type_: Base) -> int | float | None:
         return None
 
 
+def wanted_text(type_: Type) -> str:
+    """What is wanted where this type is, as messages say it."""
+    if isinstance(type_, Var) and type_.cls != "any":
+        return f"{'an' if type_.cls == 'ordinal' else 'a'} {type_.cls}"
+    return show_type(type_, False)
+
+
 def shorten(word: str) -> str:
     """A word of a file, as messages show it."""
+    if not word:
+        return "nothing"
     return f'"{word}"' if len(word) <= 40 else f'"{word[:40]}..."'
 
 
@@ -124,14 +133,22 @@ def decoded(path: str, data: bytes) -> str:
         raise NessieError(f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8 text") from None
 
 
-def complain(path: str, text: str, line: int, reason: str) -> NessieError:
-    """The error for something wrong in this line (counted from 1) of a file."""
+def complain(path: str, text: str, line: int, reason: str, part: tuple[int, int] | None = None,
+             column: str = "", hint: str = "") -> NessieError:
+    """The error for something wrong in this line (counted from 1) of a file, in this part of the text if one is given.
+    `column` is a table's."""
+    place = f"line {line}, column {column}" if column else f"line {line}"
+    span = Span(Source(path, text), *(part or line_part(text, line)))
+    return NessieError(f"{path}, {place}: {reason}", (span, ""), hint=hint)
+
+
+def line_part(text: str, line: int) -> tuple[int, int]:
+    """Where this line (counted from 1) begins and ends."""
     start = 0
     for _ in range(line - 1):
         start = text.find("\n", start) + 1
     end = text.find("\n", start)
-    end = len(text) if end < 0 else end
-    return NessieError(f"{path}, line {line}: {reason}", (Span(Source(path, text), start, end), ""))
+    return start, len(text) if end < 0 else end
 
 
 def check_room(path: str, words: int) -> None:

@@ -36,7 +36,7 @@ from nessie.base.types import (
     unnest_right,
 )
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, plain_value
-from nessie.files.fit import Misfit, complain, decoded, fill, joined, offsets_of
+from nessie.files.fit import Misfit, complain, decoded, fill, joined, offsets_of, wanted_text
 
 DUE = {                 # how Python says what is wrong begins -> what users are told
     "Expecting value": "a value is due", "Expecting ',' delimiter": "a comma or a closing bracket is due",
@@ -71,7 +71,7 @@ def read_json(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
         return scalar_or_sequence(column, expand(closed, content)), closed
     except Misfit as error:
         known = substitute(type_, found)
-        place, reason = next(misfits(value, known, content, ()), ((), f"the file {error}"))
+        place, reason = next(misfits(value, known, content, (), {}), ((), f"the file {error}"))
         raise complain(path, text, line_of(text, place), where(place) + reason) from None
 
 
@@ -199,8 +199,9 @@ def require(holds: bool) -> None:
 Place = tuple[int, ...]                 # positions in the arrays around, outermost first
 
 
-def misfits(value: Any, type_: Type, content: ContentOf, place: Place) -> Iterator[tuple[Place, str]]:
-    """Where the value is not of the type, in order."""
+def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
+            seen: dict[str, Type]) -> Iterator[tuple[Place, str]]:
+    """Where the value is not of the type, in order. `seen`: what variables have stood for so far."""
     match type_, value:
         case Base(name), _:
             if type(value) not in KINDS[name] or (name == "char" and len(value) != 1):
@@ -211,14 +212,21 @@ def misfits(value: Any, type_: Type, content: ContentOf, place: Place) -> Iterat
             return
         case Seq(element), list():
             for i, e in enumerate(value):
-                yield from misfits(e, element, content, (*place, i))
+                yield from misfits(e, element, content, (*place, i), seen)
         case (Pair() | Data()), list() if len(value) == len(fields := components(type_, content)):
             for i, (e, field) in enumerate(zip(value, fields, strict=True)):
-                yield from misfits(e, field, content, (*place, i))
+                yield from misfits(e, field, content, (*place, i), seen)
         case (Pair() | Data()), list():
             yield place, f"an array of {len(value)} where {show_type(type_, False)} is wanted"
-        case Var(), _:
+        case Var(_, cls), _ if CLASSES[cls]:
+            if not any(type(value) in KINDS[name] for name in CLASSES[cls]):
+                yield place, f"{json_kind(value)} where {wanted_text(type_)} is wanted"
+        case Var(name), _:
             yield from odd_ones(value, place)
+            try:
+                seen[name] = joined(seen.get(name, Var("unknown")), guess(value))
+            except Misfit as error:
+                yield place, str(error)
         case _:
             yield place, f"{json_kind(value)} where {show_type(type_, False)} is wanted"
 
