@@ -127,9 +127,21 @@ def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, 
 
 def arguments_of(session: Session, options: argparse.Namespace) -> list[syntax.Exp]:
     """The ARGs, of the types that ENTRY takes."""
-    types = session.parameter_types(options.entry.lower(), len(options.arguments))
+    entry = options.entry.lower()
+    types = session.parameter_types(entry, len(options.arguments))
+    check_files(entry, options.arguments, types)
     return [argument(session, text, number, type_)
             for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
+
+
+def check_files(entry: str, arguments: list[str], types: list[Type | None]) -> None:
+    """Where there are too few arguments, the last is due for several parameters, which only JSON can hold."""
+    from nessie.base.types import Pair, unnest_right
+    from nessie.files import may_hold_tuple
+    if arguments and arguments[-1].startswith("@") and not may_hold_tuple(arguments[-1][1:]) \
+            and isinstance(types[-1], Pair):
+        given = len(arguments)
+        raise NessieError(f"{entry} takes {given - 1 + len(unnest_right(types[-1], Pair))} arguments, and gets {given}")
 
 
 def argument(session: Session, text: str, number: int, type_: Type | None) -> syntax.Exp:

@@ -89,6 +89,18 @@ def test_files_as_arguments_and_results(program: str, tmp_path: Path, capsys: py
     assert "none.json" in capsys.readouterr().err
 
 
+def test_a_file_without_tuples_is_no_two_arguments(program: str, tmp_path: Path,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.json").write_text("[1, 2]")
+    nessie("run", program, "-e", "add", f"@{tmp_path}/in.json")
+    assert capsys.readouterr() == ("3\n", "")
+    for name in ("in.csv", "in.txt", "in.npy", "in.mtx"):
+        nessie("run", program, "-e", "add", f"@{name}", status=1)
+        assert "error: add takes 2 arguments, and gets 1\n" in capsys.readouterr().err
+    nessie("run", program, "-e", "add", "@in.dat", status=1)
+    assert "no kind of file" in capsys.readouterr().err
+
+
 def test_eval(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words, printed in [(["1 + 2"], "it = 3 : int"), (["-5"], "it = -5 : int"), (["-#[1, 2] + 1"], "it = -1 : int"),
                            (["--", "-(1 + 2)"], "it = -3 : int"), (["twice([3])", "-f", program], "it = [6] : [int]")]:

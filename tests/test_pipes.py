@@ -35,7 +35,8 @@ def test_what_programs_print_is_no_result(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_what_is_no_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert piped(monkeypatch, tmp_path, "loud", b"4 5") == 1
-    assert capsys.readouterr().err.startswith("error: standard input, line 1: not JSON: the value has ended before (column 3)\n")
+    said = "error: standard input, line 1: not JSON: the value has ended before (column 3)\n"
+    assert capsys.readouterr().err.startswith(said)
     assert piped(monkeypatch, tmp_path, "loud", b"[4]") == 1
     assert "standard input, line 1" in capsys.readouterr().err
 

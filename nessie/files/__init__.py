@@ -39,7 +39,7 @@ READERS = {                             # each is (path, type, content) -> (valu
 
 def read_value(path: str, type_: Type | None = None, content: ContentOf = no_datatypes) -> tuple[Any, Type]:
     """The flat value in the file, and its type: `type_` with its variables filled in."""
-    ending = ".json" if path == "-" else Path(path).suffix.lower()
+    ending = ending_of(path)
     if ending not in READERS:
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
                           hint=f"the names of files end in {', '.join(READERS)}; @- is JSON from standard input")
@@ -54,6 +54,15 @@ def read_value(path: str, type_: Type | None = None, content: ContentOf = no_dat
         raise NessieError(f"{path}: out of memory while reading it") from None
     except RecursionError:
         raise NessieError(f"{path}: nested too deeply") from None
+
+
+def ending_of(path: str) -> str:
+    return ".json" if path == "-" else Path(path).suffix.lower()
+
+
+def may_hold_tuple(path: str) -> bool:
+    """Whether a value of such a file may be a tuple. Of no kind of file that can be read, nothing is known."""
+    return ending_of(path) == ".json" or ending_of(path) not in READERS
 
 
 def check_writable(path: str) -> None:
