@@ -366,11 +366,53 @@ def test_npy_round_trip(tmp_path: Path, type_: Type, value: list[Any]) -> None:
     assert read(path) == (value, type_)
 
 
+@pytest.mark.parametrize(("type_", "value"), [
+    (Seq(Seq(INT)), [[1], [], [2, 3]]), (Seq(Seq(FLOAT)), []), (Seq(STRING), [list("ab"), []]),
+    (Seq(Seq(BOOL)), [[True, False], []]), (Seq(Seq(FLOAT)), [[1.5, 2.0], [3.0, math.inf]]),
+])
+def test_npz_round_trip(tmp_path: Path, type_: Type, value: list[Any]) -> None:
+    path = str(tmp_path / "x.npz")
+    write_value(path, flatten_value(value, type_), type_)
+    assert read(path) == (value, type_)
+
+
+CELLS = st.recursive(st.sampled_from([INT, FLOAT, BOOL, CHAR, STRING]), lambda t: st.builds(Pair, t, t), max_leaves=4)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_csv_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    type_ = Seq(data.draw(CELLS))
+    value = data.draw(values(type_))
+    path = str(tmp_path_factory.getbasetemp() / "round.csv")
+    write_value(path, flatten_value(value, type_), type_)
+    assert read(path, type_) == (value, type_)
+
+
+def test_a_written_table_names_its_columns(tmp_path: Path) -> None:
+    path, type_ = tmp_path / "x.csv", Seq(Pair(STRING, Pair(INT, Pair(FLOAT, BOOL))))
+    value = [(list('a,"b"'), (1, (2.0, True))), ([], (-2, (1e300, False)))]
+    write_value(str(path), flatten_value(value, type_), type_)
+    assert path.read_text() == 'column1,column2,column3,column4\n"a,""b""",1,2.0,true\n,-2,1e+300,false\n'
+
+
+def test_datatypes_are_columns(tmp_path: Path) -> None:
+    path, type_ = str(tmp_path / "x.csv"), Seq(Pair(INT, Data("point")))
+    value = flatten_value([(1, (2.0, 3.0))], Seq(Pair(INT, Pair(FLOAT, FLOAT))))
+    write_value(path, value, type_, lambda data: Pair(FLOAT, FLOAT))
+    again, found = read_value(path, type_, lambda data: Pair(FLOAT, FLOAT))
+    assert found == type_ and plain_value(again, Seq(Pair(INT, Pair(FLOAT, FLOAT)))) == [(1, (2.0, 3.0))]
+
+
 @pytest.mark.parametrize(("name", "type_", "value", "reason"), [
     ("x.npy", Seq(Pair(INT, INT)), [], "holds scalars in rows"), ("x.npy", INT, 1, "holds scalars in rows"),
     ("x.npy", Seq(Seq(INT)), [[1], [2], [3, 4]], "row 0 has length 1, row 2 has 2"),
     ("x.npy", Seq(Seq(Seq(INT))), [[[1]], [[2, 3]]], "row 0 has length 1, row 1 has 2"),
-    ("x.csv", Seq(INT), [], "results are written to"),
+    ("x.mtx", Seq(INT), [], "results are written to"), ("x.csv", INT, 1, "holds a sequence of tuples"),
+    ("x.csv", Seq(Pair(INT, Seq(INT))), [], "holds a sequence of tuples"),
+    ("x.csv", Seq(STRING), [["\ud800"]], "half of a surrogate pair"),
+    ("x.npz", Seq(INT), [1], "holds rows of scalars"), ("x.npz", Seq(Seq(Seq(INT))), [], "holds rows of scalars"),
+    ("x.npz", ROWS, [], "holds rows of scalars"),
 ])
 def test_what_is_not_written(tmp_path: Path, name: str, type_: Type, value: Any, reason: str) -> None:
     with pytest.raises(NessieError, match=reason):

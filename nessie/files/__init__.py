@@ -26,7 +26,7 @@ from typing import Any
 from nessie.base.source import NessieError
 from nessie.base.types import ContentOf, Type, Var, expand, holds_function, no_datatypes, show_type
 
-WRITTEN = (".json", ".npy")
+WRITTEN = (".json", ".csv", ".npy", ".npz")
 READERS = {                             # each is (path, type, content) -> (value, type)
     ".json": "json_format:read_json",
     ".txt": "text:read_txt",
@@ -71,7 +71,8 @@ def check_writable(path: str) -> None:
         return
     ending, folder = Path(path).suffix.lower(), Path(path).parent
     if ending not in WRITTEN:
-        raise NessieError(f"{path}: results are written to {' or '.join(WRITTEN)}, not {ending or 'this'}")
+        kinds = f"{', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}"
+        raise NessieError(f"{path}: results are written to {kinds}, not {ending or 'this'}")
     if not folder.is_dir() or Path(path).is_dir():
         reason = "it is a folder" if folder.is_dir() else f"there is no folder {folder}"
         raise NessieError(f"{path}: cannot be written: {reason}")
@@ -81,10 +82,12 @@ def check_writable(path: str) -> None:
 
 def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes,
                 say: Callable[[str], object] = lambda text: sys.stdout.write(text)) -> None:
-    """Write a flat value, as .npy or .json, or by `say`. A file of that name is replaced only by a complete one."""
+    """Write a flat value in the format of the file's ending, or by `say`. A file of that name is replaced only by a
+    complete one."""
     from nessie.files.fit import is_array
     from nessie.files.json_format import encode_json
-    from nessie.files.numpy_format import encode_npy
+    from nessie.files.numpy_format import encode_npy, encode_npz
+    from nessie.files.table import encode_csv, is_table
     check_writable(path)
     if holds_function(expand(type_, content)):
         raise NessieError(f"{path}: a function cannot be written")
@@ -96,8 +99,14 @@ def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_data
             data = encode_json(value, type_, content)
         case ".npy" if is_array(type_):
             data = encode_npy(path, value, type_)
-        case _:
-            raise NessieError(f"{path}: .npy holds scalars in rows, not {show_type(type_)}",
+        case ".npz" if is_array(type_) and is_array(type_.element) and not is_array(type_.element.element):
+            data = encode_npz(value, type_)
+        case ".csv" if is_table(expand(type_, content)):
+            data = encode_csv(path, value, expand(type_, content))
+        case ending:
+            holds = {".npy": "scalars in rows", ".npz": "rows of scalars",
+                     ".csv": "a sequence of tuples of scalars and strings"}[ending]
+            raise NessieError(f"{path}: {ending} holds {holds}, not {show_type(type_)}",
                               hint="a .json file holds any value")
     try:
         write_atomically(path, data)

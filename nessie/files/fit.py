@@ -6,7 +6,7 @@ where floats are wanted, nothing else changes. `fill` gives type variables the t
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Misfit(Exception):
     """What a file holds is not of the type wanted."""
 
 
-def is_array(type_: Type) -> bool:
+def is_array(type_: Type) -> TypeGuard[Seq]:
     """Scalars in rows, in rows of rows, and so on."""
     return isinstance(type_, Seq) and (isinstance(type_.element, Base) or is_array(type_.element))
 

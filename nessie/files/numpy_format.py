@@ -157,12 +157,24 @@ def encode_npy(path: str, value: Any, type_: Type) -> bytes:
     while isinstance(column, Nested):
         shape.append(row_length(path, column, math.prod(shape)))
         column = column.content
-    array = np.ascontiguousarray(column[:math.prod(shape)])
-    if scalar_of(type_) == CHAR:
-        array = array.astype("<i4").view("<U1")
+    array = elements(column[:math.prod(shape)], type_)
     data = io.BytesIO()
     np.save(data, array.reshape(shape), allow_pickle=False)
     return data.getvalue()
+
+
+def encode_npz(value: Any, type_: Type) -> bytes:
+    """Rows of scalars as the bytes of an .npz file with their offsets and content."""
+    offsets = value.column.offsets[:value.length + 1]
+    data = io.BytesIO()
+    np.savez(data, offsets=offsets, content=elements(value.column.content[:offsets[-1]], type_))
+    return data.getvalue()
+
+
+def elements(column: Array, type_: Type) -> Array:
+    """The scalars of an array of this type as NumPy's."""
+    array = np.ascontiguousarray(column)
+    return array.astype("<i4").view("<U1") if scalar_of(type_) == CHAR else array
 
 
 def row_length(path: str, rows: Nested, count: int) -> int:
@@ -173,7 +185,7 @@ def row_length(path: str, rows: Nested, count: int) -> int:
     if (lengths != lengths[:1]).any():
         other = int(np.flatnonzero(lengths != lengths[0])[0])
         raise NessieError(f"{path}: row 0 has length {lengths[0]}, row {other} has {lengths[other]}",
-                          hint="an .npy file holds rows of one length, a .json file any")
+                          hint="an .npy file holds rows of one length, an .npz or .json file any")
     return int(lengths[0]) if count else 0
 
 

@@ -9,7 +9,7 @@ import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,10 +29,11 @@ from nessie.base.types import (
     Var,
     expand,
     nest_right,
+    no_datatypes,
     show_type,
     substitute,
 )
-from nessie.base.values import Column, Flat, Nested, code_points
+from nessie.base.values import Column, Flat, Nested, code_points, plain_value
 from nessie.files.fit import Misfit, complain, decoded, fill, line_part, number, offsets_of, shorten
 from nessie.files.text import guess, numbers, odd_one
 
@@ -69,6 +70,8 @@ def separator_hint(header: list[str]) -> str:
     found = [mark for mark in SEPARATORS if mark in header[0]] if len(header) == 1 else []
     return f"columns are separated by commas, here by {'tabs' if found[0] == chr(9) else found[0]}" if found else ""
 
+
+# Reading ----------------------------------------------------------------------------------------
 
 def read_csv(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     table = read_table(path, decoded(path, Path(path).read_bytes()))
@@ -168,3 +171,49 @@ def cell_column(table: Table, position: int, cells: list[str], kind: Type) -> Co
     else:
         raise table.complaint(f"the column {table.header[position]} cannot hold {show_type(kind)}")
     raise table.located(f"{shorten(cells[wrong])} where {show_type(kind)} is wanted", wrong, position)
+
+
+# Writing ----------------------------------------------------------------------------------------
+
+def is_table(type_: Type) -> bool:
+    """A sequence of scalars and strings, or of tuples of them. `type_` has no datatypes."""
+    def cell(leaf: Type) -> bool:
+        return isinstance(leaf, Base) or leaf == STRING
+    return isinstance(type_, Seq) and all(cell(leaf) for leaf in leaves_of(type_.element, no_datatypes))
+
+
+def encode_csv(path: str, value: Any, type_: Type) -> bytes:
+    """A table as the bytes of a .csv file; its columns are named column1, column2 and so on."""
+    assert isinstance(type_, Seq)
+    kinds = leaves_of(type_.element, no_datatypes)
+    columns = [cell_texts(plain_value(Flat(value.length, column), Seq(kind)), kind)
+               for column, kind in zip(unnest(value.column, type_.element), kinds, strict=True)]
+    rows = [[f"column{number}" for number in range(1, len(kinds) + 1)], *zip(*columns, strict=True)]
+    text = csv_text(rows, csv.QUOTE_MINIMAL)
+    if "\r" in text:                        # quoted only where it ends the writer's lines, yet ends the reader's
+        text = csv_text(rows, csv.QUOTE_NONNUMERIC)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise NessieError(f"{path}: half of a surrogate pair is no text that .csv holds",
+                          hint="a .json file holds any value") from None
+
+
+def csv_text(rows: list[Any], quoting: Literal[0, 2]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n", quoting=quoting).writerows(rows)
+    return text.getvalue()
+
+
+def unnest(column: Column, type_: Type) -> list[Column]:
+    """The columns of the leaves of a type, in order."""
+    if isinstance(type_, Pair):
+        return unnest(column[0], type_.first) + unnest(column[1], type_.second)
+    return [column]
+
+
+def cell_texts(values: list[Any], kind: Type) -> list[Any]:
+    """Values as what the writer writes; numbers it writes as they are read, in full."""
+    if kind == STRING:
+        return ["".join(value) for value in values]
+    return ["true" if value else "false" for value in values] if kind == BOOL else values
