@@ -80,6 +80,24 @@ def test_malformed_json(tmp_path: Path, text: str, type_: Type | None, reason: s
     assert complaint(written(tmp_path, "x.json", text), type_).startswith(reason)
 
 
+@pytest.mark.parametrize(("text", "type_", "value", "found"), [
+    ("[1, 2]\n\n[]\r\n[3]", None, [[1, 2], [], [3]], Seq(Seq(INT))), ("1\n2.5\n", None, [1.0, 2.5], Seq(FLOAT)),
+    ('[1, "a\u2028b"]\n', Seq(Pair(INT, STRING)), [(1, list("a\u2028b"))], None), ("", Seq(FLOAT), [], None),
+])
+def test_jsonl(tmp_path: Path, text: str, type_: Type | None, value: Any, found: Type | None) -> None:
+    assert read(written(tmp_path, "x.jsonl", text), type_) == (value, found or type_)
+
+
+@pytest.mark.parametrize(("text", "type_", "reason"), [
+    ("1\n[2,\n", None, ", line 2: not JSON: "), ("1 2\n", None, ", line 1: not JSON: the value has ended before"),
+    ("1\n\n2.5\n", Seq(INT), ", line 3: at [1]: a float where int is wanted"),
+    ("[1]\n[2, true]\n", Seq(Seq(Var("a", "number"))), ", line 2: at [1][1]: true where a number is wanted"),
+    ("1\n\n\"a\"", None, ", line 3: at [1]: "), ("1\n", INT, ", line 1: an array where int is wanted"),
+])
+def test_malformed_jsonl(tmp_path: Path, text: str, type_: Type | None, reason: str) -> None:
+    assert complaint(written(tmp_path, "x.jsonl", text), type_).startswith(reason)
+
+
 def test_json_datatypes_are_arrays_of_their_fields(tmp_path: Path) -> None:
     contents: dict[str, Type] = {"point": Pair(FLOAT, FLOAT), "box": INT}
     type_ = Seq(Pair(INT, Pair(Data("point"), Data("box"))))
@@ -458,7 +476,8 @@ def test_a_linked_file_stays_a_link(tmp_path: Path) -> None:
 
 # Damage -----------------------------------------------------------------------------------------
 
-WHOLE = {"x.json": b'[[1, 2.5], [3, 4e5], ["a\\u0041", true]]', "x.csv": b'a,b\n1,"x,""y"\n2,z\n',
+WHOLE = {"x.jsonl": b'[1, "a"]\n[2, "b"]\n',
+         "x.json": b'[[1, 2.5], [3, 4e5], ["a\\u0041", true]]', "x.csv": b'a,b\n1,"x,""y"\n2,z\n',
          "x.txt": b"1 2 3.5\n4",
          "x.mtx": b"%%MatrixMarket matrix coordinate real general\n% c\n2 2 2\n1 1 5.0\n2 1 3\n",
          "y.mtx": b"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n"}

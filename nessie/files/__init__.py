@@ -1,6 +1,7 @@
 """Files as values: `@path` arguments in, `-o path` results out. The name's ending tells the format.
 
     .json   any value                                            files.json_format
+    .jsonl  a sequence, one element per line, as JSON            files.json_format
     .txt    text, its lines, or its numbers                      files.text
     .csv    a sequence of tuples, one component per column       files.table
     .npy    a vector, or a matrix as rows                        files.numpy_format
@@ -29,6 +30,7 @@ from nessie.base.types import ContentOf, Type, Var, expand, holds_function, no_d
 WRITTEN = (".json", ".csv", ".npy", ".npz")
 READERS = {                             # each is (path, type, content) -> (value, type)
     ".json": "json_format:read_json",
+    ".jsonl": "json_format:read_jsonl",
     ".txt": "text:read_txt",
     ".csv": "table:read_csv",
     ".npy": "numpy_format:read_npy",

@@ -1,5 +1,6 @@
 """JSON: a sequence is an array, a tuple a flat array ((1, (2, 3)) is [1, 2, 3]), a datatype the array of its fields,
 a string or character a string, an infinite or undefined float Infinity, -Infinity or NaN.
+JSON lines: a sequence, each line an element of it.
 
 All values that stand at one place of the type are converted together, into one column. When something does not fit,
 a second, slower walk finds the first place where, for the message.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ DUE = {                 # how Python says what is wrong begins -> what users are
     "Extra data": "the value has ended before", "Unterminated string": "the string has no end",
     "Invalid control character": "a line break or tab in a string is written \\n or \\t",
     "Invalid \\": "this is no escape that strings have", "Illegal trailing comma": "a comma too many"}
+Place = tuple[int, ...]                 # positions in the arrays around, outermost first
 KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "char": (str,)}
 
 
@@ -63,6 +65,26 @@ def read_json(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
         value = parsed(text)
     except json.JSONDecodeError as error:
         raise complain(path, text, error.lineno, f"not JSON: {why(error.msg)} (column {error.colno})") from None
+    return taken(path, text, value, type_, content, line_of)
+
+
+def read_jsonl(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
+    """The sequence of the values that the lines hold, one each; empty lines hold none."""
+    text = decoded(path, Path(path).read_bytes())
+    values, lines = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                values.append(parsed(line))
+            except json.JSONDecodeError as error:
+                raise complain(path, text, number, f"not JSON: {why(error.msg)} (column {error.colno})") from None
+            lines.append(number)
+    return taken(path, text, values, type_, content, lambda text, place: lines[place[0]] if place else 1)
+
+
+def taken(path: str, text: str, value: Any, type_: Type, content: ContentOf,
+          line: Callable[[str, Place], int]) -> tuple[Any, Type]:
+    """What Python's reader has made of the text as a value of the type. `line`: where in the text a place is."""
     found: dict[str, Type] = {}
     try:
         collect([value], type_, found, content)
@@ -72,7 +94,7 @@ def read_json(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
     except Misfit as error:
         known = substitute(type_, found)
         place, reason = next(misfits(value, known, content, (), {}), ((), f"the file {error}"))
-        raise complain(path, text, line_of(text, place), where(place) + reason) from None
+        raise complain(path, text, line(text, place), where(place) + reason) from None
 
 
 def parsed(text: str) -> Any:
@@ -195,9 +217,6 @@ def require(holds: bool) -> None:
 
 
 # Errors -----------------------------------------------------------------------------------------
-
-Place = tuple[int, ...]                 # positions in the arrays around, outermost first
-
 
 def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
             seen: dict[str, Type]) -> Iterator[tuple[Place, str]]:
