@@ -54,6 +54,7 @@ def test_parameters_with_defaults_are_given_by_name() -> None:
     scaled = nessie.compile("function scaled(v, by := 10, plus := 0) = {x * by + plus : x in v};").scaled
     assert scaled([1, 2], plus=5).tolist() == [15, 25] and scaled([1, 2], PLUS=6).tolist() == [16, 26]
     assert scaled([1, 2], plus=1, by=2).tolist() == scaled([1, 2], 2, plus=1).tolist() == [3, 5]
+    assert len(scaled.kernels([1, 2], 3, 4)) == len(scaled.kernels(([1, 2], 3, 4))) == 1
     assert scaled([1, 2], by=3).tolist() == [3, 6] and scaled([1, 2], 3, 4).tolist() == [7, 10]
     assert scaled([1.5], 1.0, plus=2).tolist() == [3.5]           # an int where a float is due
 

@@ -198,6 +198,7 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: p.same([None]), "a NoneType is no value"),
     (lambda p: p.pick([1], i=0), r"pick takes no i by name\n --> p.nesl:7:1.*hint: none may go in by name"),
     (lambda p: p.scaled([1], pus=0), r"scaled takes no pus by name.*hint: by, plus may go in by name"),
+    (lambda p: p.scaled.explain([1]), "kernels are of all 3 parameters.* arguments for 1\nhint: give by, plus"),
     (lambda p: p.scaled([1], v=0), "scaled takes no v by name"),
     (lambda p: p.scaled([1], 2, by=3), "by of scaled is given twice\nhint: it is argument 2"),
     (lambda p: p.scaled(by=3), "takes 1 argument by position, here are 0"),

@@ -134,6 +134,11 @@ class Held:
 
 
 def held(asked: Asked) -> Held:
+    entry = asked.program._session.environment.lookup(asked.function)
+    if entry and entry.defaults and len(asked.given) < entry.arity and not isinstance(asked.given[-1], tuple):
+        raise NessieError(f"kernels are of all {entry.arity} parameters of {asked.function}, and there are "
+                          f"arguments for {len(asked.given)}",
+                          hint=f"give {', '.join(name for name, _ in entry.defaults)}, too, which calls may leave out")
     taken = asked.program._taken(asked.function, asked.given)
     if taken.device:
         raise NessieError("arguments on a GPU are not explained",
