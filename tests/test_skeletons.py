@@ -39,6 +39,9 @@ FLAT = {
     "filter": """
         let (k, ys) = FILTER { i => 60 / xs[i] using xs } { i => xs[i] /= 0 using xs } (n)
         return (k, ys)""",
+    "count of survivors": """
+        let k = FILTER { i => () } { i => xs[i] > 0 using xs } (n)
+        return k""",
     "filter, then map, sum and rank": """
         let (k, ys) = FILTER { i => xs[i] using xs } { i => xs[i] > 0 using xs } (n)
         let zs = MAP { i => ys[i] * i using ys } (k)
@@ -160,6 +163,9 @@ SEGMENTED = {
         let (k, ys, offs) = SEG_FILTER { (s, j, i) => xs[i] * 10 + j using xs }
           { (s, j, i) => xs[i] > vs[s] using xs, vs } D
         return (k, ys, offs)""",
+    "counts of survivors": """
+        let (k, offs) = SEG_FILTER { (s, j, i) => () } { (s, j, i) => xs[i] > vs[s] using xs, vs } D
+        return (k, offs)""",
     "on survivors": """
         let (k, ys, offs) = SEG_FILTER { (s, j, i) => xs[i] using xs } { (s, j, i) => xs[i] > 0 using xs } D
         let zs = SEG_MAP { (s, j, i) => ys[i] * 1000 + s * 100 + j * 10 + i using ys } irregular(offs, m, k)

@@ -176,7 +176,7 @@ def wanted_at_end(kernel: Kernel) -> set[str]:
                 found.add(step.name)
             case ir.Filter() | ir.Partition():
                 names = counts(kernel.walk) - {"_"}
-                found |= {rank_of(step, side) for side in (0, 1) if step.bind.names[side] in names}
+                found |= {rank_of(step, side) for side, name in enumerate(step.bind.names[:2]) if name in names}
     return found & {state.name for state in kernel.carries}
 
 
