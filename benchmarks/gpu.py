@@ -2,9 +2,9 @@
 
     python benchmarks/gpu.py [NAME...] [--target cuda|cudasim] [--size N] [--rounds N] [--tests EXPR] [--save FILE]
 
-First tests/test_on_gpu.py runs on the GPU: kernels, programs, examples and recorded cases must give what the reference
-executor gives. Then programs are timed whose arguments lie on the GPU and whose results stay there: a run is over when
-the GPU has done it, and the median of all counts. Results are compared with NumPy's first. `moved` is what
+First tests/test_on_gpu*.py run on the GPU: kernels, programs, examples, recorded and random cases must give what the
+reference executor gives. Then programs are timed whose arguments lie on the GPU and whose results stay there: a run is
+over when the GPU has done it, and the median of all counts. Results are compared with NumPy's first. `moved` is what
 lambda_cu.traffic counts of a run; `of copy` is its bytes a second as a share of those of a copy by the driver. Beside
 stands what CuPy (with CUB) and PyTorch take for the same, where they are installed. The table is printed, and written
 to results/gpu-CARD.txt.
@@ -153,7 +153,7 @@ def run_tests(options: argparse.Namespace) -> tuple[bool, str]:
     """Runs them in a process of their own: have they passed? And pytest's last line."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "", "--on", options.target,
                "-o", f"faulthandler_timeout={SHOWN_AFTER}", *(["-k", options.tests] if options.tests else []),
-               str(ROOT / "tests" / "test_on_gpu.py")]
+               *(str(path) for path in sorted((ROOT / "tests").glob("test_on_gpu*.py")))]
     last = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT) as tests:
         assert tests.stdout is not None

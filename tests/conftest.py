@@ -1,14 +1,41 @@
-"""What all tests share: the options that write golden files anew, and that choose where tests for GPUs run."""
+"""What all tests share: the options that write golden files anew, and that choose where tests for GPUs run; and their
+GPU."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+
+from nessie.cudagen.cudasim import compiler as cudasim
+from nessie.cudagen.cudasim.driver import Cudasim
+from nessie.cudagen.gpu import Driver
+from nessie.cudagen.nvidia import detection
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what golden tests find into their files")
-    parser.addoption("--on", choices=("cuda", "cudasim"), default="cuda", help="where tests/test_on_gpu.py runs")
+    parser.addoption("--on", choices=("cuda", "cudasim"), default="cuda", help="where tests/test_on_gpu*.py run")
 
 
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def on(request: pytest.FixtureRequest) -> str:
+    """The target of tests that take whatever GPU there is."""
+    target = str(request.config.getoption("--on"))
+    if target == "cuda" and (missing := detection.problem()):
+        pytest.skip(f"{missing[0]}; --on cudasim does the same on the CPU")
+    if target == "cudasim" and not cudasim.found():
+        pytest.skip("there is no C++ compiler")
+    return target
+
+
+@pytest.fixture(scope="session")
+def new_driver(on: str) -> Callable[[], Driver]:
+    if on == "cudasim":
+        return lambda: Cudasim(2, 1)
+    from nessie.cudagen.nvidia.driver import Nvidia
+    return Nvidia

@@ -1,6 +1,7 @@
 """Runs one NESL program everywhere: by the interpreter, the reference executor, the loops interpreter and the CPU.
 
-    compiled = Compiled(source)                 every pass, every validator; `layouts`: of the arguments, if not dense
+    compiled = Compiled(source)                 every pass, every validator; `layouts`: of the arguments, if not dense;
+                                                `target`: for which it is flattened and fused, "cuda" for a GPU
     outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
 
 An executor is named by where it runs and how the program was fused; "cudasim ilp", for what the GPU can do, is none of
@@ -58,8 +59,9 @@ ANY = Failed("")                # agrees with every failure
 class Compiled:
     """A program with a function `main`, compiled as far as it is asked for."""
 
-    def __init__(self, source: str, entry: str = "main", layouts: tuple[ir.Layout, ...] | None = None) -> None:
-        self.entry, self.layouts = entry, layouts
+    def __init__(self, source: str, entry: str = "main", layouts: tuple[ir.Layout, ...] | None = None,
+                 target: str = "cpu") -> None:
+        self.entry, self.layouts, self.target = entry, layouts, target
         self.program: typed.Program = self.passes(pipeline.TEXT, Source("test.nesl", source), "infer")
         self.fused: dict[str, ir.Program] = {}
         self.printed: list[str] = []            # by the last run
@@ -67,7 +69,7 @@ class Compiled:
         self.devices: dict[str, Any] = {}
 
     def passes(self, start: pipeline.Form, program: Any, until: str) -> Any:
-        job = pipeline.Job(entry=self.entry, layouts=self.layouts)
+        job = pipeline.Job(entry=self.entry, layouts=self.layouts, target=self.target)
         return pipeline.compile_program(job, start, program, pipeline.pass_named(until))
 
     @cached_property
@@ -99,7 +101,7 @@ class Compiled:
         if fuse not in self.fused:
             first, last = [pipeline.PASSES.index(pipeline.pass_named(name)) for name in ("simplify", "fuse")]
             passes = tuple(ran for ran in pipeline.PASSES[first + 1:last + 1] if not ran.branch)
-            *_, step = pipeline.steps(pipeline.Job(fuse=fuse), pipeline.FLAT, self.flat, passes)
+            *_, step = pipeline.steps(pipeline.Job(fuse=fuse, target=self.target), pipeline.FLAT, self.flat, passes)
             self.fused[fuse] = step.program
         return self.fused[fuse]
 

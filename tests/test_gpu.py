@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from cuda_programs import SPACES
 from executors import Compiled, Failed
+from gpu_programs import ENDLESS, PROGRAMS, on_gpu
 from kernel_runs import Meaning, program_of
 from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
 
-from nessie.base.deep import run_deep
 from nessie.base.source import Interrupted, NessieError
-from nessie.base.values import DTYPES, flatten_value, plain_value
+from nessie.base.values import DTYPES
 from nessie.cli import main
 from nessie.cudagen import host, loops
 from nessie.cudagen.cudasim import compiler
@@ -207,19 +207,17 @@ def test_the_host_waits_only_for_what_it_needs(built: Built, name: str, waits: l
     assert driver.waited == waits
 
 
-FAILING = Compiled("function main(xs) : [int] -> ([int], int, [int]) = let a = {100 / x : x in xs}; b = rank(a); "
-                   "c = a -> {10 / y : y in b} in (c, sum({7 / z : z in c}), plus_scan({z + 1 / y : z in c; y in b}));")
-
-
-@pytest.mark.parametrize("xs", [[3, 1, 2], [5, 0, 7], [2], [0] * 300])
-def test_kernels_after_a_failure_are_launched_and_do_nothing(xs: list[int]) -> None:
+def test_kernels_after_a_failure_are_launched_and_do_nothing() -> None:
     """The host waits for sizes and results alone, and tells the first failure as all do."""
-    driver = Watched()
-    FAILING.devices["cudasim none"] = device = Gpu(FAILING.executable("none"), driver)
-    found = executors.outcome(FAILING, "cudasim none", [xs])
-    for other in ("reference none", "cpu none"):
-        assert executors.agree(found, executors.outcome(FAILING, other, [xs])), found
-    assert device.stats.launches > 3 and driver.waited.count("read") <= 3, driver.waited
+    source, cases = PROGRAMS["kernels after a failure"]
+    program = Compiled(source)
+    for arguments in cases:
+        driver = Watched()
+        program.devices["cudasim none"] = device = Gpu(program.executable("none"), driver)
+        found = executors.outcome(program, "cudasim none", arguments)
+        for other in ("reference none", "cpu none"):
+            assert executors.agree(found, executors.outcome(program, other, arguments)), found
+        assert device.stats.launches > 3 and driver.waited.count("read") <= 3, driver.waited
 
 
 def test_memory_is_limited_and_used_again(built: Built) -> None:
@@ -251,34 +249,6 @@ def test_a_device_that_is_full_says_so(built: Built, monkeypatch: pytest.MonkeyP
 # Programs -----------------------------------------------------------------------------------------
 
 
-PROGRAMS: Mapping[str, tuple[str, list[list[Any]]]] = {
-    "map and sum": ("function main(xs) : [int] -> (int, [int]) = let ys = {x * x : x in xs} in (sum(ys), ys);",
-                    [[list(range(n))] for n in (0, 1, 256, 700)]),
-    "two passes": ("function main(xs) : [float] -> [float] = let s = sum(xs) in {x / s : x in xs};",
-                   [[[1.5] * n] for n in (0, 1, 257)]),
-    "host branches": ("function main(xs) : [int] -> int = "
-                      "if sum(xs) > 10 then max_val(xs) else sum({x + 1 : x in xs});", [[[1, 2]], [[100, 7] * 300]]),
-    "host loop": ("function halve(xs, n) : ([int], int) -> [int] = "
-                  "if n == 0 then xs else halve({x / 2 : x in xs}, sum({n - 1 : x in [0:1]})); "
-                  "function main(xs) : [int] -> [int] = halve(xs, 5);", [[[1000, 31]], [[7] * 300]]),
-    "chars and bools": ("function main(s) : [char] -> [bool] = {c == `a or c > `x : c in s};", [["xyz abc" * 40]]),
-    "loops per element": ("function steps(n, k) : (int, int) -> int = if n <= 1 then k else "
-                          "steps((if rem(n, 2) == 0 then n / 2 else 3 * n + 1), k + 1); "
-                          "function main(xs) : [int] -> [int] = {steps(x, 0) : x in xs};", [[list(range(1, 300))]]),
-    "write": ("function main(xs) : [int] -> [int] = dist(0, #xs) <- {(#xs - 1 - i, x) : i in [0:#xs]; x in xs};",
-              [[list(range(n))] for n in (0, 1, 300)]),
-    "division by zero": ("function main(xs) : [int] -> [int] = {100 / (x - 3) : x in xs};",
-                         [[[1, 2, 4]], [[5] * 270 + [3] * 5], [[3]]]),
-    "index": ("function main(xs) : [int] -> [int] = xs -> {x + 1 : x in xs};", [[[0, -1, 1]], [[0, 9, 1] * 100]]),
-}
-
-
-def on_gpu(program: Compiled, device: Gpu, arguments: Sequence[Any], limits: host.Limits | None = None) -> Any:
-    types, type_ = program.signature
-    flat = [flatten_value(value, t) for value, t in zip(arguments, types, strict=True)]
-    return plain_value(run_deep(lambda: host.execute(device.program, flat, device, limits)), type_)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_agree_with_the_reference(name: str) -> None:
     source, cases = PROGRAMS[name]
@@ -304,10 +274,6 @@ def test_out_of_memory_is_told_where_it_happens() -> None:
     with pytest.raises(NessieError, match=r"out of memory: .* of 1,000,000 are in use"):
         on_gpu(program, device, [10**6], host.Limits(memory=10**6))
     assert device.used() == 0
-
-
-ENDLESS = ("function spin(x) : int -> int = if x == 0 then 0 else spin(x + 2); "
-           "function main(xs) : [int] -> [int] = {spin(x) : x in xs};")
 
 
 def test_kernels_look_at_the_hosts_memory_only_in_loops_without_a_known_bound(built: Built) -> None:

@@ -141,9 +141,9 @@ IN_ORDER = """
     return (a, b)"""
 
 
-def float_kernels() -> dict[str, tuple[ir.Kernel, list[Any]]]:
-    """And their arguments: rows of all lengths, one of many tiles."""
-    lengths = [*[40] * 200, THREADS * 40, 0, 5, *[700] * 20]
+def float_kernels(times: int = 1) -> dict[str, tuple[ir.Kernel, list[Any]]]:
+    """And their arguments: rows of all lengths, some of many tiles, all of them so many times."""
+    lengths = [*[40] * 200, THREADS * 40, 0, 5, *[700] * 20] * times
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     n, m = sum(lengths), len(lengths)
     xs = np.random.default_rng(0).choice(FLOATS, n)
@@ -163,10 +163,15 @@ def test_floats_have_the_same_bits_in_every_order(group: int, name: str) -> None
     found = set()
     for seed in range(6):
         for at_work in (2, AT_WORK):
-            results, failed = launch(Gpu(built, Cudasim(at_work, seed)), "K", arguments)
-            assert failed == NO_FAILURE
-            found.add(b"".join(np.array(values, np.float64).tobytes() for values in results))
+            found.add(bytes_found(Gpu(built, Cudasim(at_work, seed)), arguments))
     assert len(found) == 1
+
+
+def bytes_found(device: Gpu, arguments: list[Any]) -> bytes:
+    """Those of all results of its kernel K."""
+    results, failed = launch(device, "K", arguments)
+    assert failed == NO_FAILURE
+    return b"".join(np.array(values, np.float64).tobytes() for values in results)
 
 
 # One tile alone, and what those before it have published --------------------------------------------

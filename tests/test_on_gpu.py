@@ -1,9 +1,11 @@
 """Kernels and programs on a real GPU, where there is one: they give what the reference executor gives.
 
-    pytest tests/test_on_gpu.py -m ""                   on the first GPU; skipped, with the reason, where there is none
-    pytest tests/test_on_gpu.py -m "" --on cudasim      the same tests on the CPU: they differ in the device alone
+    pytest tests/test_on_gpu*.py -m ""                  on the first GPU; skipped, with the reason, where there is none
+    pytest tests/test_on_gpu*.py -m "" --on cudasim     the same tests on the CPU: they differ in the device alone
 
-Of floats that a GPU's own exp and the like have computed the last bits may differ, which is told apart from the rest.
+Hard values and failures are in test_on_gpu_edges.py, recursion and arrays of other libraries in test_on_gpu_calls.py,
+random programs in test_on_gpu_random.py. Of floats that a GPU's own exp and the like have computed the last bits may
+differ, which is told apart from the rest.
 """
 from __future__ import annotations
 
@@ -22,17 +24,15 @@ import pytest
 import test_gpu
 from cuda_programs import EXAMPLES, SPACES, kernel_name, skeletons
 from executors import Compiled, Failed
+from gpu_programs import ENDLESS, PROGRAMS, on_gpu
 from kernel_runs import BASES, Meaning, program_of
 from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
 
 from nessie.base.source import Interrupted, NessieError, Source
 from nessie.cudagen import host
 from nessie.cudagen.cpu import Cpu
-from nessie.cudagen.cudasim import compiler as cudasim
-from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE, Array
 from nessie.cudagen.gpu import Driver, Gpu, build_program
-from nessie.cudagen.nvidia import detection
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
 from nessie.pipeline import Job
@@ -48,25 +48,6 @@ LAST_BITS = 1e-12
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?inf|nan")
 CASES = [json.loads(line)["source"] for line in
          Path(__file__).with_name("nesl_cases.jsonl").read_text("utf-8").splitlines()]
-
-
-@pytest.fixture(scope="module")
-def on(request: pytest.FixtureRequest) -> str:
-    """The target."""
-    target = str(request.config.getoption("--on"))
-    if target == "cuda" and (missing := detection.problem()):
-        pytest.skip(f"{missing[0]}; --on cudasim does the same on the CPU")
-    if target == "cudasim" and not cudasim.found():
-        pytest.skip("there is no C++ compiler")
-    return target
-
-
-@pytest.fixture(scope="module")
-def new_driver(on: str) -> Callable[[], Driver]:
-    if on == "cudasim":
-        return lambda: Cudasim(2, 1)
-    from nessie.cudagen.nvidia.driver import Nvidia
-    return Nvidia
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -134,21 +115,30 @@ def found_by(device: Any, kernel: str, arguments: list[Any]) -> tuple[list[Any],
     return values, failed
 
 
-MANY_TILES = [*CUDA, *(f"irregular {name}" for name in SEGMENTED)]
-
-
-@pytest.mark.parametrize("name", MANY_TILES)
-@pytest.mark.slow
-def test_many_tiles(device: Gpu, on: str, name: str) -> None:
-    """More than run at a time, several times over; compared with the target cpu, as the reference is too slow."""
-    n, plain = MANY[on], name.removeprefix("irregular ")
-    if name in CUDA:
-        kernel, arguments = cuda_kernel(name), [n, numbers(n)]
-    else:
-        kernel = segmented_kernel(*SPACES["irregular"], SEGMENTED[plain])
+def lengths_of(kind: str, n: int) -> list[int]:
+    """Of segments that have about n elements, or ends, together."""
+    if kind == "mixed":
         lengths = np.random.default_rng(n).geometric(0.01, n // 100) - 1
         lengths[len(lengths) // 2] += n // 3            # one of very many tiles
-        arguments = segments(lengths.tolist(), "irregular")
+        return [int(length) for length in lengths]
+    return {"one": [n], "none": [0] * n, "one among empty ones": [*[0] * (n // 3), n // 3, *[0] * (n // 3)]}[kind]
+
+
+MANY_TILES = [*((name, "flat") for name in CUDA),
+              *((f"irregular {name}", kind) for name in SEGMENTED
+                for kind in ("mixed", "one", "none", "one among empty ones"))]
+
+
+@pytest.mark.parametrize("name, kind", MANY_TILES)
+@pytest.mark.slow
+def test_many_tiles(device: Gpu, on: str, name: str, kind: str) -> None:
+    """More than run at a time, several times over; compared with the target cpu, as the reference is too slow."""
+    n = MANY[on]
+    if kind == "flat":
+        kernel, arguments = cuda_kernel(name), [n, numbers(n)]
+    else:
+        kernel = segmented_kernel(*SPACES["irregular"], SEGMENTED[name.removeprefix("irregular ")])
+        arguments = segments(lengths_of(kind, n), "irregular")
     expected, fails = found_by(Cpu(program_of(kernel), 2), kernel.name, arguments)
     for _ in range(ROUNDS[on]):
         found, failed = found_by(device, kernel_name(name), arguments)
@@ -175,10 +165,10 @@ def test_orders(new_driver: Callable[[], Driver], base: str, descending: str, n:
 
 
 @pytest.mark.parametrize("fuse", ["ilp", "none"])
-@pytest.mark.parametrize("name", test_gpu.PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(new_driver: Callable[[], Driver], name: str, fuse: str) -> None:
-    source, cases = test_gpu.PROGRAMS[name]
-    program = Compiled(source)
+    source, cases = PROGRAMS[name]
+    program = Compiled(source, target="cuda")
     program.devices[f"gpu {fuse}"] = Gpu(program.executable(fuse), new_driver())
     for arguments in cases:
         found = executors.outcome(program, f"gpu {fuse}", arguments)
@@ -222,26 +212,26 @@ def test_recorded_cases(on: str, source: str) -> None:
 
 
 def test_a_check_that_fails_is_told(new_driver: Callable[[], Driver]) -> None:
-    program = Compiled(test_gpu.PROGRAMS["division by zero"][0])
+    program = Compiled(PROGRAMS["division by zero"][0])
     program.devices["gpu ilp"] = Gpu(program.executable("ilp"), new_driver())
     found = executors.outcome(program, "gpu ilp", [[5] * 270 + [3] * 5])
     assert isinstance(found, Failed) and found.told is not None and "element 270" in found.told[0][1]
 
 
 def test_kernels_without_end_are_interrupted(new_driver: Callable[[], Driver]) -> None:
-    program = Compiled(test_gpu.ENDLESS)
+    program = Compiled(ENDLESS)
     device = Gpu(program.executable("ilp"), new_driver())
-    assert test_gpu.on_gpu(program, device, [[0, -4]]) == [0, 0]
+    assert on_gpu(program, device, [[0, -4]]) == [0, 0]
     with pytest.raises(NessieError, match=r"it took longer than 0\.5 s"):
-        test_gpu.on_gpu(program, device, [[1] * 600], host.Limits(seconds=0.5))
+        on_gpu(program, device, [[1] * 600], host.Limits(seconds=0.5))
     with pytest.raises(NessieError, match="recursion is deeper than 100,000 calls"):
-        test_gpu.on_gpu(program, device, [[1] * 600], host.Limits(depth=100))
+        on_gpu(program, device, [[1] * 600], host.Limits(depth=100))
     timer = threading.Timer(0.5, device.interrupt)
     timer.start()
     with pytest.raises(Interrupted):
-        test_gpu.on_gpu(program, device, [[1] * 600])
+        on_gpu(program, device, [[1] * 600])
     timer.join()
-    assert test_gpu.on_gpu(program, device, [[-2]]) == [0]
+    assert on_gpu(program, device, [[-2]]) == [0]
     assert device.used() == 0
 
 
@@ -249,5 +239,5 @@ def test_full_memory_is_told(new_driver: Callable[[], Driver]) -> None:
     program = Compiled("function main(n) : int -> [int] = {i * i : i in [0:n]};")
     device = Gpu(program.executable("ilp"), new_driver())
     with pytest.raises(NessieError, match=r"out of memory: .* of 1,000,000 are in use"):
-        test_gpu.on_gpu(program, device, [10**6], host.Limits(memory=10**6))
-    assert test_gpu.on_gpu(program, device, [300]) == [i * i for i in range(300)] and device.used() == 0
+        on_gpu(program, device, [10**6], host.Limits(memory=10**6))
+    assert on_gpu(program, device, [300]) == [i * i for i in range(300)] and device.used() == 0

@@ -102,10 +102,15 @@ def test_threads_in_any_order(base: str, mode: str) -> None:
         assert bits(run_cuda(kernel, arguments, seed, 1)[0][0]) == expected
 
 
+def program_of_all() -> ir.Program:
+    """A kernel for each of CASES: K0, K1, ..."""
+    kernels = tuple(kernel_of(*case, name=f"K{at}") for at, case in enumerate(CASES))
+    return replace(program_of(kernels[0]), kernels=kernels)
+
+
 @pytest.fixture(scope="module")
 def built() -> Built:
-    kernels = tuple(kernel_of(*case, name=f"K{at}") for at, case in enumerate(CASES))
-    return build_program(replace(program_of(kernels[0]), kernels=kernels))
+    return build_program(program_of_all())
 
 
 @GPU
@@ -164,37 +169,51 @@ def test_gpu_in_kernels_with_others(name: str, n: int) -> None:
         assert failed != NO_FAILURE or results == meaning.results
 
 
-@GPU
-@pytest.mark.parametrize("lengths", [[], [0, 0, 3], [1] * 300, [3000, 0, 0, 1, 2200], [0] * 900 + [2], [0] * 5000],
-                         ids=len)
-def test_gpu_by_elements_survivors_and_segments(lengths: list[int]) -> None:
-    kernel = segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", """
-        let rs = SEG_REDUCE { (s, j, i) => xs[i] using xs } (0) { (x, y) => x + y } D
-        let (k, ys, offs) = SEG_FILTER { (s, j, i) => xs[i] using xs } { (s, j, i) => xs[i] > 0 using xs } D
-        let as = SEG_PERMUTE { (s, j, i) => s * 1000 + j } { (s, j, i) => xs[i] using xs } D
-          into 4 (-1) last
-        let bs = SEG_PERMUTE { (s, j, i) => j * 1000 + s } { (s, j, i) => ys[i] using ys } irregular(offs, m, k)
-          into 4 (-1) last
-        let cs = PERMUTE { s => rs[s] * 100 + s using rs } { s => vs[s] and 1 using vs } (m) into 2 (-1) last
-        return (rs, k, as, bs, cs)""")
+FUSED_SEGMENTS = """
+    let rs = SEG_REDUCE { (s, j, i) => xs[i] using xs } (0) { (x, y) => x + y } D
+    let (k, ys, offs) = SEG_FILTER { (s, j, i) => xs[i] using xs } { (s, j, i) => xs[i] > 0 using xs } D
+    let as = SEG_PERMUTE { (s, j, i) => s * 1000 + j } { (s, j, i) => xs[i] using xs } D
+      into 4 (-1) last
+    let bs = SEG_PERMUTE { (s, j, i) => j * 1000 + s } { (s, j, i) => ys[i] using ys } irregular(offs, m, k)
+      into 4 (-1) last
+    let cs = PERMUTE { s => rs[s] * 100 + s using rs } { s => vs[s] and 1 using vs } (m) into 2 (-1) last
+    return (rs, k, as, bs, cs)"""
+ROWS = [[], [0, 0, 3], [1] * 300, [3000, 0, 0, 1, 2200], [0] * 900 + [2], [0] * 5000]
+
+
+def of_rows(lengths: list[int]) -> tuple[ir.Kernel, list[Any]]:
+    """The kernel, and its arguments for segments of such lengths."""
     n, m = sum(lengths), len(lengths)
-    arguments = [n, m, numbers(n), numbers(m, 5), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)]
+    return (segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", FUSED_SEGMENTS),
+            [n, m, numbers(n), numbers(m, 5), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)])
+
+
+@GPU
+@pytest.mark.parametrize("lengths", ROWS, ids=len)
+def test_gpu_by_elements_survivors_and_segments(lengths: list[int]) -> None:
+    kernel, arguments = of_rows(lengths)
     meaning = Meaning(kernel, arguments)
     for seed in (0, 1, 2):
         assert launch(Gpu(program_of(kernel), Cudasim(2, seed)), "K", arguments) == (meaning.results, NO_FAILURE)
+
+
+def random_kernels(segmented: bool) -> tuple[ir.Program, list[Any]]:
+    """And arguments of each."""
+    kernels = tuple(replace(parse_kernel(Maker(seed, segmented).kernel()), name=f"K{seed}") for seed in range(24))
+    lengths = [2, 0, 700, 1, 2030, 0, 0, 3]
+    n, m = sum(lengths), len(lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    arguments = [n, numbers(n, 1), numbers(n, 2), *([m, numbers(m, 3), offsets] if segmented else [])]
+    return replace(program_of(kernels[0]), kernels=kernels), arguments
 
 
 @GPU
 @pytest.mark.parametrize("segmented", [False, True])
 def test_random_fused_kernels(segmented: bool) -> None:
     """With scatters among all else that schedules fuse."""
-    kernels = [replace(parse_kernel(Maker(seed, segmented).kernel()), name=f"K{seed}") for seed in range(24)]
-    built = build_program(replace(program_of(kernels[0]), kernels=tuple(kernels)))
-    lengths = [2, 0, 700, 1, 2030, 0, 0, 3]
-    n, m = sum(lengths), len(lengths)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    arguments = [n, numbers(n, 1), numbers(n, 2), *([m, numbers(m, 3), offsets] if segmented else [])]
-    for seed, kernel in enumerate(kernels):
+    program, arguments = random_kernels(segmented)
+    built = build_program(program)
+    for seed, kernel in enumerate(program.kernels):
         meaning = Meaning(kernel, arguments)
         results, failed = launch(Gpu(built, Cudasim(2, seed % 3)), kernel.name, arguments)
         assert (failed == NO_FAILURE) == (meaning.failed == NO_FAILURE)

@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_gpu
 from executors import Compiled
+from gpu_programs import PROGRAMS
 from test_on_gpu import (  # noqa: F401
-    new_driver,
-    on,
     test_a_check_that_fails_is_told,
     test_full_memory_is_told,
     test_kernels_without_end_are_interrupted,
@@ -83,7 +81,7 @@ def test_memory_is_filled_copied_and_read(value: Any, count: int) -> None:
 
 def test_objects_end_in_whatever_thread(recwarn: pytest.WarningsRecorder) -> None:
     made: list[Gpu] = []
-    program = Compiled(test_gpu.PROGRAMS["map and sum"][0])
+    program = Compiled(PROGRAMS["map and sum"][0])
 
     def work() -> None:
         made.append(Gpu(program.executable("ilp"), Nvidia()))
