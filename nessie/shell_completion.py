@@ -27,7 +27,8 @@ def script(shell: str) -> str:
     if shell not in SHELLS:
         raise UsageError(f"there is no completion for {shell}", hint=f"there is one for {', '.join(SHELLS)}")
     if find_spec("argcomplete") is None:
-        raise NessieError("completion needs argcomplete", hint="pip install 'nessie-nesl[completion]'")
+        raise NessieError("completion needs argcomplete", hint="in the environment that has Nessie: pip install "
+                          "'nessie-nesl[completion]'")
     from argcomplete.shell_integration import shellcode
     return str(shellcode(["nessie"], shell=shell))
 

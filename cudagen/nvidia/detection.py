@@ -25,8 +25,8 @@ NAME_BYTES = 100
 WITHOUT = "--target cudasim executes the same kernels on the CPU"
 INSTALL_DRIVER = "install NVIDIA's driver, or in a container make it visible (docker run --gpus all)"
 SHOW_DEVICE = "nvidia-smi lists GPUs; CUDA_VISIBLE_DEVICES, or a container without --gpus, may hide them"
-INSTALL_PYCUDA = ("pip install 'nessie-nesl[cuda]', where nvcc of a CUDA toolkit is on PATH and a C++ compiler is "
-                  "there, as it is compiled then (docs/gpu.md)")
+INSTALL_PYCUDA = ("in the environment that has Nessie: pip install 'nessie-nesl[cuda]', where nvcc of a CUDA toolkit "
+                  "is on PATH and a C++ compiler is there, as it is compiled then (docs/gpu.md)")
 
 
 @dataclass(frozen=True)
