@@ -158,7 +158,8 @@ SUBCOMMANDS = {
     "passes": ("", "list the passes of the compiler"),
     "show": ("FILE", "print the program after a pass; FILE may be the text of any form"),
     "profile": ("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e ENTRY "
-                        "ARG..., of EXPR with -x, else of every form"),
+                        "ARG..., of EXPR with -x, else of every form; the interpreter counts work, at some five "
+                        "microseconds for each unit: take small data, or --time-limit"),
     "graph": ("FILE", "draw the dependence graph of a function"),
     "explain": ("FILE", "what was fused and what was not, why, and at what cost; with ARG... how long it takes"),
     "inspect": ("FILE", "write a page, for a browser, of all stages side by side, from the source to the code"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
+from threading import Timer
 from typing import Any
 
 from nessie.base.limits import COMMAND_LINE, LimitHints
@@ -31,6 +32,7 @@ from nessie.variables import Variables
 from nessie.world import World
 
 SLOT, NUMBER = 8, 40            # bytes, in the interpreter
+PATIENCE = 5.0                  # seconds of counting before something is said of it
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class Profiler(Session):
     watching: bool = True
     title: str = ""
     profiles: list[Profile] = field(default_factory=list)
+    notified: bool = False
 
     def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:
         if not self.watching:
@@ -95,6 +98,10 @@ class Profiler(Session):
         world.given.clear()
         seed = world.seed
         result = super().compute(exp, type_, prepared)
+        self.target.activity.begin("counting work and depth")
+        notice = Timer(PATIENCE, self.notify)
+        notice.daemon = True
+        notice.start()
         try:
             cost = self.cost(exp, seed, world.given)
             work, depth, uncounted = cost.work + size(cost.value), cost.depth, ""
@@ -102,11 +109,19 @@ class Profiler(Session):
             work, depth, uncounted = None, None, error.message
         except MemoryError:
             work, depth, uncounted = None, None, "the interpreter ran out of memory"
+        finally:
+            notice.cancel()
         stats = self.target.stats
         kernels = tuple(self.kernel_profile(kernel, record) for kernel, record in stats.kernels or [])
         self.profiles.append(Profile(self.title, self.target.name, work, depth, uncounted, stats.launches,
                                      stats.elements, stats.steps, kernels))
         return result
+
+    def notify(self) -> None:
+        """Say once that counting takes its time."""
+        if not self.notified:
+            self.notified = True
+            self.tell("The interpreter is counting work and depth; --time-limit SECONDS stops it.\n")
 
     def kernel_profile(self, kernel: ir.Kernel, record: KernelStats) -> KernelProfile:
         spans = [user_span(bind.origin) or user_span(kernel.origin) for bind in kernel.binds]

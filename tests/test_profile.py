@@ -11,6 +11,7 @@ import pytest
 from executors import Compiled
 from test_schedule_bytes import PROGRAMS, ROWS, TWO, XS, N
 
+from nessie import profile
 from nessie.base.source import Source
 from nessie.base.values import Flat
 from nessie.cli import main
@@ -93,6 +94,17 @@ def test_every_form_is_profiled(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert [p["work"] for p in profiles(capsys)] == [3]
     nessie("profile", str(path), "-e", "open", "b", "--json")
     assert [p["title"] for p in profiles(capsys)] == ["open b"]
+
+
+def test_long_counting_is_told_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["--target", "reference", "profile", "-x", "sum({i * i : i in [0:20000]}); sum({i * i : i in [0:20000]})"]
+    told = "The interpreter is counting work and depth; --time-limit SECONDS stops it.\n"
+    assert main(words) == 0
+    assert told not in "".join(capsys.readouterr())
+    monkeypatch.setattr(profile, "PATIENCE", 0.001)
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert err.count(told) == 1 and told not in out
 
 
 def test_effects_happen_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
