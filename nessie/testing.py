@@ -108,6 +108,8 @@ def holds(session: Session, example: Example) -> bool:
 
 def check(session: Session, example: Example) -> None:
     """Raises what is wrong with the example; what it defines is forgotten."""
+    if example.unclosed:
+        raise NessieError("this bracket is not closed", (example.unclosed, ""))
     before = session.environment
     try:
         exp, type_ = session.infer_expression(expression(example.expression))

@@ -43,9 +43,28 @@ def found(text: str) -> list[tuple[str, str]]:
     ("% => 2 %", [("", "2")]),
     ("% f(1) =>\n\n f(2) => 3 %", [("f(1)", ""), ("f(2)", "3")]),
     ("g(x => x); x = \"% f(1) => 2 %\"; c = `%; % f(3) => 4 %", [("f(3)", "4")]),
+    ("% f(0 => 1\n f(1) => 1 %", [("f(0", "1"), ("f(1)", "1")]),
+    ("% f(2) => [4\n f(3) => 9\n f(4) => 99 %", [("f(2)", "[4"), ("f(3)", "9"), ("f(4)", "99")]),
+    ("% f(2) => [4\n f(3 => 9 %", [("f(2)", "[4"), ("f(3", "9")]),
+    ("% f(2) => [g(x => x),\n  h(x => x)] %", [("f(2)", "[g(x => x),\n  h(x => x)]")]),
+    ("% f(x => x,\n  y => y) => 1 %", [("f(x => x,\n  y => y)", "1")]),
+    ("% let us see: f(1) => 2 %", [("f(1)", "2")]),
+    ("% let x = 1 in f(x) => 2 %", [("let x = 1 in f(x)", "2")]),
+    ("% let g = x => x in g(1) => 1 %", [("let g = x => x in g(1)", "1")]),
+    ("% let x = 1 => 1 %", [("let x = 1", "1")]),
+    ("% we let (x => x) be %", []),
     ("% never closed: f(1) => 2", [])])
 def test_examples_are_lines_of_comments(text: str, parts: list[tuple[str, str]]) -> None:
     assert found(text) == parts
+
+
+@pytest.mark.parametrize(("text", "column"), [
+    ("% f(0 => 1\n f(1) => 1 %", 3), ("% f([2) => 4 %", 4), ("% f(2) => [4\n f(3) => 9 %", 10),
+    ("% f(2) => [[4],\n [5]\n f(3) => 9 %", 10), ("% f(2) =>\n {4\n f(3) => 9 %", 11), ("% f(g(x => x), 2 => 4 %", 3)])
+def test_a_bracket_that_is_not_closed(text: str, column: int) -> None:
+    first, *others = examples(Source("", text))
+    assert first.unclosed and (first.unclosed.start, first.unclosed.end) == (column, column + 1)
+    assert all(other.unclosed is None for other in others)
 
 
 # Values ---------------------------------------------------------------------------------------------
@@ -199,6 +218,16 @@ def test_no_example_sees_another(tmp_path: Path, capsys: pytest.CaptureFixture[s
                     "  {x => x}(3) => 3\n it => 3 %")
     nessie(str(path), status=1)
     assert "it is not defined" in capsys.readouterr().out
+
+
+def test_a_missing_bracket_costs_one_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    path.write_text("% sq(0 => 1\n  sq(1) => 1\n  sq(2) => [4\n  sq(3) => 9\n  sq(4) => 99 %\nfunction sq(n) = n * n;")
+    nessie(str(path), status=1)
+    told = capsys.readouterr().out.split("failed: ")
+    assert told[1].startswith("this bracket is not closed\n") and f"{path}:1:5" in told[1]
+    assert told[2].startswith("this bracket is not closed\n") and f"{path}:3:12" in told[2]
+    assert "came:     16" in told[3] and "5 examples, 3 failed" in told[3] and len(told) == 4
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

@@ -7,7 +7,8 @@
 
 An example is a line of a comment with `=>` outside of brackets: an expression before, what it gives behind. What stands
 before a colon on that line is prose, and so are all lines without `=>`. In brackets both go on over several lines, and
-before or after the `=>` a line may end.
+before or after the `=>` a line may end. What is expected ends before a line that has a `=>` of its own, whatever is
+open by then; and a bracket around the first line's `=>` that is never closed is a mistake, not prose.
 """
 from __future__ import annotations
 
@@ -15,14 +16,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nessie.base.source import Source, Span
-from nessie.frontend.lexer import CLOSING, OPENED_BY, OPERATORS, TOKEN
+from nessie.frontend.lexer import CLOSING, OPENED_BY, OPERATORS, TOKEN, WORDS
 
 
 @dataclass(frozen=True)
 class Example:
-    """Spans of what is evaluated, and of what is expected of it; either may be empty, which is a mistake."""
+    """Spans of what is evaluated, and of what is expected of it; either may be empty, which is a mistake. So is a
+    bracket of theirs that is not closed."""
     expression: Span
     expected: Span
+    unclosed: Span | None = None
 
 
 def examples(source: Source) -> Iterator[Example]:
@@ -33,8 +36,7 @@ def examples(source: Source) -> Iterator[Example]:
             if found:
                 yield found
                 start = found.expected.end
-            line_end = source.text.find("\n", start, end)
-            start = end if line_end < 0 else line_end + 1
+            start = end_of_line(source.text, start, end) + 1
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
@@ -46,24 +48,53 @@ def comments(text: str) -> Iterator[tuple[int, int]]:
 
 def example(source: Source, start: int, end: int) -> Example | None:
     """The example that the line has which begins at `start`, in a comment that ends at `end`."""
-    text, arrow, at, open_brackets = source.text, -1, start, 0
+    text, arrow, first_line = source.text, -1, end_of_line(source.text, start, end)
+    opened: list[tuple[int, str]] = []      # where, and which
+    arrows: dict[int, int] = {}             # on the first line, by the bracket around
     for at, behind in pieces(text, start, end):
-        kind = OPERATORS.get(text[at:behind], "")
+        kind = OPERATORS.get(text[at:behind], WORDS.get(text[at:behind].lower(), ""))
         lines = text.count("\n", at, behind) if text[at:behind].strip(" \t\r\n`") == "" else 0
         whole = text[arrow + 2:at].strip() if arrow >= 0 else not text.startswith("=>", behind)
-        if lines > 1 or (lines and whole and not open_brackets):
+        if lines > 1 or (lines and whole and (not opened or (arrow >= 0 and has_arrow(text, behind, end)))):
             break
+        in_bracket = any(which != "let" for _, which in opened)
         if kind in OPENED_BY:
-            open_brackets += 1
-        elif kind in CLOSING:
-            open_brackets -= open_brackets > 0
-        elif not open_brackets and arrow < 0 and kind == "FATARROW":
+            opened.append((at, OPENED_BY[kind]))
+        elif kind in CLOSING and opened and CLOSING[kind] == opened[-1][1]:
+            opened.pop()
+        elif kind == "FATARROW" and arrow < 0 and not opened:
             arrow = at
-        elif not open_brackets and arrow < 0 and kind == "COLON":
-            start = behind
+        elif kind == "FATARROW" and arrow < 0 and at < first_line:
+            arrows.setdefault(opened[-1][0], at)
+        elif kind == "COLON" and arrow < 0 and not in_bracket:
+            start, opened = behind, []      # a let before it is prose
     else:
         at = end
-    return None if arrow < 0 else Example(stripped(source, start, arrow), stripped(source, arrow + 2, at))
+    if arrow < 0:
+        arrow, at = next((arrows[where] for where, _ in opened if where in arrows), -1), first_line
+    brackets = [where for where, which in opened if which != "let"]
+    unclosed = None
+    if brackets:
+        at = end_of_line(text, brackets[0], end)
+        innermost = max(where for where in brackets if where < at)
+        unclosed = Span(source, innermost, innermost + 1)
+    return None if arrow < 0 else Example(stripped(source, start, arrow), stripped(source, arrow + 2, at), unclosed)
+
+
+def has_arrow(text: str, start: int, end: int) -> bool:
+    """Whether the line that begins there has a `=>` outside of its own brackets."""
+    depth = 0
+    for at, behind in pieces(text, start, end_of_line(text, start, end)):
+        kind = OPERATORS.get(text[at:behind], "")
+        if kind == "FATARROW" and not depth:
+            return True
+        depth = max(0, depth + (kind in OPENED_BY) - (kind in CLOSING))
+    return False
+
+
+def end_of_line(text: str, start: int, end: int) -> int:
+    found = text.find("\n", start, end)
+    return end if found < 0 else found
 
 
 def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
