@@ -7,8 +7,8 @@ all begin with the same random numbers.
     f(x) => error               fails when it is run
     f(x) => error: Divide       ... and says this, or what begins so
 
-Failures are the output. The status is 0 if all examples hold, 1 if some do not, 2 if a program has errors of its own or
-if there is no example at all.
+Failures are the output; lines that seem to lack a => are warned of. The status is 0 if all examples hold, 1 if some do
+not, 2 if a program has errors of its own or if there is no example at all.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nessie.base.source import Interrupted, NessieError, Source, Span, Unsupport
 from nessie.base.types import Type
 from nessie.expected import NoValue, difference, read_shown
 from nessie.frontend import syntax, typed
-from nessie.frontend.examples import Example, examples
+from nessie.frontend.examples import Example, examples, without_arrow
 from nessie.frontend.parser import parse_expression
 from nessie.frontend.types_text import show_scheme
 from nessie.loading import program, read_source
@@ -47,7 +47,7 @@ def test(options: argparse.Namespace) -> int:
         try:
             source = read_source(path)
             session = new_session(options, say_aside)
-            define_all(session, source)
+            functions = define_all(session, source)
         except NessieError as error:
             complain(error)
             say(f"{path}: has errors of its own\n")
@@ -55,6 +55,7 @@ def test(options: argparse.Namespace) -> int:
             continue
         found = list(examples(source))
         failed = sum(not holds(session, example) for example in found)
+        warn(f"no example: => is missing\n{sign.excerpt()}" for sign in without_arrow(source, functions))
         say(f"{path}: {counted(len(found), failed)}\n")
         warn(session.unmet())
         total, failures = total + len(found), failures + failed
@@ -73,12 +74,14 @@ def counted(examples: int, failures: int) -> str:
     return f"{number}, {failures} failed" if failures else f"{number}, all hold"
 
 
-def define_all(session: Session, source: Source) -> None:
-    """Evaluate the forms of a file save for bare expressions; the first error ends it."""
+def define_all(session: Session, source: Source) -> set[str]:
+    """Evaluate the forms of a file save for bare expressions; the first error ends it. The functions' names."""
     session.listener = say_aside
-    for form in program(source).forms:
+    forms = program(source).forms
+    for form in forms:
         if not isinstance(form, syntax.Evaluate):
             session.evaluate(form)
+    return {form.name for form in forms if isinstance(form, syntax.FunctionDef)}
 
 
 def holds(session: Session, example: Example) -> bool:

@@ -13,7 +13,7 @@ from nessie.base.types import BOOL, CHAR, FLOAT, INT, Data, Fun, Identity, Pair,
 from nessie.base.values import Record, flatten_value
 from nessie.cli import main
 from nessie.expected import NoValue, difference, read_shown
-from nessie.frontend.examples import examples
+from nessie.frontend.examples import examples, without_arrow
 from nessie.show_value import show_value
 
 ROOT = Path(__file__).parent.parent
@@ -65,6 +65,15 @@ def test_a_bracket_that_is_not_closed(text: str, column: int) -> None:
     first, *others = examples(Source("", text))
     assert first.unclosed and (first.unclosed.start, first.unclosed.end) == (column, column + 1)
     assert all(other.unclosed is None for other in others)
+
+
+@pytest.mark.parametrize(("text", "signs"), [
+    ("% sq(2) -> 5\n sq(2) = 7\n  Sq(sq([2])) == 9 %", ["->", "=", "=="]), ("% sq([] int) = 0 %", ["="]),
+    ("% sq(2) => 4\n sq(2) == 4 => t %", []), ("% sq(n) = n * n %", []), ("% sq(2)[0] = 1, sq(2) = 4 %", []),
+    ("% Of sq(2) = 4 %", []), ("% sum(2) = 4 %", []), ("% sq(2) = %", []), ("% sq = 2\n sq\n (2) = 4 %", []),
+    ("% sq(2) => [sq(1) == 1,\n  sq(2) == 4] %", []), ("sq(2) = 4;", [])])
+def test_calls_that_lack_their_arrow(text: str, signs: list[str]) -> None:
+    assert [text[sign.start:sign.end] for sign in without_arrow(Source("", text), {"sq"})] == signs
 
 
 # Values ---------------------------------------------------------------------------------------------
@@ -230,11 +239,21 @@ def test_a_missing_bracket_costs_one_example(tmp_path: Path, capsys: pytest.Capt
     assert "came:     16" in told[3] and "5 examples, 3 failed" in told[3] and len(told) == 4
 
 
+def test_what_lacks_an_arrow_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    path.write_text("% sq(2) -> 5\n  sq(3) => 9 %\nfunction sq(n) = n * n;")
+    nessie(str(path), status=0)
+    out, err = capsys.readouterr()
+    assert out == f"{path}: 1 example, all hold\n"
+    assert err.startswith("warning: no example: => is missing\n") and f"{path}:1:9" in err
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_examples_of_the_example_programs(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     count = len(list(examples(Source(path.name, path.read_text("utf-8")))))
     nessie(str(path), status=0 if count else 2)
-    out, _ = capsys.readouterr()
+    out, err = capsys.readouterr()
+    assert "=> is missing" not in err
     assert not count or out == f"{path}: {count} example{'s' if count > 1 else ''}, all hold\n"
 
 

@@ -12,11 +12,13 @@ open by then; and a bracket around the first line's `=>` that is never closed is
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from nessie.base.source import Source, Span
 from nessie.frontend.lexer import CLOSING, OPENED_BY, OPERATORS, TOKEN, WORDS
+
+CONSTANT_NAMES = ("t", "f", "int", "float", "bool", "char")     # such as in f([] int)
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,26 @@ class Example:
 
 def examples(source: Source) -> Iterator[Example]:
     """Those of all comments, in order."""
+    return (found for _, _, found in lines(source) if found)
+
+
+def without_arrow(source: Source, functions: Collection[str]) -> Iterator[Span]:
+    """The `->`, `=` or `==` behind a call of one of these functions that a line of prose begins with, if the call's
+    arguments are constants: it may be meant for an example."""
+    for start, end, found in lines(source):
+        sign = None if found else sign_behind_call(source.text, start, end_of_line(source.text, start, end), functions)
+        if sign:
+            yield Span(source, *sign)
+
+
+def lines(source: Source) -> Iterator[tuple[int, int, Example | None]]:
+    """Where the lines of all comments begin, and the comments end, with the example that begins there, if one does;
+    those are left out that an example goes on over."""
     for start, end in comments(source.text):
         while start < end:
             found = example(source, start, end)
-            if found:
-                yield found
-                start = found.expected.end
-            start = end_of_line(source.text, start, end) + 1
+            yield start, end, found
+            start = end_of_line(source.text, found.expected.end if found else start, end) + 1
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
@@ -90,6 +105,24 @@ def has_arrow(text: str, start: int, end: int) -> bool:
             return True
         depth = max(0, depth + (kind in OPENED_BY) - (kind in CLOSING))
     return False
+
+
+def sign_behind_call(text: str, start: int, end: int, functions: Collection[str]) -> tuple[int, int] | None:
+    """Where the sign is that without_arrow() looks for on this line."""
+    tokens = [(at, behind) for at, behind in pieces(text, start, end) if text[at:behind].strip()]
+    depth = 0
+    for number, (at, behind) in enumerate(tokens):
+        token = text[at:behind].lower()
+        if number == 0 or (token.isidentifier() and token not in CONSTANT_NAMES):
+            if token not in functions:
+                return None
+        elif number == 1 and token != "(":
+            return None
+        elif number > 1 and not depth:
+            return (at, behind) if token in ("->", "=", "==") and number + 1 < len(tokens) else None
+        kind = OPERATORS.get(token, "")
+        depth += (kind in OPENED_BY) - (kind in CLOSING)
+    return None
 
 
 def end_of_line(text: str, start: int, end: int) -> int:
