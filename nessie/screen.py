@@ -31,8 +31,8 @@ class Screen:
             if not shown.endswith("\n"):
                 say("\n")
             self.rest = rest
-            lines = len(rest.splitlines())
-            say_aside(f"... {lines:,} more line{'s' * (lines > 1)}: :more shows how it goes on\n")
+            left = rows(rest, size.columns)
+            say_aside(f"... {left:,} more line{'s' * (left > 1)}: :more shows how it goes on\n")
 
     def more(self) -> bool:
         """Show how the last long text goes on; whether there is something left to show."""
@@ -42,12 +42,27 @@ class Screen:
         return bool(rest)
 
 
-def cut(text: str, columns: int, rows: int) -> tuple[str, str]:
+def cut(text: str, columns: int, most: int) -> tuple[str, str]:
     """The text that fills so many rows of a terminal, and what is left. Nothing is left for a single row's sake."""
     at = 0
-    for _ in range(rows):
+    for _ in range(most):
         at = end_of_row(text, at, columns)
     return (text, "") if end_of_row(text, at, columns) == len(text) else (text[:at], text[at:])
+
+
+def rows(text: str, columns: int) -> int:
+    """The rows of a terminal that the text takes."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return sum(rows_of_line(line, columns) for line in lines)
+
+
+def rows_of_line(line: str, columns: int) -> int:
+    if line.isascii() and "\t" not in line:         # each character takes one column
+        return max(1, -(-len(line) // columns))
+    at = count = 0
+    while at < len(line):
+        at, count = end_of_row(line, at, columns), count + 1
+    return count
 
 
 def end_of_row(text: str, begins: int, columns: int) -> int:

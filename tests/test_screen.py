@@ -10,7 +10,8 @@ import pytest
 
 from nessie.base.activity import Activity
 from nessie.progress import progress
-from nessie.screen import cut
+from nessie.screen import Screen as LongTexts
+from nessie.screen import cut, end_of_row, rows
 from nessie.streams import ERASED, LAST_LINE, LastLine, say
 
 
@@ -33,6 +34,28 @@ def test_a_terminal_too_narrow_for_a_character() -> None:
 def test_three_rows_of_ten_columns(text: str, shown: str) -> None:
     first, rest = cut(text, 10, 3)
     assert first == shown and first + rest == text
+
+
+@pytest.mark.parametrize("text", [
+    "", "x", "x\n", "\n\nx", "x" * 30, "x" * 30 + "\n", "x" * 31, "\u6f22" * 9, "a\tbc" * 9 + "\n\n" + "x" * 25])
+def test_rows_are_those_that_cut_goes_by(text: str) -> None:
+    count, rest = 0, text
+    while rest:
+        count, rest = count + 1, rest[end_of_row(rest, 0, 10):]
+    assert rows(text, 10) == count
+
+
+def test_what_is_left_is_told_in_rows_of_the_screen(monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "10")
+    monkeypatch.setenv("LINES", "8")
+    screen = LongTexts(cuts=True)
+    screen.show("x" * 110 + "\ny\nz\n")                      # 13 rows, 5 a page
+    told = [capsys.readouterr().err]
+    while screen.rest:
+        screen.more()
+        told.append(capsys.readouterr().err)
+    assert [line[:16] for line in told] == ["... 8 more lines", "... 3 more lines", ""]
 
 
 class Screen(io.StringIO):
