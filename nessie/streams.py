@@ -75,9 +75,10 @@ def say(text: str) -> None:
 
 def say_aside(text: str) -> None:
     """Write to standard error, at once: what is no result."""
-    LAST_LINE.erase()
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    with LAST_LINE.lock:
+        LAST_LINE.erase()
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def complain(error: Exception) -> None:

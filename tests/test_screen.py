@@ -4,7 +4,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 
@@ -12,7 +12,7 @@ from nessie.base.activity import Activity
 from nessie.progress import progress
 from nessie.screen import Screen as LongTexts
 from nessie.screen import cut, end_of_row, rows
-from nessie.streams import ERASED, LAST_LINE, LastLine, say
+from nessie.streams import ERASED, LAST_LINE, LastLine, say, say_aside
 
 
 @pytest.mark.parametrize(("text", "shown"), [
@@ -129,3 +129,21 @@ def test_nothing_is_drawn_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None
     ended.set()
     line.draw("late", ended)
     assert screen.getvalue() == ""
+
+
+def test_nothing_is_drawn_into_what_is_said_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Screen):
+        def write(self, text: str) -> int:
+            if text == "aside\n":
+                drawing.start()                         # while this is written
+                drawing.join(0.2)
+            return super().write(text)
+
+    drawing = Thread(target=LAST_LINE.draw, args=("drawn", Event()))
+    screen = Slow()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(LAST_LINE, "mid_line", False)
+    say_aside("aside\n")
+    drawing.join()
+    LAST_LINE.erase()
+    assert screen.getvalue() == f"aside\n{ERASED}drawn{ERASED}"
