@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NEEDED = {"EXPR": "an expression", "NAME": "the name of a function"}
 FILE = re.compile(r'(.*?)\s*"([^"]+)"\s*', re.DOTALL)           # the name of one, behind the rest
+EVERYTHING = re.compile(r"\s*--all\s*$")
 
 
 def obey(repl: Repl, command: syntax.Command) -> None:
@@ -101,9 +102,11 @@ DRAWN = ("dot", "svg", "json")
 
 def explain(repl: Repl, command: syntax.Command) -> None:
     from nessie.explaining import explain_program
-    program, job = program_of(repl, command, command.text)
+    text, everything = EVERYTHING.subn("", command.text)
+    program, job = program_of(repl, command, text)
     found = explain_program(job, pipeline.MONO, program)
-    repl.show(pipeline.call("schedule.explain_text:as_text", program.entry, found, False).rstrip("\n") + "\n")
+    told = pipeline.call("schedule.explain_text:as_text", program.entry, found, bool(everything))
+    repl.show(told.rstrip("\n") + "\n")
 
 
 def inspect(repl: Repl, command: syntax.Command) -> None:
@@ -190,7 +193,7 @@ PROMPT_COMMANDS = (
     Row(":stages", "NAME [TYPE]", "every form that the compiler makes of a function", stages),
     Row(":kernels", "NAME [TYPE]", "its kernels, as they run", kernels),
     Row(":graph", 'NAME [TYPE] ["FILE"]', "its dependence graph; drawn into a file: .dot, .svg, .json", graph),
-    Row(":explain", "NAME [TYPE]", "what of it was fused and what was not, and why", explain),
+    Row(":explain", "NAME [TYPE] [--all]", "what of it was fused and what was not, and why", explain),
     Row(":inspect", 'NAME [TYPE] ["FILE"]', "write a page, for a browser, of all its stages (NAME.html)", inspect),
     Row(":time", "EXPR", "its value, and how long that took", time_),
     Row(":profile", "EXPR", "work and depth, and what running it took, kernel by kernel", profile),
