@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nessie import pipeline
 from nessie.base.limits import PROMPT
 from nessie.base.source import NessieError, Span, Unsupported
-from nessie.base.types import Fun, holds_function
+from nessie.base.types import CLASSES, Base, Fun, Type, free_variables, holds_function, show_type, substitute
 from nessie.describe import KINDS, apropos, code, describe, entry_of
 from nessie.frontend import mono, syntax
 from nessie.frontend.monomorphise import monomorphise
@@ -154,12 +154,21 @@ def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Progra
         written = to_type(parse_type(until.source, where[0][0].start), {}, session.environment, None)
     elif function.scheme.variables:
         raise NessieError(f"{name} : {show_scheme(function.scheme.type)} has code at given types only", *place(command),
-                          hint=f"name its argument's type: {name} [int] for example, or ([int], float)")
+                          hint=f"name its argument's type: {name} {example_type(type_)} for example")
     try:
         return monomorphise(session.environment, function.name, written).program
     except NessieError as misfit:
         misfit.places = (*where, *misfit.places) if written is not None else misfit.places
         raise
+
+
+def example_type(function: Type) -> str:
+    """A type without variables that the function's argument can have, as it is written behind the name."""
+    assert isinstance(function, Fun)
+    bases: dict[str, Type] = {}
+    for variable in free_variables(function.argument):
+        bases[variable.name] = Base(next(iter(CLASSES[variable.cls]), "int"))
+    return show_type(substitute(function.argument, bases), top=False)
 
 
 def up_to(command: syntax.Command, part: str) -> Span:
