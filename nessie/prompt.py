@@ -37,7 +37,7 @@ def reader(prompt: str, continued: str, environment: Callable[[], Environment]) 
         lexer=None if plain else PygmentsLexer(NeslLexer), style=WITHOUT_COLOURS if plain else None,
         color_depth=ColorDepth.DEPTH_1_BIT if plain else None,
         input_processors=[HighlightMatchingBracketProcessor()], completer=Suggestions(environment),
-        complete_while_typing=False, enable_history_search=True, reserve_space_for_menu=4)
+        complete_while_typing=False, enable_history_search=True, reserve_space_for_menu=8)
 
     def read(inside: bool) -> str:
         try:

@@ -90,6 +90,14 @@ def test_completion(tmp_path: Path) -> None:
         at.until("Interrupted.")
 
 
+def test_the_menu_has_room_wherever_the_prompt_is(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--target", "reference", NO_COLOR="1") as at:
+        at.type("m\t")
+        assert at.until("max_int", 20).count("::") == 6         # the seventh row
+        at.type("\x03")
+        at.until("Interrupted.")
+
+
 def test_ctrl_c_drops_what_is_typed(tmp_path: Path) -> None:
     with terminal(tmp_path, "--target", "reference") as at:
         at.type("let a = 1;\r")
