@@ -25,6 +25,8 @@ from nessie.frontend.primitives import PRIMITIVES
 from nessie.frontend.syntax_check import children
 from nessie.frontend.unify import Clash
 
+DIGITS = re.compile(r"\d+")
+INTS = re.compile(r"\[\s*-?\d+(\s*,\s*-?\d+)*\s*\]")
 SECOND_OPERAND = re.compile(r"\s+([\w.]+|\([^()]*\))")
 OF_TWO = {name for name, row in PRIMITIVES.items() if name.isidentifier() and row.kind == "scalar"
           and row.type.partition("->")[0].count(",") == 1}
@@ -69,7 +71,15 @@ def definition(name: str, span: Span | None) -> tuple[list[tuple[Span, str]], st
         return [(place, "defined here, after its use")], "what is used stands after its definition"
     return ([(place, "defined here, after its use")],
             "a function is defined before it is used; of two that call each other, one is declared first: "
-            f"function {name}(x) : int -> int;")
+            f"{declaration(name, place)}")
+
+
+def declaration(name: str, place: Span) -> str:
+    """The forward declaration of a function that is defined there: its types, if they stand there on one line."""
+    found = re.match(r"[ \t]*(\([^()\n]*\))[ \t]*(?::[ \t]*([^=\n]*?->[^=\n]*?)[ \t]*=)?",
+                     place.source.text[place.end:])
+    parameters, types = (found[1], found[2]) if found else ("(x)", None)
+    return f"function {name}{parameters} : {types or 'ARGUMENT -> RESULT'};"
 
 
 # Arguments --------------------------------------------------------------------------------------------
@@ -95,7 +105,7 @@ def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
     due = len(components(expected))
     if len(actual) != due and (due > 1 or len(actual) > 1):
         return f"{function} takes {due} argument{'s' if due > 1 else ''}, and gets {len(actual)}"
-    return (swap_hint(function, expected, parts) or number_hint(clash.left, clash.right)
+    return (swap_hint(function, expected, parts) or floats_hint(expected, parts) or number_hint(clash.left, clash.right)
             or function_hint(clash.left, clash.right))
 
 
@@ -144,6 +154,28 @@ def swap_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, 
             return "are two arguments in the wrong order?"
         right = f" {function} ".join(texts) if is_operator(function) else f"{function}({', '.join(texts)})"
         return f"are two arguments in the wrong order? {right}"
+    return ""
+
+
+def floats_hint(expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
+    """A sequence of ints, where one of floats is due."""
+    beside = any(type_ == Seq(FLOAT) for _, type_ in parts)         # the other side of an operator
+    for (span, type_), due in zip(parts, components(expected)):
+        text = bare(written(span)).strip()
+        if type_ == Seq(INT) and (beside or due == Seq(FLOAT)):
+            if INTS.fullmatch(text):
+                return f"with a point, a number is a float: {DIGITS.sub(lambda found: found[0] + '.0', text)}"
+            return f"{{float(x) : x in {text or 'v'}}} makes floats of a sequence of ints"
+    return ""
+
+
+def error_hint(choice: syntax.If) -> str:
+    """`error` has the type bool."""
+    for failing, other in ((choice.then, choice.orelse), (choice.orelse, choice.then)):
+        match failing:
+            case syntax.Apply(syntax.Name("error")):
+                call, value = written(failing.span) or "error(..)", written(other.span) or "x"
+                return f"error is of type bool; where another type is due: let _ = {call} in {value}"
     return ""
 
 

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 
 from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Span
-from nessie.base.types import FLOAT, INT, Fun, Pair, Type, nest_right
+from nessie.base.types import FLOAT, INT, Fun, Pair, Type, components, nest_right
 from nessie.frontend import syntax
 from nessie.frontend.advice import (
     applied_hint,
     argument_hint,
     definition,
+    error_hint,
     function_hint,
     is_operator,
     number_hint,
@@ -44,11 +45,12 @@ def of_type(type_: Type) -> str:
 def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
     if name in GRAPHICS.split() or name.startswith("xps_"):
         return complaint(f"{name} is for graphics, which Nessie does not have yet", (span, ""))
-    from nessie.frontend.elsewhere import NAMES  # only mistakes need it
+    from nessie.frontend.elsewhere import name_hint  # only mistakes need it
     elsewhere, why = definition(name, span)
     near = nearest(name, known, 0.7)
-    hint = why or NAMES.get(name) or (f"did you mean {near}?" if near else "")
-    return complaint(f"{name} is not defined", (span, ""), *elsewhere, hint=hint)
+    hint = why or name_hint(name, span) or (f"did you mean {near}?" if near else "")
+    typed = written(span)               # True, for true
+    return complaint(f"{typed if typed.lower() == name else name} is not defined", (span, ""), *elsewhere, hint=hint)
 
 
 def no_function(name: str, own: Iterable[str], known: Iterable[str] = ()) -> NessieError:
@@ -87,7 +89,8 @@ def not_a_function(type_: Type, function: syntax.Exp, argument: syntax.Exp, argu
 
 
 def branches_differ(written: syntax.If, then: Type, orelse: Type, clash: Clash) -> NessieError:
-    hint = number_hint(clash.left, clash.right) or function_hint(clash.left, clash.right)
+    hint = (error_hint(written) or number_hint(clash.left, clash.right)
+            or function_hint(clash.left, clash.right))
     return complaint(f"the branches of if differ in type: {show_scheme(then)} and {show_scheme(orelse)}",
                      (written.then.span, of_type(then)), (written.orelse.span, of_type(orelse)), hint=hint)
 
@@ -106,6 +109,12 @@ def not_bool(what: str, written: syntax.Exp, type_: Type) -> NessieError:
 
 def no_match(pattern: syntax.Pattern, shape: str, type_: Type, value: Span | None) -> NessieError:
     return complaint(f"the pattern is {shape}, but the value is {show_scheme(type_)}", (pattern.span, ""),
+                     (value, of_type(type_)))
+
+
+def too_few_components(pattern: syntax.Pattern, count: int, type_: Type, value: Span | None) -> NessieError:
+    """A tuple of `count` patterns for a shorter tuple of this type."""
+    return complaint(f"the pattern has {count} components, the value {len(components(type_))}", (pattern.span, ""),
                      (value, of_type(type_)))
 
 

@@ -3,11 +3,17 @@ is said in a hint; nobody reads this module before there is an error.
 """
 from __future__ import annotations
 
+import re
+
+from nessie.base.source import Span
+
 CHARACTER = "a character is `a, a string is \"abc\""
 BOTH, EITHER, NEGATED = "a and b is true where both are", "a or b is true where one is", "not(a) negates"
 POWER = "a ^ n is a to the power of an int, expt(x, y) of floats"
 UNEQUAL, EQUAL = "/= is unequal", "== compares; = binds names, in a let or at the top level"
 ANEW = "a variable is not changed, but set anew, at the top level: x = x + 1"
+APART = "let (a, b) = p in a takes a pair apart"
+TYPE_WORDS = ("int", "float", "bool", "char")
 
 # Signs, as they are written. Each is an error where it stands in a text, or at least in an expression of bools.
 SIGNS = {
@@ -49,10 +55,32 @@ NAMES = {
     "filter": "{x in v | x > 0} is the elements of v with x > 0",
     "range": "[0:n] is the ints from 0 up to, but without, n",
     "add": ADDS, "plus": ADDS, "mul": MULTIPLIES, "div": "/ divides; rem(a, b) is the remainder",
+    **dict.fromkeys(("head", "car"), "v[0] is the first element"),
+    **dict.fromkeys(("tail", "cdr"), "drop(v, 1) is v without its first element"),
+    **dict.fromkeys(("fst", "snd", "second"), APART), "neg": "-x is zero minus x, as is negate(x)",
+    "plus_reduce": "sum(v) adds the elements", "max_reduce": "max_val(v) is the greatest element",
+    "min_reduce": "min_val(v) is the least element",
     "null": "an empty sequence says what it would hold: [] int", "concat": "v ++ w, or flatten of a nested sequence",
-    **dict.fromkeys(("int", "integer"), TO_INT), "str": "@x is x as a string", "pow": POWER,
+    **dict.fromkeys(("int", "integer"), TO_INT),
+    **dict.fromkeys(("str", "tostring", "to_string"), "@x is x as a string"), "pow": POWER,
     "user": 'get_environment_variable("USER") is who runs the program',
     "nesl_path": 'load "folder/file"; takes any path'}
+
+
+def name_hint(name: str, span: Span | None) -> str:
+    """What is said of a name that nothing has, where it stands."""
+    if span is None:
+        return NAMES.get(name, "")
+    before, after = span.source.text[:span.start], span.source.text[span.end:]
+    if name in TYPE_WORDS and before.endswith("[") and after.startswith("]"):
+        return f"[] {name} is an empty sequence"
+    if re.search(r"`.$", before):
+        return "a character is one sign behind `, a string is \"abc\""
+    if re.match(r"\s*->", after):
+        return f"a function without a name is {name} => {name} + 1; -> takes elements of a sequence by their indices"
+    if re.search(rf"(?i)\{{([^{{}}]*:)?\s*{re.escape(name)}\s+in\s[^{{}}|;]*,[^{{}}|;]*$", before):
+        return "a condition stands behind |: {x in v | x > 1}"
+    return NAMES.get(name, "")
 
 
 def sign_at(text: str, start: int) -> str:

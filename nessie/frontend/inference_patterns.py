@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from nessie.base.source import Span
-from nessie.base.types import Data, Fun, Pair, Type
+from nessie.base.types import Data, Fun, Pair, Type, Var
 from nessie.frontend import complaints, syntax, typed
 from nessie.frontend.inference import Inference, refuse_too_large
 from nessie.frontend.unify import Clash
@@ -18,6 +18,7 @@ def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[
                 names[name] = type_
             return typed.NamePattern(name, type_)
         case syntax.PairPattern(first, second):
+            refuse_too_few(state, written, type_, value)
             shape = state.find(type_)
             if not isinstance(shape, Pair):
                 shape = Pair(state.fresh(), state.fresh())
@@ -31,6 +32,20 @@ def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[
             inner = pattern(state, argument, made.argument, names, value)
             return typed.DataPattern(made.result.name, types, inner)
     raise TypeError(written)
+
+
+def refuse_too_few(state: Inference, written: syntax.PairPattern, type_: Type, value: Span | None) -> None:
+    """A pair, which has no third component, is told as such. What is no tuple at all is left to unification."""
+    rest: syntax.Pattern = written
+    shape, count = state.find(type_), 1
+    if not isinstance(shape, Pair):
+        return
+    while isinstance(rest, syntax.PairPattern) and isinstance(shape, Pair):
+        rest, shape, count = rest.second, state.find(shape.second), count + 1
+    if isinstance(rest, syntax.PairPattern) and not isinstance(shape, Var):
+        while isinstance(rest, syntax.PairPattern):
+            rest, count = rest.second, count + 1
+        raise complaints.too_few_components(written, count, state.resolve(type_), value)
 
 
 def refuse_function(state: Inference, written: syntax.Pattern, how: str) -> None:
