@@ -34,6 +34,7 @@ FROM_END = re.compile(r"(\w+)\s*\[\s*-\s*(\d+)\s*\]")
 CONSTANT = re.compile(r"[( ]*([tf])[) ]*", re.IGNORECASE)
 EXTREME = {"max": "greatest", "min": "least"}
 OPERATOR_WORDS = ("and", "or", "nand", "nor", "xor")
+WITH_EACH = "an apply-to-each does it with every element"
 NOT_TO_SWAP = ("v[i]", "[s:e:d]", "^")
 
 
@@ -113,6 +114,25 @@ def sequence_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
     """Where a sequence stands for its elements, or elements for it; and a sign that is one of bools elsewhere."""
     texts = [written(span) for span, _ in parts]
     match function, [type_ for _, type_ in parts]:
+        case "v[i]", [Seq(Seq()), Pair(Base("int"), Base("int"))]:
+            row, _, column = texts[1].partition(",")
+            return f"an element of a nested sequence is {texts[0] or 'm'}[{row.strip()}][{column.strip()}]"
+        case "v[i]", [Pair(), Base("int")]:
+            return taken_apart(texts[0])
+        case "sum" | "product" | "max_val" | "min_val", [Seq(Seq(Base()))]:
+            nested = bare(texts[0]) or "v"
+            return f"{{{function}(r) : r in {nested}}} takes each sequence, {function}(flatten({nested})) all together"
+        case "+" | "-" | "*" | "/", [Seq(one), other] if one == other:
+            return f"{WITH_EACH}: {{x {function} {texts[1] or 'y'} : x in {texts[0] or 'v'}}}"
+        case "+" | "-" | "*" | "/", [one, Seq(other)] if one == other:
+            return f"{WITH_EACH}: {{{texts[0] or 'y'} {function} x : x in {texts[1] or 'v'}}}"
+        case "==" | "/=", [Base("char"), Seq(Base("char"))] | [Seq(Base("char")), Base("char")]:
+            from nessie.frontend.elsewhere import CHARACTER
+            return CHARACTER
+        case "++", [Seq(Base("char")), Base("int" | "float" | "bool")]:
+            return f"@ makes a string: {texts[0] or 's'} ++ @{texts[1] or 'x'}"
+        case "++", [Base("int" | "float" | "bool"), Seq(Base("char"))]:
+            return f"@ makes a string: @{texts[0] or 'x'} ++ {texts[1] or 's'}"
         case "||", [Base("bool"), _] | [_, Base("bool")]:
             from nessie.frontend.elsewhere import SIGNS
             return SIGNS[function]
@@ -128,6 +148,10 @@ def sequence_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
         case _, [first, *others] if others and isinstance(expected, Seq) and all(other == first for other in others):
             return f"a sequence has brackets: {function}([{', '.join(texts)}])" if all(texts) else ""
     return ""
+
+
+def taken_apart(pair: str) -> str:
+    return f"a pair is taken apart by a pattern: let (a, b) = {pair or 'p'} in a"
 
 
 def power_hint(function: str, parts: Sequence[tuple[Span | None, Type]]) -> str:
@@ -213,6 +237,13 @@ def applied_hint(applied: syntax.Exp, type_: Type, argument: syntax.Exp, argumen
         return "from one % to the next goes a comment; a modulus is mod(a, b)"
     if isinstance(applied, syntax.Bool):
         return f"{constant(text)}: a function has another name"
+    if isinstance(argument, syntax.Number) and written(argument.span).startswith("."):
+        if isinstance(type_, Pair):
+            return taken_apart(text)
+        if text.endswith("."):          # 0..5
+            return f"[{text[:-1]}:{written(argument.span)[1:]}] is the ints from the first up to, but without, the last"
+    if isinstance(applied, syntax.Number) and written(argument.span)[:1].isdigit():
+        return f"is a comma or an operator missing? {text}, {written(argument.span)}"
     if isinstance(type_, Seq) and argument_type == INT:
         return f"an element is {text or 'v'}[{bare(written(argument.span)) or 'i'}]"
     return ""

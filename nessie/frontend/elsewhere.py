@@ -13,6 +13,8 @@ POWER = "a ^ n is a to the power of an int, expt(x, y) of floats"
 UNEQUAL, EQUAL = "/= is unequal", "== compares; = binds names, in a let or at the top level"
 ANEW = "a variable is not changed, but set anew, at the top level: x = x + 1"
 APART = "let (a, b) = p in a takes a pair apart"
+COMMENT = "a comment stands between two %: % like this %"
+COMMENT_BEGINS = re.compile(r"\s*(#\s+[^\W\d]|--\s|//|/\*)")
 TYPE_WORDS = ("int", "float", "bool", "char")
 
 # Signs, as they are written. Each is an error where it stands in a text, or at least in an expression of bools.
@@ -40,6 +42,7 @@ BRANCHES = "if c then a else b, where b may be another if"
 WORDS = {
     **dict.fromkeys(("for", "foreach", "forall"), EACH), **dict.fromkeys(("while", "repeat", "loop"), LOOP),
     **dict.fromkeys(("def", "fun", "fn", "func", "define", "defun"), DEFINED), "lambda": WITHOUT_NAME, "return": RESULT,
+    "rec": "a function that calls itself is defined at the top level: function g(n) : int -> int = ...",
     **dict.fromkeys(("var", "val", "const", "auto"), SET),
     **dict.fromkeys(("elif", "elsif", "elseif", "endif", "case", "switch", "match"), BRANCHES),
     **dict.fromkeys(("import", "include", "require"), 'load "file"; evaluates the forms of another file')}
@@ -76,11 +79,21 @@ def name_hint(name: str, span: Span | None) -> str:
         return f"[] {name} is an empty sequence"
     if re.search(r"`.$", before):
         return "a character is one sign behind `, a string is \"abc\""
+    if in_comment(span):
+        return COMMENT
     if re.match(r"\s*->", after):
         return f"a function without a name is {name} => {name} + 1; -> takes elements of a sequence by their indices"
     if re.search(rf"(?i)\{{([^{{}}]*:)?\s*{re.escape(name)}\s+in\s[^{{}}|;]*,[^{{}}|;]*$", before):
         return "a condition stands behind |: {x in v | x > 1}"
     return NAMES.get(name, "")
+
+
+def in_comment(span: Span) -> bool:
+    """Whether the span is behind what begins a comment in other languages, on its line or after a `;`."""
+    text = span.source.text
+    begin = max(text.rfind("\n", 0, span.start), text.rfind(";", 0, span.start)) + 1
+    found = COMMENT_BEGINS.match(text, begin)
+    return found is not None and found.start(1) <= span.start
 
 
 def sign_at(text: str, start: int) -> str:

@@ -1,6 +1,7 @@
 """Expressions that turn out to be patterns, converted when a `=`, `in` or `=>` has told so."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -78,6 +79,8 @@ def no_pattern(exp: syntax.Exp) -> NessieError:
             hint = said
         case syntax.Apply(syntax.Bool(value), argument) if in_parentheses(argument):
             hint = f"{'t' if value else 'f'} is a constant; a function of another name is defined by g = x => x + 1"
+        case _ if (meant := no_binding(exp)):
+            hint = meant
         case syntax.Apply(_, argument) if not in_parentheses(argument):
             hint = "is a ; missing before the name? A datatype's pattern has parentheses: point(x, y)"
         case syntax.Sequence():
@@ -89,6 +92,34 @@ def no_pattern(exp: syntax.Exp) -> NessieError:
         case _:
             hint = "a pattern is a name, a tuple of patterns, or a datatype's name around one"
     return NessieError("this cannot be bound to a value", (place(exp), "not a pattern"), hint=hint)
+
+
+def no_binding(exp: syntax.Exp) -> str:
+    """What was meant by an expression before `=` or `in` that nobody would bind: a comparison, an element to be
+    changed, the body of an apply-to-each, a comment."""
+    from nessie.frontend.elsewhere import COMMENT, in_comment  # only mistakes need it
+    span = place(exp)
+    text, after = span.source.text[span.start:span.end], span.source.text[span.end:].lstrip()
+    if in_comment(span):
+        return COMMENT
+    elements = re.match(r"in\b", after)
+    body, each, name = text.partition(" for ")
+    if elements and each:
+        return f"a : stands in place of for: {{{body.strip()} : {name.strip()} in v}}"
+    if not isinstance(exp, (syntax.Index, syntax.Number, syntax.Char, syntax.String, syntax.Unary, syntax.Binary)):
+        return ""
+    before = span.source.text[:span.start].rstrip(" ")
+    if elements and before.endswith("{"):
+        return f"what becomes of each element stands before a : as in {{{text} : x in v}}"
+    if isinstance(exp, syntax.Index) and isinstance(exp.sequence, syntax.Name):
+        index = exp.index.span
+        name, at = exp.sequence.name, span.source.text[index.start:index.end] if index else "i"
+        value = re.match(r"=\s*([^;\n]+)", after)
+        changed = f"{name} = {name} <- [({at}, {value[1].strip() if value else 'x'})]"
+        return f"an element is not changed; v <- [(i, x)] is v with x at i: {changed}"
+    literal = isinstance(exp, (syntax.Number, syntax.Char, syntax.String))
+    begins_line = not before or before.endswith("\n")
+    return "== compares; = binds a name" if literal and begins_line and after.startswith("=") else ""
 
 
 def said_elsewhere(exp: syntax.Exp) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from nessie.base.source import Source
-from nessie.frontend.elsewhere import EQUAL, SIGNS, WORDS
+from nessie.base.source import Source, Span
+from nessie.frontend.elsewhere import COMMENT, EQUAL, SIGNS, WORDS, in_comment
 from nessie.frontend.lexer import CLOSING, OPENED_BY, Token
 
 CLOSERS = {"LPAREN": "RPAREN", "LBRACKET": "RBRACKET", "LBRACE": "RBRACE"}
@@ -72,6 +72,12 @@ class Stop:
 
 
 # What tells a mistake -----------------------------------------------------------------------------------
+
+
+def comment(stop: Stop) -> bool:
+    """Whether one of the tokens is in a comment of another language."""
+    spans = [Span(stop.source, token.start, token.end) for token in (*stop.seen[-2:], stop.found)]
+    return any(in_comment(span) for span in spans if span.start < span.end)
 
 
 def word(stop: Stop) -> str:
@@ -177,6 +183,7 @@ def likely_mistake(stop: Stop) -> str:
 
 # A condition and a hint, or what gives the hint itself.
 MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
+    (comment, COMMENT),
     (operator_alone, ""),
     (sign, ""),
     (word, ""),
@@ -186,6 +193,14 @@ MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
     (lambda at: at.finds("RBRACE") and at.last == "BAR", "the condition is missing: {x in v | x > 0}"),
     (lambda at: at.finds("IN") and at.inside == "LBRACE" and at.since_opening("BAR"),
      "what becomes of each element stands before a :, a condition behind |: {x * 2 : x in v | x > 0}"),
+    (lambda at: at.finds("IN") and at.inside == "LBRACE" and at.since_opening("COMMA") and at.since_opening("IN"),
+     "the sequences of an apply-to-each are parted by ; : {x + y : x in v; y in w}"),
+    (lambda at: at.finds("IF") and at.inside == "LBRACE" and at.since_opening("IN"),
+     "a condition stands behind |: {x in v | x > 1}"),
+    (lambda at: at.finds("BAR") and at.inside == "LBRACE" and at.since_opening("BAR"),
+     "conditions are joined by and: {x in v | x > 1 and x < 9}"),
+    (lambda at: at.inside == "LET" and "DEFINE" in [token.kind for token in at.seen[-4:]],
+     "a let binds by = : let x = 3 in x"),
     (lambda at: at.finds("COLON") and at.inside == "LBRACE" and "ELSE" in at.expected,
      "every if has an else; to leave elements out, {x * 2 : x in v | x > 0}"),
     (lambda at: at.finds("COLON") and at.inside == "LBRACE" and at.since_opening("IN"),
@@ -201,6 +216,10 @@ MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
      "in braces, another sequence follows a ; : is a } missing before it?"),
     (lambda at: at.finds("EQUALS") and not at.seen, "a name stands before the = : x = 3"),
     (lambda at: at.finds("EQUALS") and begins_line(at), "is a ; missing at the end of the line before?"),
+    (lambda at: at.finds("EQUALS") and at.inside == "LBRACE" and at.since_opening("COLON")
+     and not at.since_opening("BAR"), "elements are taken by in: {x * x : x in v}"),
+    (lambda at: at.finds("EQUALS") and at.inside == "LET" and "COMMA" in [token.kind for token in at.seen[-2:]],
+     "bindings are parted by ; : let x = 3; y = 4 in x + y"),
     (lambda at: at.finds("EQUALS"), EQUAL),
     (lambda at: at.finds("COLON") and indexes(at, at.bracket),
      "there are no slices: subseq(a, start, end), or a -> [start:end]"),
