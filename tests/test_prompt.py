@@ -178,17 +178,19 @@ def test_history_is_searched_and_led_through_by_what_is_typed(tmp_path: Path) ->
 
 
 def test_what_is_typed_is_no_progress(tmp_path: Path) -> None:
-    """The line at the bottom would be drawn over it."""
+    """The line at the bottom would be drawn over it. It may stand there before, where the machine is slow."""
+    def drawn(shown: str) -> bool:
+        return bool(re.search(r"(working|running).*\d s", shown.rpartition(ERASED)[2]))
+
     (tmp_path / "g.nesl").write_text("function g(v) = sum(v);")
     with nessie(tmp_path, "eval", "--jsonl", "--target", "reference") as at:
-        assert ERASED not in at.for_seconds(2)
+        assert not drawn(at.for_seconds(3))
         at.type('{"id": 1, "source": "1 + 1;"}\n')
         at.until('"value": "2"')
-        assert ERASED not in at.for_seconds(2).replace(ERASED, "", 1)
+        assert not drawn(at.for_seconds(2))
         at.leave()
     with nessie(tmp_path, "run", "g.nesl", "-e", "g", "@-", "--target", "reference") as at:
-        shown = at.for_seconds(3)
-        assert "working" not in shown.rpartition(ERASED)[2]
+        assert not drawn(at.for_seconds(3))
         at.type("[1, 2]\n\x04")
         assert at.ended()[0].endswith("3\r\n")
 
