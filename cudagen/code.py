@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.base.source import Origin
 from nessie.base.types import ZEROS
 from nessie.cudagen import loops

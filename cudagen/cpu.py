@@ -16,12 +16,13 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from weakref import finalize
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen import building, loops
 from nessie.cudagen.cache import cached

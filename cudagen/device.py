@@ -17,11 +17,11 @@ kernels run, so of a GPU it lies in the host's memory, far from kernels: they lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.values import OnDevice
 
 NO_FAILURE = 2**63 - 1          # no key is greater

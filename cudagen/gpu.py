@@ -14,12 +14,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 from weakref import WeakSet, finalize
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.source import Unsupported, user_span
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen import cuda, loops

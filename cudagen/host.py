@@ -15,7 +15,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from nessie.base import effects
 from nessie.base.deep import interruptible
 from nessie.base.limits import COMMAND_LINE, LimitHints
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError, Interrupted, NessieError, Origin, called_from, places
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.device import (

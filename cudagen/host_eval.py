@@ -5,9 +5,9 @@ A scalar function that calls itself last goes round a loop here. A failing check
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from nessie.base.records import dataclass
 from nessie.cudagen.device import POLL_EVERY
 from nessie.cudagen.meanings import MEANINGS
 from nessie.lambda_cu import ir

@@ -13,8 +13,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, Origin
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import subexpressions

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.cudagen.device import NO_FAILURE, ErrorWords
 from nessie.cudagen.plan import ArrayResult, Phase, Plan

@@ -29,8 +29,9 @@ Invariants (checked by cudagen.loops_check):
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, Origin
 
 # Expressions ------------------------------------------------------------------------------------

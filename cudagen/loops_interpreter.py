@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Any
 
+from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.loops import (
     FRAME,

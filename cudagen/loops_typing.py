@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.cudagen.loops import FRAME, Const, Exp, Load, Name, Op, Shuffle, Vote
 from nessie.lambda_cu.ops import result_type

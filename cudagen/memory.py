@@ -12,12 +12,12 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 from weakref import finalize
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.device import Array, OutOfMemory
 

@@ -13,8 +13,7 @@ Chunks depend on sizes alone, never on the number of threads, so results have th
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.lambda_cu import ir
 

@@ -13,8 +13,9 @@ element that has failed ends. Recursion looks before each call: at its depth, at
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, error_key, integer, op, zero

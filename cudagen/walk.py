@@ -12,8 +12,9 @@ carries is swept twice, first for the totals of its chunks.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import subexpressions

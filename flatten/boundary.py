@@ -10,8 +10,9 @@ lies in just one of several payloads, is narrowed to that one: a choice of names
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.types import ZEROS, Base, Pair, Seq, Type
 from nessie.flatten.contexts import Context
 from nessie.flatten.crossing import (

@@ -4,8 +4,9 @@ or as bounds only, where the other side has the payloads already.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.types import Pair, Seq, Type
 from nessie.flatten.provenance import Path, Signature, Sources, shared
 from nessie.flatten.summaries import Pools

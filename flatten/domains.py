@@ -11,8 +11,8 @@ Its kinds:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.polynomials import Polynomial, add, multiply, name, number
 from nessie.lambda_cu.sums import Sum, closed

@@ -6,10 +6,11 @@ inside it: a block that may not run must not define what is used outside it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ParamSpec, TypeVar
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.base.source import Origin
 from nessie.flatten.contexts import HostContext
 from nessie.flatten.domains import Domain, host_child, irregular, size_form, uniform

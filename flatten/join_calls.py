@@ -12,9 +12,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.base.types import BOOL, ZEROS, Base, Pair, Seq, Type, is_scalars
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp

@@ -19,8 +19,8 @@ that the host has found equal before (flatten.ranges says why that can be relied
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.base.types import ZEROS
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import HOST, ONE, At, Domain, atom_of, minus, op, plus

@@ -8,9 +8,9 @@ sources for the levels below. What calls return is the caller's business (flatte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
+from nessie.base.records import dataclass
 from nessie.base.types import Pair, Seq, Type
 from nessie.frontend import mono
 from nessie.frontend.mono_typing import type_of

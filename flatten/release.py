@@ -13,8 +13,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nessie.base.records import dataclass
 from nessie.base.types import is_scalars
 from nessie.flatten.given import Place, given_away
 from nessie.flatten.provenance import FRESH, Calls, Env, Signature, Sources, fresh, provenance

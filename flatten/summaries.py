@@ -19,9 +19,10 @@ other have no pools.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from nessie.base.call_graph import components
+from nessie.base.records import dataclass
 from nessie.flatten.provenance import (
     FRESH,
     Calls,

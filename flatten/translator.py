@@ -4,8 +4,9 @@ output, and pure expressions, which every rule may meet.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from nessie.base.records import dataclass
 from nessie.base.types import Base
 from nessie.flatten.contexts import Context
 from nessie.flatten.crossing import Frame

@@ -10,9 +10,9 @@ A *term* is a value at one index: an expression, a pair of terms, or a SeqTerm.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nessie.base.records import dataclass
 from nessie.base.types import ZEROS, Base, Pair, Seq, Type
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
 from nessie.lambda_cu import ir

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import children, free_names

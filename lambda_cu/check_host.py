@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.check_expressions import Place, check_expression, distinct

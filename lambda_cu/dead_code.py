@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.lets import kept_components, with_components, without_copies, without_dead_lets
 from nessie.lambda_cu.scope import (

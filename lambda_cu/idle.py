@@ -11,9 +11,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.typing import Scope, bound_types
 

@@ -30,8 +30,9 @@ Invariants (checked by lambda_cu.check after every pass):
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, Origin
 
 # Types ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ tests hold that every table covers every row.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from nessie.base.records import dataclass
 
 NUMBER, ORDINAL, LOGICAL = ("int", "float"), ("int", "float", "char"), ("int", "bool")
 SCALAR = ("int", "float", "bool", "char")

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import gcd, prod
 
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 
 Monomial = tuple[str, ...]

@@ -11,12 +11,12 @@ call, an effect, and the end. Of several failures of one kernel the least site, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nessie.base.effects import Perform, no_effects
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Origin, user_span
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import ir

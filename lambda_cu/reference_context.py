@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import time
 import weakref
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
 from nessie.base.limits import COMMAND_LINE, LimitHints
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError, NessieError, Origin, Span, called_from, places, user_span
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.idle import Idle, idle

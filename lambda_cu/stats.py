@@ -1,7 +1,9 @@
 """What running a program has cost: the counts that every executor keeps. docs/cost.md says what is counted."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from nessie.base.records import dataclass
 
 
 @dataclass

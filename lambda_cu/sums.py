@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import polynomials
 from nessie.lambda_cu.polynomials import Polynomial, add, multiply, name, number, split, subtract

@@ -5,8 +5,9 @@ An expression has a tuple of scalar types, of one item unless it is a tuple. Wha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.ops import OPS, result_type

@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import compress
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import (
     atom_names,

@@ -14,11 +14,12 @@ guessed, how many arrays a kernel may have) is what the profile that ships says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.values import Flat
 from nessie.cudagen.cpu import build_program
 from nessie.lambda_cu.check import check

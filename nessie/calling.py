@@ -6,9 +6,9 @@ asks for kernels or sizes by name means those of the function alone, as `nessie 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.types import Data, Pair, Type, nest_right
 from nessie.frontend import mono, syntax, typed

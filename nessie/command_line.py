@@ -11,12 +11,12 @@ import argparse
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from nessie.base.activity import Activity
 from nessie.base.nearest import nearest
+from nessie.base.records import dataclass
 from nessie.base.source import UsageError
 from nessie.pipeline import FORMS, PASSES
 from nessie.targets import TARGETS

@@ -5,11 +5,12 @@ What they have to say goes to the session's output. Those of NESL that have no p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.limits import PROMPT
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span, Unsupported
 from nessie.base.types import CLASSES, Base, Fun, Type, free_variables, holds_function, show_type, substitute
 from nessie.describe import KINDS, apropos, code, describe, entry_of

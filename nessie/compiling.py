@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, UsageError
 from nessie.base.wishes import Wishes
 from nessie.command_line import CUBIN

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source
 from nessie.commands import NESL_COMMANDS, SHOWN, Row
 from nessie.file_names import files

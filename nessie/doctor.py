@@ -15,10 +15,10 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 
+from nessie.base.records import dataclass
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.nvidia import compiler as nvidia_compiler
 from nessie.cudagen.nvidia import detection, nvrtc

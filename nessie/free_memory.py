@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from nessie.base.records import dataclass
 
 ASSUMED = 4 << 30               # where nothing tells: little
 UNLIMITED = 1 << 60             # what version 1 says where there is no limit is more

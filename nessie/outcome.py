@@ -1,7 +1,7 @@
 """What evaluating a top-level form gives, as NESL prints it."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from nessie.base.records import dataclass
 
 LINE = 120                      # what is wider is printed on several lines
 

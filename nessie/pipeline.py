@@ -9,7 +9,7 @@ passes, so no pass has to. Modules are imported when they are needed: a run impo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 from nessie.base.activity import Activity
 from nessie.base.layout import Shown, render_marked
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed, InternalError, NessieError, Source, UsageError
 from nessie.base.wishes import Met, Wish, Wishes
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Timer
 from typing import Any
 
 from nessie.base.limits import COMMAND_LINE, LimitHints
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span, Unsupported, user_span
 from nessie.base.types import Type, Var
 from nessie.calling import Prepared

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.streams import say, say_aside
 
 KEPT = 3                        # rows for what is typed, what tells that there is more, and the next prompt

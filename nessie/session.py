@@ -7,12 +7,13 @@ values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
 from nessie import loading, pipeline
 from nessie.base.names import shown_name
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError, LostOutput, NessieError, Source, as_error
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
 from nessie.calling import Prepared, prepare_call, tuple_of

@@ -10,11 +10,12 @@ No target falls back on another: one that cannot be used is refused, with what i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.activity import Activity
 from nessie.base.limits import COMMAND_LINE, LimitHints
+from nessie.base.records import dataclass
 from nessie.base.types import Type
 from nessie.lambda_cu import ir, stats
 from nessie.lambda_cu.layout import layout_of_value

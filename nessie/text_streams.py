@@ -11,9 +11,10 @@ import os
 import re
 import select
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, Any
 
+from nessie.base.records import dataclass
 from nessie.base.values import Flat, text_value
 
 STANDARD_INPUT, NONE = 0, -1

@@ -13,11 +13,11 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span, Unsupported, user_span
 from nessie.base.types import Type, Var
 from nessie.base.values import Flat, Nested

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import IO, Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from nessie.base.deep import interruptible
 from nessie.base.limits import COMMAND_LINE, LimitHints
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError, Interrupted, NessieError
 from nessie.base.types import Pair, Type
 from nessie.base.values import text_of, text_value

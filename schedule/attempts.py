@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from nessie.base.records import dataclass
 from nessie.schedule.again import with_copies
 from nessie.schedule.bound import Bound
 from nessie.schedule.exact import Found, Limits, exact

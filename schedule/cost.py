@@ -26,9 +26,9 @@ taken to read its values too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
+from nessie.base.records import dataclass
 from nessie.schedule.pdg import FILTERS, GATHER, HOST, MEMBER, SIZE, Elements, Index, Survivors, space_size
 from nessie.schedule.profiles import Profile
 

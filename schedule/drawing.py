@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.schedule.pdg import HOST, Graph, Index, Node, Unit, space_size
 from nessie.schedule.schedule_form import RegionSchedule
 from nessie.schedule.sketch import Area, Points

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.schedule import graph_text
 from nessie.schedule.again import with_copies

@@ -15,9 +15,10 @@ Texts are schedule.explain_text's, JSON is schedule.explain_json's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import zip_longest
 
+from nessie.base.records import dataclass
 from nessie.base.source import Span, user_span
 from nessie.lambda_cu import ir
 from nessie.schedule.blocks import Refused

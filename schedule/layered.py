@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from nessie.base.records import dataclass
 
 ORDERINGS, PATIENCE, ALIGNMENTS = 16, 4, 16             # turns; PATIENCE: of those that do not help
 BETWEEN, BESIDE_LINE = 22.0, 9.0        # between boxes; between a line and what is next to it

@@ -8,8 +8,9 @@ into a kernel by gates at its top, one for each name, and leave it by exits at i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.schedule.drawing import (
     LETTER,
     ORDER,

@@ -3,9 +3,9 @@ solution was. Their variables may be asked to be whole numbers in the end."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 
 Variable = TypeVar("Variable", bound=Hashable)

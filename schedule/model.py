@@ -1,7 +1,9 @@
 """Integer programs as data: variables, rows and an objective. schedule.ilp writes them, schedule.solver solves them."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from nessie.base.records import dataclass
 
 Terms = dict[str, float]
 

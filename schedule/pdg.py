@@ -46,8 +46,9 @@ Invariants (schedule.check):
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, Origin
 from nessie.lambda_cu import ir
 

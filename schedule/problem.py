@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 
+from nessie.base.records import dataclass
 from nessie.schedule.blocks import forced_blocks, with_room
 from nessie.schedule.cost import Cost, Traffic, cost
 from nessie.schedule.fusible import Fusible

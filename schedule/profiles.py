@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed, NessieError
 
 FOLDER = Path(__file__).parent / "devices"

@@ -26,9 +26,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir, rename, scope
 from nessie.lambda_cu.dead_code import drop_dead_code
 from nessie.lambda_cu.lets import tidy_kernels

@@ -13,11 +13,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import ceil
 from typing import Any
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir, rename, scope
 
 LONGEST = 200                   # statements of a region

@@ -19,8 +19,7 @@ Variables are numbered; `constant` is paid by every schedule.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nessie.base.records import dataclass
 from nessie.schedule.cliques import heaviest
 from nessie.schedule.linear import Cut, Terms, Value, add
 from nessie.schedule.pdg import HOST

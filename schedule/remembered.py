@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir
 from nessie.schedule import certificate, graph_text, profiles
 from nessie.schedule.pdg import Elements, Flat, Graph, Space, Survivors

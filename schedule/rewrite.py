@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir, rename, scope
 from nessie.schedule.build import kernel_graph
 from nessie.schedule.certificate import one_pass

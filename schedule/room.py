@@ -5,8 +5,8 @@ What is made and used in a kernel alone is in registers for an element's time, s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir
 from nessie.schedule.pdg import Index
 

@@ -20,8 +20,9 @@ are computed again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
+
+from nessie.base.records import dataclass
 
 TOGETHER, APART, NEVER = "together", "apart", "never"
 AGAIN = "AGAIN"

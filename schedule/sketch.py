@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.schedule.layered import Box, Net, Point, Port, layered
 
 Points = tuple[Point, ...]

@@ -13,9 +13,10 @@ Whatever is not optimal is told with the best of the bounds.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import zip_longest
 
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.schedule.again import with_copies
 from nessie.schedule.attempts import Task, attempts, put_together, variables

@@ -5,9 +5,9 @@ Limits are numbers of branch-and-bound nodes, so that results do not depend on t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from nessie.base.records import dataclass
 from nessie.schedule.model import Model
 
 NODES = 2000                    # of the branch-and-bound tree

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir, rename, scope
 
 

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir, scope
 from nessie.schedule.pdg import GATHER, OWN, SCALAR, SEG, Use
 

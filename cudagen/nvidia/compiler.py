@@ -12,9 +12,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError, Unsupported
 from nessie.cudagen.cache import cached
 from nessie.cudagen.nvidia.nvrtc import Nvrtc, Refused, library_path

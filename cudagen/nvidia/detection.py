@@ -11,9 +11,9 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 
+from nessie.base.records import dataclass
 from nessie.base.source import Unsupported
 from nessie.cudagen.nvidia import compiler
 

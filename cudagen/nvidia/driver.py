@@ -8,7 +8,7 @@ is collected. The interrupt word is page-locked memory of the host that the GPU 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from types import TracebackType
 from typing import Any
@@ -16,6 +16,7 @@ from weakref import finalize
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Unsupported
 from nessie.cudagen.nvidia import compiler, detection
 from nessie.cudagen.plan import THREADS

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.base.source import Unsupported
 from nessie.cudagen.nvidia import compiler
 

@@ -14,8 +14,8 @@ too, and each segment's end is in just one chunk. A chunk finds its first segmen
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, integer, op
 from nessie.lambda_cu import ir

@@ -6,8 +6,8 @@ whether a segment has ended in them. Joining is associative, and nothing more is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.skeletons.cuda_blocks import LANE, shared_array

@@ -15,8 +15,9 @@ A SEG_REDUCE is a carry that restarts with each segment: its result is known at 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, identifier, integer, op
 from nessie.cudagen.plan import THREADS, Buffer

@@ -5,8 +5,9 @@ place runs inside the guard of its FILTER, where its own index is the survivor's
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op

@@ -1,8 +1,9 @@
 """A kernel's plan while it is made: functions, phases, cells, and the expressions for sizes that the host evaluates."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, identifier, integer, op
 from nessie.cudagen.plan import ArrayResult, Buffer, Phase, Result, ScalarResult

@@ -11,8 +11,7 @@ buffer b the array c_b.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nessie.base.records import dataclass
 from nessie.cudagen import loops, loops_walk
 from nessie.cudagen.code import COUNTS, Code, Value
 from nessie.cudagen.thunks import Tables, apply, scalar

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from nessie.base.records import dataclass
 
 
 @dataclass

@@ -11,7 +11,8 @@ After Wadler's "prettier printer"; render takes time linear in the text, at any 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from nessie.base.records import dataclass
 
 WIDTH = 100
 DEEPEST_INDENT = 60             # deeper text stays here, so that deep programs have short lines

@@ -1,7 +1,7 @@
 """What is said where a run goes over a limit: whoever sets the limits knows how they are set."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from nessie.base.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from nessie.base.records import dataclass
 
 SHOWN = 160                     # so much of a line is shown with an error
 SHOWN_CALLS = 3                 # so many of the calls that lead to it

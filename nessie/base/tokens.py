@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
 
 T = TypeVar("T")

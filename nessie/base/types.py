@@ -10,10 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from nessie.base.names import shown_name
+from nessie.base.records import dataclass
 
 T = TypeVar("T")
 

@@ -1,8 +1,9 @@
 """What users want of a schedule, and the names by which they say it, as plain data."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import Span
 
 CUT, FUSE = "cut", "fuse"

@@ -13,12 +13,12 @@ The entries are parsed by NumPy, all at once; only when that fails is the offend
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.types import FLOAT, INT, Base, ContentOf, Pair, Seq, Type
 from nessie.base.values import Flat, Nested
 from nessie.files.fit import Misfit, check_room, complain, decoded, fitted, number, offsets_of, shorten

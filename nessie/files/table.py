@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.types import (
     BOOL,

@@ -7,10 +7,11 @@ programs need no scopes for global names; base.names.shown_name gives back what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nessie.base.layers import Layers
 from nessie.base.names import shown_name
+from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, NessieError, Origin
 from nessie.base.types import ZEROS, Base, Data, Fun, Identity, Scheme, Type
 from nessie.frontend import syntax, typed, typed_walk

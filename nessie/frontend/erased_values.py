@@ -5,9 +5,9 @@ A typed value is a mono expression of the erased type (frontend.erase), or, wher
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Origin
 from nessie.base.types import BOOL, Data, Type, substitute
 from nessie.frontend import mono, typed

@@ -13,8 +13,8 @@ open by then; and a bracket around the first line's `=>` that is never closed is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
+from nessie.base.records import dataclass
 from nessie.base.source import Source, Span
 from nessie.frontend.lexer import CLOSING, OPENED_BY, OPERATORS, TOKEN, WORDS
 

@@ -8,8 +8,7 @@
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Origin, Span
 from nessie.base.types import Data, Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute, unnest_right
 from nessie.frontend import complaints, patterns, signatures, syntax, typed

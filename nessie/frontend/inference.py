@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from nessie.base.records import dataclass
 from nessie.base.source import Origin, Span
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Scheme, Type, Var, instantiate
 from nessie.frontend import complaints, syntax, typed

@@ -8,10 +8,11 @@ element fails, those after it have printed nothing here, though steps before the
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from nessie.base.effects import Perform, no_effects
+from nessie.base.records import dataclass
 from nessie.base.types import STRING, ContentOf, Data, Fun, Pair, Seq, Type, expand
 from nessie.base.values import Record, flatten_value, plain_value, text_value
 from nessie.frontend import typed

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from nessie.base.deep import frames_for, run_deep
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Origin, user_span
 from nessie.base.types import Data, Fun, Type, Var, instantiate, substitute
 from nessie.base.values import Record

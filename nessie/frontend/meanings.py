@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from nessie.base.records import dataclass
 from nessie.base.types import BOOL, CHAR, FLOAT, Type
 
 Types = tuple[Type, ...]

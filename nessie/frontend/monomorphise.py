@@ -11,9 +11,10 @@
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nessie.base.names import Names, shown_name
+from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, NessieError, Origin, user_span
 from nessie.base.types import INT, Fun, Identity, Type, free_variables, match_types, nest_right, substitute
 from nessie.frontend import mono, typed, typed_walk

@@ -15,7 +15,8 @@ Names that begin with `_` belong to the library: programs neither see them nor c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from nessie.base.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ projections of single names; a tuple written out is taken apart without being ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, InternalError, NessieError, Origin, user_span
 from nessie.base.types import BOOL, Fun, Identity, Pair, Type
 from nessie.frontend import mono, typed

@@ -7,8 +7,9 @@ Binding and a Generator, whose parts have theirs.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import Span
 
 # Expressions ------------------------------------------------------------------------------------

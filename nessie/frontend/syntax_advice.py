@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
+from nessie.base.records import dataclass
 from nessie.base.source import Source, Span
 from nessie.frontend.elsewhere import COMMENT, EQUAL, SIGNS, WORDS, in_comment
 from nessie.frontend.lexer import CLOSING, OPENED_BY, Token

@@ -13,8 +13,9 @@ Invariants (checked by frontend.typed_check after every pass):
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, Origin
 from nessie.base.types import Scheme, Type, Var
 

@@ -11,12 +11,13 @@ name that a reader would look for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from nessie import pipeline
 from nessie.base.layout import Shown
+from nessie.base.records import dataclass
 from nessie.base.source import Source, Unsupported, UsageError
 from nessie.cudagen import loops
 from nessie.frontend import mono, typed

@@ -7,8 +7,9 @@ it was inlined. A piece of a flat form is nodes, one or, after fusing, several; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nessie.base.records import dataclass
 from nessie.base.source import Origin, Source, Span
 from nessie.schedule.pdg import Graph
 from nessie.schedule.regions import UNUSED

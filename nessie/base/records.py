@@ -1,0 +1,79 @@
+"""`dataclass`, as that of the standard library, but in a fifth of the time, of which Nessie's start-up is made.
+
+Of a class only `__init__` is compiled; what compares, hashes and shows its objects is shared. A frozen class keeps its
+objects from change by the type checker alone: at run time the standard library's would make them three times as slowly.
+"""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import MISSING
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+    def dataclass(cls=None, /, *, frozen=False, eq=True):
+        return partial(made, frozen=frozen, eq=eq) if cls is None else made(cls, frozen, eq)
+
+
+def made(cls: type, frozen: bool, eq: bool) -> type:
+    """The class, with the methods that it does not define itself."""
+    own = {name for name, value in vars(cls).items() if value is not None}
+    if not cls.__doc__:
+        cls.__doc__ = cls.__name__          # else the standard library writes one, at length
+    cls = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+    fields = dataclasses.fields(cls)
+    methods: dict[str, Any] = {"__init__": initialiser(cls, fields), "__repr__": shown}
+    if eq:
+        methods |= comparison([field.name for field in fields if field.compare], frozen)
+    for name, method in methods.items():
+        if name not in own:
+            setattr(cls, name, method)
+    return cls
+
+
+def initialiser(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
+    """Takes the fields in order, or by name."""
+    known: dict[str, Any] = {"missing": MISSING}
+    parameters, lines = ["self"], []
+    for field in fields:
+        name, value = field.name, field.name
+        if field.default_factory is not MISSING:
+            known[f"new_{name}"] = field.default_factory
+            value = f"new_{name}() if {name} is missing else {name}"
+            parameters.append(f"{name}=missing")
+        elif field.default is not MISSING:
+            known[f"default_{name}"] = field.default
+            parameters.append(f"{name}=default_{name}")
+        else:
+            parameters.append(name)
+        lines.append(f" self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        lines.append(" self.__post_init__()")
+    exec("\n".join([f"def __init__({', '.join(parameters)}):", *(lines or [" pass"])]), known)
+    method: Callable[..., None] = known["__init__"]
+    method.__qualname__ = f"{cls.__qualname__}.__init__"
+    return method
+
+
+def comparison(names: list[str], frozen: bool) -> dict[str, Any]:
+    """`__eq__` of objects of one class by the fields of these names, and `__hash__`."""
+    values: Callable[[Any], tuple[Any, ...]] = attrgetter(*names) if len(names) > 1 else \
+        lambda it: tuple(getattr(it, name) for name in names)
+
+    def equal(self: Any, other: Any) -> Any:
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def hashed(self: Any) -> int:
+        return hash(values(self))
+
+    return {"__eq__": equal, "__hash__": hashed if frozen else None}
+
+
+def shown(self: Any) -> str:
+    texts = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self)
+                      if field.repr)
+    return f"{self.__class__.__qualname__}({texts})"
