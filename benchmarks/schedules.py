@@ -106,7 +106,7 @@ def mixed(to: Writer, n: int) -> None:
         sums = [name for name, type_ in to.types.items() if type_ == "float"][-reach:]
         first = to.rng.choice(arrays)
         size = to.types[first].size                                     # type: ignore[union-attr]
-        space = Flat("n") if size == "n" else Survivors(str(size)[:-1], size)
+        space = Survivors(str(size)[:-1], size) if str(size).endswith("k") else Flat(size)
         alike = [name for name in arrays if to.types[name] == to.types[first] and name != first]
         uses = [(OWN, first), *((OWN, name) for name in alike[:to.rng.randint(0, 1)])]
         if sums and to.rng.random() < 0.2:
@@ -117,13 +117,21 @@ def mixed(to: Writer, n: int) -> None:
         to.add(to.rng.choice(["MAP"] * 6 + ["SCAN", "REDUCE", "FILTER", "FILTER"]), *uses, space=space)
 
 
+def spaces(to: Writer, n: int) -> None:
+    """The same, over arrays of several lengths."""
+    for k in range(n // 40):
+        to.sizes[f"n{k}"] = to.rng.choice([1e4, 1e5, 1e6])
+        to.types[f"x{k}"] = ir.Array("float", f"n{k}")
+    mixed(to, n)
+
+
 SHAPES: dict[str, Callable[[Writer, int], None]] = {
-    "chain": chain, "diamond": diamond, "tree": tree, "grid": grid, "mixed": mixed}
+    "chain": chain, "diamond": diamond, "tree": tree, "grid": grid, "mixed": mixed, "spaces": spaces}
 
 
 def measured(shape: str, nodes: int, profile: profiles.Profile, patience: float) -> str:
     took, busy, beside, lost, status = 0.0, 0.0, 0.0, 1.0, "optimal"
-    for seed in range(SEEDS if shape in ("tree", "mixed") else 1):
+    for seed in range(SEEDS if shape in ("tree", "mixed", "spaces") else 1):
         writer = Writer(Random(seed))
         SHAPES[shape](writer, nodes)
         graph = writer.graph()

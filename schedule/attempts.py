@@ -1,33 +1,34 @@
-"""Attempts at a better schedule of a region than the best so far, or at a better bound, in the order in which they are
-made:
+"""Attempts at a better plan of a region than the best so far, or at a better bound, in this order:
 
-    the integer program of what a linear program's             candidates, mostly the best
+    the linear program in fractions           a bound, and what greedy makes of what its solutions have together
+    the same in whole numbers                 likewise
+    the integer programs of what these        plans, mostly the best
         solutions have together
-    windows of neighbouring kernels, one by one                a candidate
-    the integer program of all blocks                          optimal, or a better bound
-    without second sweeps, where a device has them             a candidate
+    the integer program of all blocks         optimal, or a better bound; left out where it would be too large
 
-Where there is little, the program of all blocks comes first, and windows last; where there is too much, it is left out.
+While programs are solved, plans are refined (schedule.refine) in another thread; where there is little, only after
+them, so that the answer is the same in every run.
 """
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from threading import Lock
 
 from nessie.base.records import dataclass
 from nessie.schedule.again import with_copies
 from nessie.schedule.bound import Bound
-from nessie.schedule.exact import Found, Limits, exact
+from nessie.schedule.exact import PRECISION, Found, Limits, exact, gap
 from nessie.schedule.greedy import greedy
 from nessie.schedule.problem import Clusters, Plan, Problem
-from nessie.schedule.windows import improve
+from nessie.schedule.refine import refine
 
 SMALL = 400                     # binary variables up to which there is little
 PACKED = 1200                   # of a program of what a solution of the linear program has together
-WINDOW = 4                      # windows that there is time for at least
-SHARE, MOST = 0.4, 0.9          # of the time that is left, for an attempt of several; for one that takes what it needs
+FRACTIONS, WHOLE = 0.7, 0.7     # of the time that is left, for the linear program in fractions; in whole numbers
+SHARE, MOST = 0.4, 0.9          # for a program of several; for that of all blocks
 
 
 @dataclass(frozen=True)
@@ -40,62 +41,83 @@ class Task:
     relaxed: Bound | None = None
 
 
-Attempt = Callable[[Task, Plan, float], Found]          # from the best plan so far, in so many seconds
+class Standing:
+    """The best plan so far, and what none is below: each thread may offer better ones."""
+
+    def __init__(self, problem: Problem, best: Plan, least: float) -> None:
+        self.problem, self.best, self.least = problem, best, least
+        self._lock = Lock()
+
+    def offer(self, plan: Plan | None, least: float | None = None) -> None:
+        with self._lock:
+            self.least = max(self.least, least or 0.0)
+            if plan:
+                self.best = min((self.best, plan), key=self.problem.total)
+
+    @property
+    def open(self) -> bool:
+        return gap(self.problem.total(self.best), self.least) >= PRECISION
 
 
-def attempts(task: Task) -> list[tuple[Attempt, float]]:
-    """Those that are worth their time, in order, with how much each may take of what is left of it."""
+def improve(task: Task, standing: Standing, deadline: float) -> None:
+    """Offer what is found in time."""
+    fractions = list[Clusters]()
+    if standing.open and task.relaxed:
+        task.relaxed.relax(left(deadline) * FRACTIONS)
+        fractions = put_together(task.relaxed, standing)
+    programs = partial(solve_programs, task, standing, deadline, fractions)
+    if variables(task.problem, task.blocks) <= SMALL:
+        programs()
+    elif goes_on(standing, deadline):
+        with ThreadPoolExecutor(1) as beside:
+            solving = beside.submit(programs)
+            refined(task, standing, deadline)
+            solving.result()
+    refined(task, standing, deadline)
+
+
+def solve_programs(task: Task, standing: Standing, deadline: float, parts: list[Clusters]) -> None:
+    """Offer what integer programs find; `parts` are what is known to be together in solutions."""
+    if standing.open and task.relaxed:
+        task.relaxed.sharpen(left(deadline) * WHOLE)
+        parts = put_together(task.relaxed, standing) + parts
     count = variables(task.problem, task.blocks)
-    programs: list[Attempt] = [whole, single_sweeps] if count <= task.limits.variables else []
-    if count <= SMALL:
-        return [(attempt, MOST) for attempt in (*programs, windows)]
-    packings: list[Attempt] = [partial(packed, parts=parts) for parts in (task.relaxed.parts if task.relaxed else ())]
-    tried = [*packings, windows, *programs]
-    return [*((attempt, SHARE) for attempt in tried[:-1]), (tried[-1], MOST)]
+    packings = [clusters for clusters in parts if count > SMALL and len(clusters) <= PACKED
+                and variables(task.problem, clusters) <= PACKED and all(map(task.problem.fits, clusters))]
+    for clusters in packings:
+        if goes_on(standing, deadline):
+            standing.offer(whole(task, clusters, standing.best, left(deadline) * SHARE)[0])
+    if count <= task.limits.variables and goes_on(standing, deadline):
+        standing.offer(*whole(task, task.blocks, standing.best, left(deadline) * MOST, task.relaxed))
 
 
-def whole(task: Task, best: Plan, seconds: float) -> Found:
-    """The integer program of all blocks."""
-    return exact(task.problem, task.blocks, best, task.solver, replace(task.limits, seconds=seconds),
-                 relaxed=task.relaxed)
+def put_together(bound: Bound, standing: Standing) -> list[Clusters]:
+    """Offer what greedy makes of what solutions have together, which is the result."""
+    for clusters in bound.parts:
+        standing.offer(with_copies(standing.problem, greedy(standing.problem, clusters)))
+    standing.offer(None, bound.least)
+    return bound.parts
 
 
-def single_sweeps(task: Task, best: Plan, seconds: float) -> Found:
-    """The integer program without second sweeps: solved much sooner, its answer often as good; no bound."""
-    profile = task.problem.profile
-    if not profile.rescan:
-        return None, None
-    single = Problem(task.problem.index.graph, replace(profile, rescan=0.0))
-    return whole(replace(task, problem=single, relaxed=None), best, seconds)[0], None
+def whole(task: Task, blocks: Clusters, best: Plan, seconds: float, relaxed: Bound | None = None) -> Found:
+    """The integer program of these blocks."""
+    return exact(task.problem, blocks, best, task.solver, replace(task.limits, seconds=seconds), relaxed)
 
 
-def packed(task: Task, best: Plan, seconds: float, parts: Clusters) -> Found:
-    """The integer program of these clusters, which are only put together; no bound."""
-    if len(parts) > PACKED or variables(task.problem, parts) > PACKED or not all(map(task.problem.fits, parts)):
-        return None, None
-    return whole(replace(task, blocks=parts, relaxed=None), best, seconds)[0], None
+def refined(task: Task, standing: Standing, deadline: float) -> None:
+    """Offer the best clusters so far, refined; what they should compute again is seen afterwards."""
+    if goes_on(standing, deadline):
+        clusters = refine(task.problem, task.blocks, standing.best.clusters, lambda: goes_on(standing, deadline))
+        standing.offer(with_copies(task.problem, clusters))
 
 
-def windows(task: Task, best: Plan, seconds: float) -> Found:
-    """The best clusters so far, improved a few kernels at a time; what they should compute again is seen afterwards."""
-    deadline = time.monotonic() + seconds
-
-    def window(parts: Clusters, frozen: frozenset[int], start: Clusters) -> Clusters | None:
-        limits = replace(task.limits, seconds=min(deadline - time.monotonic(), seconds / WINDOW))
-        if limits.seconds <= 0:
-            return None
-        found = exact(task.problem, parts, Plan(start), task.solver, limits, frozen, again=())[0]
-        return found.clusters if found else None
-
-    return with_copies(task.problem, improve(task.problem, task.blocks, best.clusters, window)), None
+def goes_on(standing: Standing, deadline: float) -> bool:
+    return standing.open and left(deadline) > 0
 
 
-def put_together(problem: Problem, parts: list[Clusters], best: Plan, deadline: float) -> Plan:
-    """The best of what greedy makes of these clusters, as far as there is time."""
-    for clusters in parts:
-        if time.monotonic() < deadline:
-            best = min((best, with_copies(problem, greedy(problem, clusters))), key=problem.total)
-    return best
+def left(deadline: float) -> float:
+    """The seconds until then."""
+    return deadline - time.monotonic()
 
 
 def variables(problem: Problem, blocks: Clusters) -> int:

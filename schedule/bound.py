@@ -10,12 +10,11 @@ from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.relaxation import NamedRow, Relaxation
 from nessie.schedule.separation import Separation
 
-FRACTIONS = 0.5                 # of the time, for solutions in fractions
 BROKEN = 0.01                   # rows are added that are broken by so much
 SLACK = 1e-7                    # a solution just keeps rows that have less to spare
 PRECISION = 1e-7                # of the bound, what the solver may have added
 MANY = 60                       # rows are enough for a round
-GAIN, IDLE = 4e-3, 3            # rounds without such a gain are the last
+GAIN, IDLE = 4e-3, 3            # rounds without such a gain, for all kinds of rows, are the last
 NEAREST = (0.9, 0.5, 0.01)      # of fractions: pairs that are apart by less make clusters
 WHOLE = 0.5                     # of whole numbers, those that are 0
 LAST = 3                        # solutions in whole numbers that make clusters
@@ -25,7 +24,7 @@ class Bound:
     """A bound that rises as it is given time, and what its program knows besides.
 
     least       no schedule costs less
-    parts       what the nodes that seem to be together make, as far as that is legal, in the last solution first; none
+    parts       what the nodes that seem to be together make, as far as that is legal, in the last solution first; empty
                 where the time did not suffice
     limiting    the rows that the last solution in fractions just keeps; and those, found in it, that it breaks
     """
@@ -47,14 +46,15 @@ class Bound:
 
     def relax(self, seconds: float) -> None:
         """Solutions in fractions, as far as this time suffices; `parts` and `limiting` are those of the last."""
-        deadline, idle = time.monotonic() + seconds, 0
+        deadline, idle, count = time.monotonic() + seconds, 0, 0
         while idle < IDLE and (left := deadline - time.monotonic()) > 0:
             solved = self._program.solve(left)
             if solved is None:
                 break
             value, self._solution = solved
-            idle = idle + 1 if self._raised(value) < GAIN else 0
-            if not self._cut(deadline):
+            few = self._raised(value) < GAIN and count <= MANY
+            idle = idle + 1 if few else 0
+            if not (count := self._cut(deadline)):
                 break
         if self._solution:
             self.parts = [self._rounded(self._solution, limit) for limit in NEAREST]
@@ -89,13 +89,13 @@ class Bound:
         self.least = max(before, (self._relaxation.constant + value * self._scale) * (1 - PRECISION))
         return (self.least - before) / self.least if self.least else 0.0
 
-    def _cut(self, deadline: float) -> bool:
-        """Add rows that the solution breaks, if there are any."""
+    def _cut(self, deadline: float) -> int:
+        """Add rows that the solution breaks; how many."""
         fresh = self._broken(deadline)
         self._cuts += fresh
         for low, terms in fresh:
             self._program.add(low, terms)
-        return bool(fresh)
+        return len(fresh)
 
     def _broken(self, deadline: float) -> list[Cut]:
         """New rows that are broken. Other kinds are looked for once there are few of one, as they take longer."""
@@ -136,15 +136,6 @@ class Bound:
         return merging.clusters()
 
 
-def lower_bound(problem: Problem, blocks: Clusters, seconds: float) -> Bound | None:
-    """The bound, as far as this time suffices, with what solutions of both kinds have together; None where there is no
-    solver."""
-    if not available():
-        return None
-    began = time.monotonic()
-    bound = Bound(problem, blocks)
-    bound.relax(began + seconds * FRACTIONS - time.monotonic())
-    fractions = bound.parts
-    bound.sharpen(began + seconds - time.monotonic())
-    bound.parts += fractions
-    return bound
+def bound_of(problem: Problem, blocks: Clusters) -> Bound | None:
+    """A bound that nothing is known for yet; None where there is no solver."""
+    return Bound(problem, blocks) if available() else None

@@ -6,7 +6,6 @@ the rest of the solution may be good by itself, and the limits may come first.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
@@ -36,13 +35,10 @@ class Limits:
 
 
 def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: Limits,
-          frozen: frozenset[int] = frozenset(), again: Collection[int] | None = None,
           relaxed: Bound | None = None) -> Found:
     """The best plan of these blocks and a bound that none beats. Where the limits come first, the best that was found
-    on the way, or None. The search begins from `start`. `again`: what may be computed again; all that may, by default.
-    `relaxed`: the rows of which bound are added.
-    """
-    formulation = Formulation(problem, blocks, frozen, problem.again if again is None else again)
+    on the way, or None. The search begins from `start`. `relaxed`: the rows of which bound are added."""
+    formulation = Formulation(problem, blocks)
     if relaxed:
         formulation.strengthen(relaxed.limiting)
     cuts, known = CycleCuts(formulation), formulation.encode(start)
@@ -69,10 +65,9 @@ def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: 
             cuts.forbid(cycle)
         if relaxed:
             formulation.strengthen(relaxed.cycles(plan.clusters))
-        if not frozen:
-            mended = with_copies(problem, greedy(problem, without_cycles(blocks, plan.clusters, cycles)))
-            if problem.total(mended) < problem.total(best or start):
-                best, known = mended, formulation.encode(mended)
+        mended = with_copies(problem, greedy(problem, without_cycles(blocks, plan.clusters, cycles)))
+        if problem.total(mended) < problem.total(best or start):
+            best, known = mended, formulation.encode(mended)
     return best, bound
 
 

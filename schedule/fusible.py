@@ -96,8 +96,7 @@ class Fusible:
     def _close_paths(self) -> None:
         """A pair is impossible if a path between them takes a step to or from one that is."""
         index = self.index
-        after, before = ([sum(1 << w for w in nodes) for nodes in edges]
-                         for edges in (index.successors, index.predecessors))
+        before = [sum(1 << w for w in nodes) for nodes in index.predecessors]
         ancestors = [0] * len(index.nodes)
         for v, mask in enumerate(before):
             for w in index.predecessors[v]:
@@ -106,7 +105,7 @@ class Fusible:
         for u in reversed(range(len(index.nodes))):
             for v in range(u + 1, len(index.nodes)):
                 if index.descendants[u] >> v & 1 and not self.bad[u] >> v & 1 and (
-                        after[u] & self.bad[v] & ancestors[v] or before[v] & self.bad[u] & index.descendants[u]):
+                        index.after[u] & self.bad[v] & ancestors[v] or before[v] & self.bad[u] & index.descendants[u]):
                     self._forbid(u, v, "path")
 
     def _close_hosts(self) -> bool:

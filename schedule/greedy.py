@@ -5,7 +5,8 @@ are packed together, for the launches. It always ends with a legal schedule, and
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from itertools import combinations
 
 from nessie.schedule.problem import Clusters, Problem
@@ -56,19 +57,43 @@ def sharing_pairs(problem: Problem) -> dict[tuple[int, int], float]:
 class Merging:
     """Clusters that grow. `of` says in which cluster a node is; a cluster is named by its first node."""
 
-    def __init__(self, problem: Problem, start: Sequence[Sequence[int]], careful: bool) -> None:
+    def __init__(self, problem: Problem, start: Iterable[Sequence[int]], careful: bool) -> None:
         self.problem, self.careful = problem, careful
-        self.members = {min(cluster): sorted(cluster) for cluster in start}
-        self.of = {k: name for name, cluster in self.members.items() for k in cluster}
-        bad = problem.fusible.bad
-        self.mask = {name: sum(1 << k for k in cluster) for name, cluster in self.members.items()}
-        self.bad = dict.fromkeys(self.members, 0)
-        for name, cluster in self.members.items():
-            for k in cluster:
-                self.bad[name] |= bad[k]
-        self.alike = {name: {problem.fusible.alike[k] for k in cluster} for name, cluster in self.members.items()}
-        self.held = {name: problem.room.held(cluster) for name, cluster in self.members.items()}
+        self.members: dict[int, list[int]] = {}
+        self.of: dict[int, int] = {}
+        self.mask: dict[int, int] = {}
+        self.bad: dict[int, int] = {}                       # the nodes that none of them may be with
+        self.after: dict[int, int] = {}                     # what uses what they make
+        self.alike: dict[int, frozenset[int]] = {}
+        self.held: dict[int, set[str]] = {}                 # the arrays in memory, and perhaps more
         self.failed: set[tuple[int, int]] = set()           # pairs of masks that would wait for each other, or lose
+        self.add(start)
+
+    def add(self, clusters: Iterable[Sequence[int]]) -> None:
+        problem = self.problem
+        for members in map(sorted, clusters):
+            name = members[0]
+            self.members[name] = members
+            self.mask[name] = self.bad[name] = self.after[name] = 0
+            for k in members:
+                self.of[k] = name
+                self.mask[name] |= 1 << k
+                self.bad[name] |= problem.fusible.bad[k]
+                self.after[name] |= problem.index.after[k]
+            self.alike[name] = frozenset(problem.fusible.alike[k] for k in members)
+            self.held[name] = problem.room.held(members) if problem.crowded else set()
+
+    def apart(self, names: Iterable[int], parts: Iterable[Sequence[int]], careful: bool) -> Merging:
+        """Others, in which the clusters of these names are these parts."""
+        other = copy(self)
+        other.careful, other.failed, other.of = careful, set(), dict(self.of)
+        for kind in ("members", "mask", "bad", "after", "alike", "held"):
+            found = dict(getattr(self, kind))
+            for name in names:
+                del found[name]
+            setattr(other, kind, found)
+        other.add(parts)
+        return other
 
     def clusters(self) -> Clusters:
         return sorted(self.members.values())
@@ -78,9 +103,8 @@ class Merging:
         c, d = sorted((self.of[u], self.of[v]))
         if c == d or self.bad[c] & self.mask[d] or (self.mask[c], self.mask[d]) in self.failed or not self.hosted(c, d):
             return False
-        room = self.problem.room
-        held = room.still_held(self.held[c] | self.held[d], self.mask[c] | self.mask[d])
-        if len(held) > room.most:
+        room, held = self.problem.room, self.held[c] | self.held[d]
+        if len(held) > room.most and len(held := room.still_held(held, self.mask[c] | self.mask[d])) > room.most:
             return False
         if (self.careful and self.loss(c, d) > 0) or self.path_around(c, d) or self.path_around(d, c):
             self.failed.add((self.mask[c], self.mask[d]))
@@ -88,7 +112,8 @@ class Merging:
         self.members[c] = sorted(self.members[c] + self.members[d])
         self.mask[c] |= self.mask.pop(d)
         self.bad[c] |= self.bad.pop(d)
-        self.alike[c] |= self.alike.pop(d)
+        self.after[c] |= self.after.pop(d)
+        self.alike[c] |= self.alike.pop(d)          # as a set of its own, which others do not share
         self.held[c] = held
         del self.held[d]
         for k in self.members.pop(d):
@@ -122,14 +147,12 @@ class Merging:
 
     def path_around(self, c: int, d: int) -> bool:
         """Does a path lead from c to d through other clusters? Merged, they would wait for themselves."""
-        successors, of = self.problem.index.successors, self.of
-        seen = {c}
-        stack = [x for k in self.members[c] for x in successors[k] if of[x] not in (c, d)]
-        while stack:
-            cluster = of[stack.pop()]
-            if cluster == d:
+        goal, seen = self.mask[d], self.mask[c]
+        following = self.after[c] & ~seen & ~goal
+        while following:
+            cluster = self.of[following.bit_length() - 1]
+            if self.after[cluster] & goal:
                 return True
-            if cluster not in seen:
-                seen.add(cluster)
-                stack.extend(x for k in self.members[cluster] for x in successors[k])
+            seen |= self.mask[cluster]
+            following = (following | self.after[cluster]) & ~seen
         return False

@@ -34,7 +34,7 @@ schedule calls the first of the kernels that compute a node the node's own.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from itertools import combinations
 
 from nessie.schedule.again import wanted
@@ -48,17 +48,15 @@ from nessie.schedule.relaxation import Name, NamedRow
 
 
 class Formulation:
-    """The model of a problem over blocks; the blocks in `frozen` stay kernels of their own. `again`: the nodes that may
-    be computed again. `parts` are the blocks, and from `copies` on these nodes."""
+    """The model of a problem over blocks. `parts` are the blocks, and from `copies` on the nodes that may be computed
+    again."""
 
-    def __init__(self, problem: Problem, blocks: Clusters, frozen: frozenset[int] = frozenset(),
-                 again: Collection[int] = ()) -> None:
+    def __init__(self, problem: Problem, blocks: Clusters) -> None:
         self.problem, self.index = problem, problem.index
         nodes = problem.index.nodes
         self.blocks = sorted(blocks, key=lambda block: (all(nodes[k].space == Unit() for k in block), block))
-        self.frozen = frozenset(b for b, block in enumerate(self.blocks) if min(block) in frozen)
         self.block_of = {k: b for b, block in enumerate(self.blocks) for k in block}
-        self.copy_of = {k: len(self.blocks) + number for number, k in enumerate(sorted(again))}
+        self.copy_of = {k: len(self.blocks) + number for number, k in enumerate(sorted(problem.again))}
         self.parts = [*self.blocks, *([k] for k in self.copy_of)]
         self.copies = range(len(self.blocks), len(self.parts))
         self.bad = [self._bad(b) for b in range(len(self.blocks))]
@@ -115,8 +113,8 @@ class Formulation:
         """The kernels that each block may run in, with their y."""
         for r in range(len(self.blocks)):
             for v in range(r, len(self.blocks)):
-                alone = r in self.frozen or v in self.frozen or self.bad[r] >> v & 1
-                if v == r or (not alone and all(h > r and not self.bad[r] >> h & 1 for h in self.hosts(r, v))):
+                if v == r or (not self.bad[r] >> v & 1
+                              and all(h > r and not self.bad[r] >> h & 1 for h in self.hosts(r, v))):
                     self.kernels[v].append(r)
                     self.members[r].append(v)
                     self.model.binary.append(y(v, r))
@@ -127,7 +125,7 @@ class Formulation:
             made = self.index.nodes[self.parts[p][0]].results
             readers = {part for name in made for part in self._streaming(name)} - {self.block_of[self.parts[p][0]]}
             for r, members in enumerate(self.members):
-                if r not in self.frozen and not self.bad[p] >> r & 1 and not readers.isdisjoint(members):
+                if not self.bad[p] >> r & 1 and not readers.isdisjoint(members):
                     self.kernels[p].append(r)
                     members.append(p)
                     self.model.binary.append(y(p, r))

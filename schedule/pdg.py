@@ -153,6 +153,7 @@ WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8}
 class Index:
     """What algorithms ask of a graph: positions, producers, consumers, reachability as bit masks.
 
+    after           per node, its successors
     dependents      per node, those that need what it makes, directly or not
     descendants     those, and those that must come after it
     """
@@ -173,6 +174,7 @@ class Index:
         for before, after in graph.order:
             self._edge(self.position[before], self.position[after])
         self.descendants = self._closure()
+        self.after = [sum(1 << v for v in successors) for successors in self.successors]
         self.streamed = {k: tuple(dict.fromkeys(use.name for use in node.uses if use.mode in STREAMED
                                                 and isinstance(self.types.get(use.name), ir.Array)))
                          for k, node in enumerate(graph.nodes)}

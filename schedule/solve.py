@@ -6,7 +6,7 @@
     all schedules that may cost less, where they are few       optimal, and no solver is needed
     what an earlier run has proved                             optimal
     a linear program over pairs of nodes (schedule.bound)      a bound for what is still open
-    integer programs (schedule.attempts)                       optimal, or better schedules and a better bound
+    integer programs, and refinement (schedule.attempts)       optimal, or better schedules and a better bound
 
 Whatever is not optimal is told with the best of the bounds.
 """
@@ -19,8 +19,8 @@ from itertools import zip_longest
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.schedule.again import with_copies
-from nessie.schedule.attempts import Task, attempts, put_together, variables
-from nessie.schedule.bound import lower_bound
+from nessie.schedule.attempts import Standing, Task, improve
+from nessie.schedule.bound import bound_of
 from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
 from nessie.schedule.exact import PRECISION, Limits, gap
@@ -29,7 +29,6 @@ from nessie.schedule.problem import Clusters, Plan, Problem
 from nessie.schedule.remembered import Store, keep, recall
 from nessie.schedule.search import least_cost, reaches, search
 
-BOUND, BOUND_ALONE = 0.5, 0.75  # of the time, for a bound; where it is the only one
 MISTAKEN = 1e-4                 # of a bound: solvers are not so wrong
 REST = 0.25                     # of the time once more, where kernels would have too many arrays
 
@@ -85,27 +84,14 @@ def find_plan(problem: Problem, solver: str, limits: Limits, contracted: bool, s
     proved = search(problem, blocks, best) or recall(store, problem, problem.total(best))
     if proved is not None:
         return proved, problem.total(proved)
-    part = BOUND if variables(problem, blocks) <= limits.variables else BOUND_ALONE
-    relaxed = lower_bound(problem, blocks, limits.seconds * part) if limits.seconds > 0 else None
-    if relaxed:
-        least = max(least, relaxed.least)
-        best = put_together(problem, relaxed.parts, best, deadline)
-    best, least = improved(Task(problem, blocks, solver, limits, relaxed), best, least, deadline)
+    bound = bound_of(problem, blocks) if limits.seconds > 0 else None
+    standing = Standing(problem, best, least)
+    improve(Task(problem, blocks, solver, limits, bound), standing, deadline)
+    best, least = standing.best, standing.least
     if problem.total(best) < least * (1 - MISTAKEN):
         raise InternalError(f"a schedule costs {problem.total(best)}, less than its bound {least}")
     if status_of(problem.total(best), least) == OPTIMAL:
         keep(store, problem, best)
-    return best, least
-
-
-def improved(task: Task, best: Plan, least: float, deadline: float) -> tuple[Plan, float]:
-    """The best plan, and what none is below, after all attempts that there is time for."""
-    for attempt, share in attempts(task):
-        if gap(task.problem.total(best), least) < PRECISION:
-            break
-        plan, bound = attempt(task, best, (deadline - time.monotonic()) * share)
-        least = max(least, bound or 0.0)
-        best = min((best, plan or best), key=task.problem.total)
     return best, least
 
 

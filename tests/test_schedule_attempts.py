@@ -18,7 +18,7 @@ from nessie.schedule.solve import OPTIMAL, solve
 
 @pytest.mark.parametrize(("shape", "nodes", "seed"), [("tree", 80, 1), ("mixed", 50, 0), ("mixed", 50, 1)])
 def test_what_a_linear_program_has_together_is_put_together_at_best(shape: str, nodes: int, seed: int) -> None:
-    """The program of all blocks is too large, greedy and windows do not find the best."""
+    """The program of all blocks is too large, and greedy does not find the best."""
     problem = Problem(shaped(shape, nodes, seed), CPU)
     assert variables(problem, contract(problem)) > SMALL
     assert solve(problem, limits=Limits(variables=0, seconds=60.0)).status == OPTIMAL
@@ -33,7 +33,8 @@ def test_contraction_helps_where_kernels_might_have_too_many_arrays_and_have_not
     assert solve(problem, limits=Limits(variables=least, seconds=60.0)).status == OPTIMAL
 
 
-def test_windows_improve_what_greedy_finds_where_there_is_no_linear_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refinement_betters_what_greedy_finds_where_there_is_no_linear_program(monkeypatch: pytest.MonkeyPatch
+                                                                               ) -> None:
     """As where HiGHS is not installed."""
     monkeypatch.setattr(bound, "available", lambda: False)
     problem = Problem(shaped("mixed", 80, 4), CPU)

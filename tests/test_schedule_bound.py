@@ -10,13 +10,13 @@ from brute_force import brute, brute_wishful
 from random_graphs import PROFILES, TIGHT, random_graph, wishful
 
 from nessie.schedule.blocks import Refused
-from nessie.schedule.bound import lower_bound
+from nessie.schedule.bound import Bound
 from nessie.schedule.certificate import complaints
 from nessie.schedule.contract import contract
 from nessie.schedule.exact import Limits, exact
 from nessie.schedule.greedy import greedy
 from nessie.schedule.pdg import Graph
-from nessie.schedule.problem import Plan, Problem
+from nessie.schedule.problem import Clusters, Plan, Problem
 from nessie.schedule.profiles import CPU, H200, Profile
 from nessie.schedule.solve import OPTIMAL, solve
 
@@ -30,6 +30,15 @@ def shaped(shape: str, nodes: int, seed: int = 0) -> Graph:
     return writer.graph()
 
 
+def raised(problem: Problem, blocks: Clusters) -> tuple[Bound, list[Clusters]]:
+    """The bound, and what all solutions have together."""
+    bound = Bound(problem, blocks)
+    bound.relax(30.0)
+    fractions = bound.parts
+    bound.sharpen(30.0)
+    return bound, fractions + bound.parts
+
+
 def shares(seeds: range, most: int, cheap: float) -> list[float]:
     """How large a part of the least cost the bounds are, of single nodes and of contracted blocks, where kernels may
     have many arrays. The integer program finds the least cost with their rows, too."""
@@ -38,14 +47,13 @@ def shares(seeds: range, most: int, cheap: float) -> list[float]:
         problem = Problem(random_graph(seed, most, cheap), (*PROFILES, *TIGHT)[seed % 8])
         least = brute(problem)
         for blocks in (problem.apart(), contract(problem)) if problem.profile in PROFILES else (problem.apart(),):
-            relaxed = lower_bound(problem, blocks, 60.0)
-            assert relaxed is not None
+            relaxed, parts = raised(problem, blocks)
             assert relaxed.least <= least * (1 + 1e-9), (seed, problem.profile, problem.index.graph)
             if problem.profile in PROFILES:         # the bound does not know how many arrays a kernel may have
                 found.append(relaxed.least / least if least else 1.0)
             stronger, _ = exact(problem, blocks, Plan(greedy(problem)), "highs", Limits(seconds=60.0), relaxed=relaxed)
             assert stronger and problem.total(stronger) <= least * (1 + 1e-6), seed
-            for clusters in relaxed.parts:
+            for clusters in parts:
                 names = [[problem.index.nodes[k].name for k in members] for members in clusters]
                 assert complaints(problem.index.graph, names) == []
     return found
@@ -62,8 +70,8 @@ def test_bounds_know_what_survivors_cost(seed: int) -> None:
     """Second sweeps, where they are numbered; synchronisations, where they are walked elsewhere. Without the rows that
     say so, each of these bounds is 11 to 52 % lower."""
     problem = Problem(random_graph(seed, 6), PROFILES[seed % len(PROFILES)])
-    relaxed, least = lower_bound(problem, contract(problem), 60.0), brute(problem)
-    assert relaxed and least * (1 - 1e-6) < relaxed.least <= least * (1 + 1e-9)
+    (relaxed, _), least = raised(problem, contract(problem)), brute(problem)
+    assert least * (1 - 1e-6) < relaxed.least <= least * (1 + 1e-9)
 
 
 @pytest.mark.slow
@@ -79,8 +87,7 @@ def test_no_schedule_that_keeps_wishes_is_below() -> None:
             problem = Problem(graph, profile)
         except Refused:
             continue
-        relaxed = lower_bound(problem, contract(problem), 60.0)
-        assert relaxed and relaxed.least <= brute_wishful(graph, profile) * (1 + 1e-9), seed
+        assert raised(problem, contract(problem))[0].least <= brute_wishful(graph, profile) * (1 + 1e-9), seed
 
 
 @pytest.mark.parametrize("profile", [CPU, H200], ids=lambda profile: profile.name)
@@ -90,8 +97,8 @@ def test_no_schedule_that_keeps_wishes_is_below() -> None:
 def test_bounds_are_close_to_optima(shape: str, nodes: int, seed: int, near: float, profile: Profile) -> None:
     problem = Problem(shaped(shape, nodes, seed), profile)
     found = solve(problem, limits=Limits(nodes=10**6, seconds=60.0))
-    relaxed = lower_bound(problem, contract(problem), 60.0)
-    assert found.status == OPTIMAL and relaxed
+    relaxed, _ = raised(problem, contract(problem))
+    assert found.status == OPTIMAL
     assert near * found.cost < relaxed.least <= found.cost * (1 + 1e-9)
 
 

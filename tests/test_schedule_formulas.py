@@ -96,7 +96,7 @@ def test_every_formula_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 def wrong_without(belongs: Belongs, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Does the problem get a wrong answer without these rows?"""
     graph = problem.index.graph
-    formulation, taken = Formulation(problem, problem.apart(), again=problem.again), list[Row]()
+    formulation, taken = Formulation(problem, problem.apart()), list[Row]()
     if not any(belongs(row, formulation) for row in formulation.model.rows) and not belongs(CUT, formulation):
         return False
 

@@ -20,13 +20,12 @@ from nessie.schedule.contract import contract
 from nessie.schedule.exact import Limits, exact
 from nessie.schedule.greedy import Merging, greedy
 from nessie.schedule.ilp import Formulation
-from nessie.schedule.problem import Clusters, Plan, Problem
+from nessie.schedule.problem import Plan, Problem
 from nessie.schedule.profiles import CPU
 from nessie.schedule.remembered import Store
 from nessie.schedule.search import least_cost
 from nessie.schedule.search import search as search_small
 from nessie.schedule.solve import Solution, solution, solve
-from nessie.schedule.windows import improve
 
 
 def hard() -> Problem:
@@ -128,20 +127,6 @@ def test_only_optimal_schedules_are_remembered(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(schedule, "_solved", {})
     assert [schedule.solve_once(problem, "ilp").status for _ in range(4)] == ["within 1.0 %", *["optimal"] * 3]
     assert len(asked) == 2
-
-
-def test_windows_go_on_from_what_they_have_improved() -> None:
-    problem = next(problem for seed in range(100) for problem in [Problem(random_graph(seed, 12), CPU)]
-                   if 3 < len(greedy(problem)) < len(problem.index.nodes))
-    starts = []
-
-    def window(parts: Clusters, frozen: frozenset[int], start: Clusters) -> Clusters:
-        starts.append(problem.cost(start).total)
-        return greedy(problem)
-
-    improve(problem, problem.apart(), problem.apart(), window)
-    assert starts[0] == problem.cost(problem.apart()).total
-    assert len(starts) > 1 and set(starts[1:]) == {problem.cost(greedy(problem)).total}
 
 
 def test_losses_of_merging_are_exact() -> None:

@@ -1,0 +1,100 @@
+"""Refinement: never worse, always legal, and mostly at the optimum of what brute force can solve."""
+from __future__ import annotations
+
+import random
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+from brute_force import brute
+from random_graphs import PROFILES, TIGHT, random_graph, wishful
+from test_schedule_bound import shaped
+
+from nessie.schedule.blocks import Refused
+from nessie.schedule.certificate import complaints
+from nessie.schedule.contract import contract
+from nessie.schedule.greedy import Merging, greedy
+from nessie.schedule.problem import Clusters, Problem
+from nessie.schedule.profiles import CPU
+from nessie.schedule.refine import Refining, refine
+
+
+def goes_on() -> bool:
+    return True
+
+
+def names(problem: Problem, clusters: Clusters) -> list[list[str]]:
+    return [[problem.index.nodes[k].name for k in members] for members in clusters]
+
+
+def test_what_is_refined_is_legal_and_no_worse() -> None:
+    kept = 0
+    for seed in range(150):
+        graph = random_graph(seed, 12)
+        try:
+            problem = Problem(wishful(graph, random.Random(seed)) if seed % 2 else graph, (*PROFILES, *TIGHT)[seed % 8])
+        except Refused:
+            continue
+        blocks = problem.blocks if problem.crowded else contract(problem)
+        start = greedy(problem, blocks)
+        refined = refine(problem, blocks, start, goes_on)
+        assert complaints(problem.index.graph, names(problem, refined)) == [], seed
+        assert all(map(problem.legal, refined)), seed
+        assert problem.cost(refined).total <= problem.cost(start).total, seed
+        kept += any(len(block) > 1 for block in problem.blocks)
+    assert kept >= 10
+
+
+def test_small_graphs_are_refined_to_the_optimum() -> None:
+    """From every node on its own, which is far from it."""
+    missed, improved = [], 0
+    for seed in range(150):
+        problem = Problem(random_graph(seed, 7), PROFILES[seed % len(PROFILES)])
+        refined = problem.cost(refine(problem, problem.apart(), problem.apart(), goes_on)).total
+        least, by_greed = brute(problem), problem.cost(greedy(problem)).total
+        assert refined >= least * (1 - 1e-9), seed
+        improved += refined < by_greed * (1 - 1e-9)
+        if refined > least * (1 + 1e-9):
+            missed.append(seed)
+    assert len(missed) <= 1 and improved >= 2
+
+
+@pytest.mark.parametrize(("shape", "nodes", "seed", "most"), [("mixed", 200, 0, 0.9), ("grid", 80, 0, 0.87)])
+def test_large_regions_gain(shape: str, nodes: int, seed: int, most: float) -> None:
+    problem = Problem(shaped(shape, nodes, seed), CPU)
+    refining = Refining(problem, contract(problem), greedy(problem))
+    before = refining.total
+    for _ in range(200):
+        refining.step()
+    assert problem.cost(refining.best).total == refining.total < most * before
+
+
+def test_it_is_the_same_in_every_run() -> None:
+    problem = Problem(shaped("mixed", 60, 1), CPU)
+    first, again = (refine(problem, problem.blocks, greedy(problem), goes_on) for _ in range(2))
+    assert first == again != greedy(problem)
+
+
+def test_it_ends_when_it_is_told_to() -> None:
+    problem = Problem(shaped("mixed", 60, 1), CPU)
+    start = greedy(problem)
+    assert refine(problem, problem.blocks, start, lambda: False) is start
+
+
+def test_taking_clusters_apart_leaves_the_others_as_they_are() -> None:
+    problem = Problem(shaped("mixed", 40, 3), replace(CPU, arrays=12))
+    merging = Merging(problem, greedy(problem), careful=False)
+    kinds = ("members", "of", "mask", "bad", "after", "alike", "held")
+    before = {kind: deepcopy(getattr(merging, kind)) for kind in kinds}
+    name = max(merging.members, key=lambda name: len(merging.members[name]))
+    parts = [[k] for k in merging.members[name]]
+    assert len(parts) > 2
+    other = merging.apart([name], parts, careful=False)
+    fresh = Merging(problem, [*(m for n, m in merging.members.items() if n != name), *parts], careful=False)
+    for kind in kinds:
+        assert getattr(other, kind) == getattr(fresh, kind), kind
+    for u in parts[0]:
+        for (v,) in parts[1:]:
+            other.try_merge(u, v)
+    assert {kind: getattr(merging, kind) for kind in kinds} == before
+    assert other.members != fresh.members
