@@ -18,8 +18,8 @@ from nessie.base.source import InternalError, LostOutput, NessieError, Source, a
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
 from nessie.calling import Prepared, prepare_call, tuple_of
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
-from nessie.frontend.advice import doubts
-from nessie.frontend.environment import Entry, Environment, pattern_type
+from nessie.frontend.advice import doubts, narrowed
+from nessie.frontend.environment import Entry, Environment, function_scheme, pattern_type
 from nessie.frontend.erase import content, erase
 from nessie.frontend.pragmas import mistakes_in
 from nessie.frontend.types_text import show_scheme
@@ -88,6 +88,8 @@ class Session:
             raise
         for definition in program.definitions:
             self.tell_of_old_callers(definition, before)
+            if isinstance(definition, typed.Function):
+                self.unseen += narrowed(form, function_scheme(definition).type)
         self.unseen += [*doubts(form), *mistakes_in(form)]
         return outcomes[-1] if outcomes else Outcome()
 

@@ -22,7 +22,9 @@ from nessie.base.types import (
 )
 from nessie.frontend import syntax
 from nessie.frontend.primitives import PRIMITIVES
+from nessie.frontend.signatures import context_classes, names_in
 from nessie.frontend.syntax_check import children
+from nessie.frontend.types_text import show_scheme, visible_variables
 from nessie.frontend.unify import Clash
 
 DIGITS = re.compile(r"\d+")
@@ -272,6 +274,18 @@ def doubts(form: syntax.TopLevel) -> list[NessieError]:
         case syntax.Assign(_, body) | syntax.FileVariable(_, body) | syntax.Evaluate(body):
             return doubts_of(body)
     return []
+
+
+def narrowed(form: syntax.TopLevel, type_: Type) -> list[NessieError]:
+    """A signature's type variables are unified with what the body needs, as in CMU NESL, and nothing says so."""
+    if not isinstance(form, syntax.FunctionDef) or form.signature is None or form.signature.span is None:
+        return []
+    used = names_in(form.signature.type)
+    declared = [cls for name, cls in context_classes(form.signature.contexts).items() if name in used]
+    if sorted(declared) == sorted(var.cls for var in visible_variables(type_)):
+        return []
+    return [NessieError(f"{form.name} is for fewer types than are declared", (form.signature.span, ""),
+                        hint=f"what it does makes it {show_scheme(type_)}")]
 
 
 def doubts_of(body: syntax.Exp) -> list[NessieError]:

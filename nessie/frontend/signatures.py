@@ -26,6 +26,18 @@ def context_classes(contexts: tuple[syntax.Context, ...]) -> dict[str, str]:
     return classes
 
 
+def names_in(written: syntax.TypeExp) -> set[str]:
+    """The names of types and variables in the type written."""
+    match written:
+        case syntax.TypeName(name, arguments):
+            return {name}.union(*map(names_in, arguments))
+        case syntax.TypeSeq(element):
+            return names_in(element)
+        case syntax.TypePair(first, second) | syntax.TypeFun(first, second):
+            return names_in(first) | names_in(second)
+    raise TypeError(written)
+
+
 def to_type(written: syntax.TypeExp, variables: dict[str, Type], environment: Environment,
             identity: Callable[[], Type] | None) -> Type:
     """The type written; `variables` says what its variables stand for, `identity` makes the identity of a function
