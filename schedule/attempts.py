@@ -6,17 +6,19 @@
         solutions have together
     the integer program of all blocks         optimal, or a better bound; left out where it would be too large
 
-While programs are solved, plans are refined (schedule.refine) in another thread; where there is little, only after
-them, so that the answer is the same in every run.
+While programs in whole numbers are solved in another thread, plans are refined (schedule.refine); where there is
+little, only after them, so that the answer does not depend on which is faster.
 """
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from threading import Lock
 
+from nessie.base.deep import start_thread
 from nessie.base.records import dataclass
 from nessie.schedule.again import with_copies
 from nessie.schedule.bound import Bound
@@ -26,9 +28,11 @@ from nessie.schedule.problem import Clusters, Plan, Problem
 from nessie.schedule.refine import refine
 
 SMALL = 400                     # binary variables up to which there is little
-PACKED = 1200                   # of a program of what a solution of the linear program has together
+TOGETHER = 1200                 # blocks, and binary variables, of a program of what a solution has together
 FRACTIONS, WHOLE = 0.7, 0.7     # of the time that is left, for the linear program in fractions; in whole numbers
 SHARE, MOST = 0.4, 0.9          # for a program of several; for that of all blocks
+BUILD = 0.2                     # seconds that a program may take beyond its time
+WAIT = 0.05                     # seconds, after which a Ctrl-C is seen
 
 
 @dataclass(frozen=True)
@@ -42,60 +46,95 @@ class Task:
 
 
 class Standing:
-    """The best plan so far, and what none is below: each thread may offer better ones."""
+    """The best plan so far, what it costs, and what none is below: each thread may offer better ones. `ended`: one has
+    failed, the others are to stop."""
 
     def __init__(self, problem: Problem, best: Plan, least: float) -> None:
-        self.problem, self.best, self.least = problem, best, least
+        self.problem, self.best, self.least, self.ended = problem, best, least, False
+        self.total = problem.total(best)
         self._lock = Lock()
 
     def offer(self, plan: Plan | None, least: float | None = None) -> None:
+        total = self.problem.total(plan) if plan else 0.0
         with self._lock:
             self.least = max(self.least, least or 0.0)
-            if plan:
-                self.best = min((self.best, plan), key=self.problem.total)
+            if plan and total < self.total:
+                self.best, self.total = plan, total
 
     @property
     def open(self) -> bool:
-        return gap(self.problem.total(self.best), self.least) >= PRECISION
+        return not self.ended and gap(self.total, self.least) >= PRECISION
 
 
 def improve(task: Task, standing: Standing, deadline: float) -> None:
     """Offer what is found in time."""
     fractions = list[Clusters]()
-    if standing.open and task.relaxed:
+    if task.relaxed and goes_on(standing, deadline):
         task.relaxed.relax(left(deadline) * FRACTIONS)
-        fractions = put_together(task.relaxed, standing)
-    programs = partial(solve_programs, task, standing, deadline, fractions)
-    if variables(task.problem, task.blocks) <= SMALL:
+        fractions = put_together(task.relaxed, standing, deadline)
+    if not goes_on(standing, deadline):
+        return
+    count = variables(task.problem, task.blocks)
+    programs = partial(solve_programs, task, standing, deadline, count, fractions)
+    if count <= SMALL:
         programs()
-    elif goes_on(standing, deadline):
-        with ThreadPoolExecutor(1) as beside:
-            solving = beside.submit(programs)
+    else:
+        with beside(programs, standing):
             refined(task, standing, deadline)
-            solving.result()
     refined(task, standing, deadline)
 
 
-def solve_programs(task: Task, standing: Standing, deadline: float, parts: list[Clusters]) -> None:
-    """Offer what integer programs find; `parts` are what is known to be together in solutions."""
-    if standing.open and task.relaxed:
+@contextmanager
+def beside(work: Callable[[], None], standing: Standing) -> Iterator[None]:
+    """The work is done in another thread while the body runs here; before it, where no thread is to be had. What fails
+    in one ends the other."""
+    failures = list[BaseException]()
+
+    def body() -> None:
+        try:
+            work()
+        except BaseException as error:      # re-raised below, in the caller's thread
+            failures.append(error)
+            standing.ended = True
+
+    try:
+        thread = start_thread(body, "programs", 0)
+    except RuntimeError:
+        thread = None
+        work()
+    try:
+        yield
+        while thread and thread.is_alive():
+            thread.join(WAIT)
+    except BaseException:
+        standing.ended = True
+        if thread:
+            thread.join()
+        raise
+    if failures:
+        raise failures[0]
+
+
+def solve_programs(task: Task, standing: Standing, deadline: float, count: int, parts: list[Clusters]) -> None:
+    """Offer what integer programs find. `count`: the variables of that of all blocks; `parts`: what solutions are known
+    to have together."""
+    if task.relaxed and goes_on(standing, deadline):
         task.relaxed.sharpen(left(deadline) * WHOLE)
-        parts = put_together(task.relaxed, standing) + parts
-    count = variables(task.problem, task.blocks)
-    packings = [clusters for clusters in parts if count > SMALL and len(clusters) <= PACKED
-                and variables(task.problem, clusters) <= PACKED and all(map(task.problem.fits, clusters))]
-    for clusters in packings:
-        if goes_on(standing, deadline):
+        parts = put_together(task.relaxed, standing, deadline) + parts
+    for clusters in parts if count > SMALL else ():
+        if goes_on(standing, deadline - BUILD) and len(clusters) <= TOGETHER and all(map(task.problem.fits, clusters)) \
+                and variables(task.problem, clusters) <= TOGETHER:
             standing.offer(whole(task, clusters, standing.best, left(deadline) * SHARE)[0])
     if count <= task.limits.variables and goes_on(standing, deadline):
         standing.offer(*whole(task, task.blocks, standing.best, left(deadline) * MOST, task.relaxed))
 
 
-def put_together(bound: Bound, standing: Standing) -> list[Clusters]:
-    """Offer what greedy makes of what solutions have together, which is the result."""
-    for clusters in bound.parts:
-        standing.offer(with_copies(standing.problem, greedy(standing.problem, clusters)))
+def put_together(bound: Bound, standing: Standing, deadline: float) -> list[Clusters]:
+    """Offer the bound, and what greedy makes in time of what solutions have together, which is the result."""
     standing.offer(None, bound.least)
+    for clusters in bound.parts:
+        if goes_on(standing, deadline):
+            standing.offer(with_copies(standing.problem, greedy(standing.problem, clusters)))
     return bound.parts
 
 
@@ -105,10 +144,19 @@ def whole(task: Task, blocks: Clusters, best: Plan, seconds: float, relaxed: Bou
 
 
 def refined(task: Task, standing: Standing, deadline: float) -> None:
-    """Offer the best clusters so far, refined; what they should compute again is seen afterwards."""
+    """Offer what the best clusters so far are refined to; what they should compute again is seen in the end."""
+    best = standing.best.clusters
+
+    def further(clusters: Clusters) -> bool:
+        nonlocal best
+        if clusters is not best:
+            best = clusters
+            standing.offer(Plan(clusters))
+        return goes_on(standing, deadline)
+
     if goes_on(standing, deadline):
-        clusters = refine(task.problem, task.blocks, standing.best.clusters, lambda: goes_on(standing, deadline))
-        standing.offer(with_copies(task.problem, clusters))
+        refine(task.problem, task.blocks, best, further)
+        standing.offer(with_copies(task.problem, best))
 
 
 def goes_on(standing: Standing, deadline: float) -> bool:

@@ -70,6 +70,7 @@ class Merging:
         self.add(start)
 
     def add(self, clusters: Iterable[Sequence[int]]) -> None:
+        """More clusters, of nodes that are in none."""
         problem = self.problem
         for members in map(sorted, clusters):
             name = members[0]
@@ -83,7 +84,7 @@ class Merging:
             self.alike[name] = frozenset(problem.fusible.alike[k] for k in members)
             self.held[name] = problem.room.held(members) if problem.crowded else set()
 
-    def apart(self, names: Iterable[int], parts: Iterable[Sequence[int]], careful: bool) -> Merging:
+    def taken_apart(self, names: Iterable[int], parts: Iterable[Sequence[int]], careful: bool) -> Merging:
         """Others, in which the clusters of these names are these parts."""
         other = copy(self)
         other.careful, other.failed, other.of = careful, set(), dict(self.of)

@@ -14,19 +14,21 @@ from nessie.schedule.greedy import Merging, sharing_pairs
 from nessie.schedule.problem import Clusters, Problem
 
 KERNELS = (1, 2, 2, 3, 3, 4, 5)         # so many are taken apart
+PRECISION = 1e-9                        # of sums of bytes
 IDLE = 6                                # tries for each node without a gain are the last
 
 
-def refine(problem: Problem, blocks: Clusters, clusters: Clusters, goes_on: Callable[[], bool]) -> Clusters:
-    """Clusters that cost no more; of what is taken apart, the nodes of one block stay together."""
+def refine(problem: Problem, blocks: Clusters, clusters: Clusters, goes_on: Callable[[Clusters], bool]) -> Clusters:
+    """Clusters that cost no more. Of what is taken apart, nodes of one block that were together stay so. `goes_on` is
+    asked at each step, and told the best so far."""
     refining, idle = Refining(problem, blocks, clusters), 0
-    while idle < IDLE * len(problem.index.nodes) and goes_on():
+    while goes_on(refining.best) and idle < IDLE * len(problem.index.nodes):
         idle = 0 if refining.step() else idle + 1
     return refining.best
 
 
 class Refining:
-    """`best` are the first clusters that cost `total`, the least so far; `merging` has the last such."""
+    """`best` are the first clusters that cost `total`, the least so far; `merging` has the last that cost no more."""
 
     def __init__(self, problem: Problem, blocks: Clusters, clusters: Clusters, seed: int = 0) -> None:
         self.problem, self.random = problem, Random(seed)
@@ -40,26 +42,26 @@ class Refining:
 
     def step(self) -> bool:
         """Take some clusters apart, and merge. Do they cost less than any before?"""
-        names = self.window()
+        names = self.neighbours()
         free = [k for name in names for k in self.merging.members[name]]
         parts = self.parts(free)
         if not all(map(self.problem.fits, parts)):
             return False
-        merging = self.merging.apart(names, parts, careful=self.random.random() < 0.5)
+        merging = self.merging.taken_apart(names, parts, careful=self.random.random() < 0.5)
         self.merge(merging, free)
         if merging.mask == self.merging.mask:
             return False
         clusters = merging.clusters()
         total = self.problem.cost(clusters).total
-        if total > self.total:
+        if total > self.total * (1 + PRECISION):
             return False
         self.merging = merging
-        if total == self.total:
+        if total > self.total * (1 - PRECISION):
             return False
         self.best, self.total = clusters, total
         return True
 
-    def window(self) -> list[int]:
+    def neighbours(self) -> list[int]:
         """The names of a cluster and of some others that share arrays with it."""
         merging = self.merging
         first = self.random.choice(list(merging.members))
@@ -68,10 +70,10 @@ class Refining:
         return [first, *self.random.sample(sorted(near), min(count, len(near)))]
 
     def parts(self, free: Collection[int]) -> Clusters:
-        """What the nodes fall into."""
-        parts: dict[int, list[int]] = {}
+        """What the nodes fall into: what else would be together may have others between."""
+        parts: dict[tuple[int, int], list[int]] = {}
         for k in free:
-            parts.setdefault(self.block_of[k], []).append(k)
+            parts.setdefault((self.block_of[k], self.merging.of[k]), []).append(k)
         return list(parts.values())
 
     def merge(self, merging: Merging, free: Collection[int]) -> None:
@@ -80,7 +82,7 @@ class Refining:
         order = {pair: weight * self.random.random() for pair, weight in sorted(pairs.items())}
         for u, v in sorted(order, key=lambda pair: (-order[pair], pair)):
             merging.try_merge(u, v)
-        for name in sorted({merging.of[k] for k in free}):
-            for other in sorted(merging.members):
-                if name in merging.members and other in merging.members:
-                    merging.try_merge(name, other)
+        everywhere = sorted(merging.members)
+        for u in sorted({merging.of[k] for k in free}):
+            for v in everywhere:
+                merging.try_merge(u, v)

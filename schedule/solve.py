@@ -5,8 +5,8 @@
         and cheap nodes computed again where that saves most
     all schedules that may cost less, where they are few       optimal, and no solver is needed
     what an earlier run has proved                             optimal
-    a linear program over pairs of nodes (schedule.bound)      a bound for what is still open
-    integer programs, and refinement (schedule.attempts)       optimal, or better schedules and a better bound
+    linear and integer programs, and refinement                optimal, or better schedules and a better bound
+        (schedule.bound, schedule.attempts)
 
 Whatever is not optimal is told with the best of the bounds.
 """
@@ -30,7 +30,7 @@ from nessie.schedule.remembered import Store, keep, recall
 from nessie.schedule.search import least_cost, reaches, search
 
 MISTAKEN = 1e-4                 # of a bound: solvers are not so wrong
-REST = 0.25                     # of the time once more, where kernels would have too many arrays
+REST = 0.15                     # of the time once more, where kernels would have too many arrays
 
 OPTIMAL, GREEDY, UNFUSED = "optimal", "greedy", "not fused"
 

@@ -19,7 +19,7 @@ from nessie.schedule.profiles import CPU
 from nessie.schedule.refine import Refining, refine
 
 
-def goes_on() -> bool:
+def goes_on(clusters: Clusters) -> bool:
     return True
 
 
@@ -43,6 +43,36 @@ def test_what_is_refined_is_legal_and_no_worse() -> None:
         assert problem.cost(refined).total <= problem.cost(start).total, seed
         kept += any(len(block) > 1 for block in problem.blocks)
     assert kept >= 10
+
+
+def scattered(problem: Problem, rng: random.Random) -> Clusters:
+    """Legal clusters, of a few random pairs: blocks may be cut in several."""
+    merging, nodes = Merging(problem, problem.apart(), careful=False), range(len(problem.index.nodes))
+    for _ in nodes:
+        merging.try_merge(rng.choice(nodes), rng.choice(nodes))
+    return merging.clusters()
+
+
+def test_no_kernels_wait_for_each_other_where_blocks_are_cut() -> None:
+    cut = 0
+    for seed in range(100):
+        problem = Problem(shaped(("mixed", "spaces", "tree")[seed % 3], 60, seed), PROFILES[seed % 4])
+        blocks, start = contract(problem), scattered(problem, random.Random(seed))
+        home = {k: number for number, members in enumerate(start) for k in members}
+        cut += any(len({home[k] for k in block}) > 2 for block in blocks)
+        refining = Refining(problem, blocks, start, seed)
+        for _ in range(4):
+            refining.step()
+            for clusters in (refining.best, refining.merging.clusters()):
+                assert complaints(problem.index.graph, names(problem, clusters)) == [], seed
+    assert cut > 30
+
+
+def test_what_has_others_between_is_not_put_together() -> None:
+    """Of a block of three in a row, each in a kernel of its own, the first and the last are taken apart."""
+    problem = Problem(shaped("chain", 3), CPU)
+    refining = Refining(problem, [[0, 1, 2]], problem.apart())
+    assert refining.parts([0, 2]) == [[0], [2]]
 
 
 def test_small_graphs_are_refined_to_the_optimum() -> None:
@@ -78,7 +108,7 @@ def test_it_is_the_same_in_every_run() -> None:
 def test_it_ends_when_it_is_told_to() -> None:
     problem = Problem(shaped("mixed", 60, 1), CPU)
     start = greedy(problem)
-    assert refine(problem, problem.blocks, start, lambda: False) is start
+    assert refine(problem, problem.blocks, start, lambda clusters: False) is start
 
 
 def test_taking_clusters_apart_leaves_the_others_as_they_are() -> None:
@@ -89,7 +119,7 @@ def test_taking_clusters_apart_leaves_the_others_as_they_are() -> None:
     name = max(merging.members, key=lambda name: len(merging.members[name]))
     parts = [[k] for k in merging.members[name]]
     assert len(parts) > 2
-    other = merging.apart([name], parts, careful=False)
+    other = merging.taken_apart([name], parts, careful=False)
     fresh = Merging(problem, [*(m for n, m in merging.members.items() if n != name), *parts], careful=False)
     for kind in kinds:
         assert getattr(other, kind) == getattr(fresh, kind), kind
