@@ -32,6 +32,8 @@ INTS = re.compile(r"\[\s*-?\d+(\s*,\s*-?\d+)*\s*\]")
 SECOND_OPERAND = re.compile(r"\s+([\w.]+|\([^()]*\))")
 OF_TWO = {name for name, row in PRIMITIVES.items() if name.isidentifier() and row.kind == "scalar"
           and row.type.partition("->")[0].count(",") == 1}
+ESCAPE = re.compile(r"\\(.)", re.S)
+CONTROLS = {"n": "newline", "t": "tab"}
 FROM_END = re.compile(r"(\w+)\s*\[\s*-\s*(\d+)\s*\]")
 CONSTANT = re.compile(r"[( ]*([tf])[) ]*", re.IGNORECASE)
 EXTREME = {"max": "greatest", "min": "least"}
@@ -266,8 +268,9 @@ def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: Nessi
 
 
 def doubts(form: syntax.TopLevel) -> list[NessieError]:
-    """What is no error in a form, but hardly meant: a parameter with the name of a constant that the body uses, and an
-    application to what begins the next line, a function of two numbers that stands between them, an index below 0."""
+    """What is no error in a form, but hardly meant: a parameter with the name of a constant that the body uses, an
+    application to what begins the next line, a function of two numbers that stands between them, an index below 0, the
+    end of a line in a string as in other languages."""
     match form:
         case syntax.FunctionDef(body=body) if body is not None:
             return [*doubts_of(body), *hiding_constants(form.parameter, body)]
@@ -289,7 +292,21 @@ def narrowed(form: syntax.TopLevel, type_: Type) -> list[NessieError]:
 
 
 def doubts_of(body: syntax.Exp) -> list[NessieError]:
-    return [*applied_across_lines(body), *used_as_operators(body), *below_zero(body)]
+    return [*applied_across_lines(body), *used_as_operators(body), *below_zero(body), *mere_letters(body)]
+
+
+def mere_letters(body: syntax.Exp) -> list[NessieError]:
+    """In a string of NESL, what follows a backslash stands for itself."""
+    found = []
+    for exp in subexpressions(body):
+        if isinstance(exp, syntax.String) and exp.span:
+            span = exp.span
+            for escape in ESCAPE.finditer(span.source.text[span.start:span.end]):
+                if name := CONTROLS.get(escape[1]):
+                    place = Span(span.source, span.start + escape.start(), span.start + escape.end())
+                    found.append(NessieError(f"in a string {escape[0]} is the letter {escape[1]}", (place, ""),
+                                             hint=f'the character is called {name}: "a" ++ [{name}] ++ "b"'))
+    return found
 
 
 def below_zero(body: syntax.Exp) -> list[NessieError]:
