@@ -3,8 +3,8 @@
   in    steps: bindings in the names of the host, and statements of the host that wait
   out   a graph with a node for each
   how   Spaces first: a size that a filter of the region counts is the space of its survivors. Then uses, by mode.
-        A flat MAP whose values a segmented binding reads at its own index walks that binding's elements, if only one
-        descriptor comes into question: its neighbours there are then the same.
+        A flat MAP whose values a segmented binding reads at its own index walks that binding's segments too, if only
+        one descriptor comes into question: its neighbours there are then the same.
         Order edges lead from each step that can fail, or is the host's, to the next, so that of several errors the
         same comes first however the steps are fused; in one kernel, the first in the program does. What stands after
         a mere check of the host relies on it, and comes later too.
@@ -40,11 +40,12 @@ def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, typ
                           + [name for node in nodes for name in node.results if name != "_"])
     typed = tuple(ir.Param(name, types[name]) for name in names if name in types)
     sizes = dict.fromkeys([*(param.type.size for param in typed if isinstance(param.type, ir.Array)),
-                           *(pdg.space_size(node.space) for node in nodes), *map(segments_of, nodes)])
+                           *(pdg.space_size(node.space) for node in nodes),
+                           *(pdg.segments_of(node.space) for node in nodes)])
     outputs = tuple(name for node in nodes for name in node.results if name in region.outside)
     return Graph(region.function, region.number, tuple((size, estimates.of(size)) for size in sizes
                                                        if isinstance(size, str)),
-                 typed, tuple(nodes), order_edges(nodes), outputs, piece=region.piece)
+                 typed, tuple(nodes), order_edges(nodes), outputs, pieces=region.pieces)
 
 
 def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:
@@ -60,10 +61,6 @@ def work_again(node: Node, bind: ir.Bind) -> tuple[int, int] | None:
     if not isinstance(bind.soac, ir.Map) or node.fails or any(use.mode == GATHER for use in node.uses):
         return None
     return cheap_work(bind.soac.thunk.body)
-
-
-def segments_of(node: Node) -> ir.Size:
-    return node.space.segments if isinstance(node.space, Elements) else 1
 
 
 def order_edges(nodes: Sequence[Node]) -> tuple[tuple[str, str], ...]:
@@ -105,7 +102,8 @@ class Spaces:
             case ir.Flat(size):
                 found: pdg.Space = Flat(size)
             case ir.Irregular(_, offsets, count) if self.offsets.get(offsets, ("", 0))[1] == count:
-                return Survivors(self.offsets[offsets][0], count), [Use(MEMBER, str(count)), Use(MEMBER, offsets)]
+                return (Survivors(self.offsets[offsets][0], count, space.segments),
+                        [Use(MEMBER, str(count)), Use(MEMBER, offsets)])
             case _:
                 found = Elements(descriptor_text(space), space.segments, space.total)
         offsets_read = [space.offsets] if isinstance(space, ir.Irregular) else []
@@ -180,7 +178,7 @@ def opaque_node(step: Step, spaces: Spaces) -> Node:
 
 
 def with_twins(nodes: list[Node]) -> list[Node]:
-    """Flat MAPs moved to the elements of the one descriptor whose bindings read them at their own index."""
+    """Flat MAPs moved to the one segmented space whose bindings read them at their own index."""
     result = list(nodes)
     maker = {name: k for k, node in enumerate(nodes) for name in node.results if name != "_"}
     readers: dict[int, list[int]] = {}
@@ -190,13 +188,13 @@ def with_twins(nodes: list[Node]) -> list[Node]:
                 readers.setdefault(maker[use.name], []).append(k)
     for k in reversed(range(len(nodes))):
         node = result[k]
-        if node.op != "MAP" or not isinstance(node.space, Flat):
+        if node.op != "MAP" or pdg.segments_of(node.space) is not None:
             continue
         spaces = {result[reader].space for reader in readers.get(k, ())}
-        elements = {space for space in spaces if isinstance(space, Elements)}
-        if len(elements) == 1:
-            needed = [use for reader in readers[k] for use in result[reader].uses if use.mode == SIZE]
+        segmented = {space for space in spaces if pdg.segments_of(space) is not None}
+        if len(segmented) == 1:
+            needed = [use for reader in readers[k] for use in result[reader].uses if use.mode in (SIZE, MEMBER)]
             if all(maker.get(use.name, -1) < k for use in needed):
                 uses = dict.fromkeys([*node.uses, *(use for use in needed if use.name in maker)])
-                result[k] = replace(node, space=elements.pop(), uses=tuple(uses))
+                result[k] = replace(node, space=segmented.pop(), uses=tuple(uses))
     return result

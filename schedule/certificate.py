@@ -1,62 +1,43 @@
 """Certificate: may these clusters be kernels, and is there an order to run them in?
 
-A simulation of the walk, which knows nothing of verdicts, pairs or programs of the solver. A kernel walks one root
-space in index order, tile by tile; a tile may wait once for all earlier tiles (the look-back). The simulation tries
-each space as the root and gives every node the moment at which its value exists:
+  in    a graph, and clusters of its nodes by name
+  out   what is wrong with them; nothing, if they can be run
+  how   A simulation of the walk. A kernel walks one root space in index order, tile by tile; a tile may wait once for
+        all earlier tiles (the look-back). The simulation tries each space as the root and gives every node the moment
+        at which its value exists:
 
-    element, 0 or 1 look-backs     segment start     segment end     kernel end
+            element, 0 or 1 look-backs     segment start     segment end     kernel end
 
-A cluster is a kernel if under some root every space is walked and every use finds its value made in time. What it
-computes again, though it is another's, is walked like its own, and must be a MAP that cannot fail.
+        A cluster is a kernel if under some root every space is walked and every use finds its value made in time. What
+        it computes again, though it is another's, is walked like its own, and must be a MAP that cannot fail.
+  why   It reads the data of graphs and nothing else: no verdict, no index of the graph, no program of the solver and no
+        table of theirs. So a mistake in what they share shows here.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Collection, Sequence
 
-from nessie.schedule.pdg import (
-    FILTERS,
-    GATHER,
-    HOST,
-    MEMBER,
-    ON_SEGMENTS,
-    ONCE,
-    ORDER,
-    OWN,
-    SCALAR,
-    SEG,
-    Elements,
-    Flat,
-    Graph,
-    Index,
-    Node,
-    Space,
-    Survivors,
-    Unit,
-    space_size,
-)
+from nessie.schedule.pdg import Elements, Flat, Graph, Node, Size, Space, Survivors, Unit
 
 BEFORE, AFTER, SEGMENT_START, SEGMENT_END, KERNEL_END = range(5)
 
 
 def complaints(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[Sequence[str]] = ()) -> list[str]:
     """What is wrong with the schedule: nothing, if it can be run. `again`: per cluster, what it computes again."""
-    index = Index(graph)
-    listed = sorted(index.position[name] for cluster in clusters for name in cluster)
-    if listed != list(range(len(graph.nodes))):
+    nodes = {node.name: node for node in graph.nodes}
+    if sorted(name for cluster in clusters for name in cluster) != sorted(nodes):
         return ["the clusters do not hold every node once"]
     if again and len(again) != len(clusters):
         return ["what is computed again is not told of every kernel"]
-    numbered = [[index.position[name] for name in cluster] for cluster in clusters]
-    copies = [[index.position[name] for name in cluster] for cluster in again or [()] * len(clusters)]
-    found = [f"{index.nodes[k].name} cannot be computed again" for nodes in copies for k in nodes
-             if not repeatable(index.nodes[k])]
-    for members, repeated in zip(numbered, copies, strict=True):
+    copies = again or [()] * len(clusters)
+    found = [f"{name} cannot be computed again" for repeated in copies for name in repeated
+             if not repeatable(nodes[name])]
+    for members, repeated in zip(clusters, copies, strict=True):
         if len({*members, *repeated}) < len(members) + len(repeated):
             found.append("a kernel computes a node twice")
-        elif not one_pass(index, [*members, *repeated]):
-            found.append(f"one walk cannot compute {', '.join(index.nodes[k].name for k in (*members, *repeated))}")
-    if execution_order(index, numbered, copies) is None:
+        elif not one_pass(graph, [*members, *repeated]):
+            found.append(f"one walk cannot compute {', '.join((*members, *repeated))}")
+    if not runs(graph, clusters, copies):
         found.append("the kernels wait for each other")
     return found
 
@@ -66,76 +47,107 @@ def repeatable(node: Node) -> bool:
     return node.op == "MAP" and not node.fails
 
 
-def execution_order(index: Index, clusters: Sequence[Sequence[int]],
-                    again: Sequence[Sequence[int]] = ()) -> list[int] | None:
-    """The clusters in an order of execution, the first in the program first; None if they wait for each other. What is
-    computed again has been computed before."""
-    import heapq
-
-    cluster_of = {node: number for number, members in enumerate(clusters) for node in members}
-    waits: list[set[int]] = [set() for _ in clusters]
-    feeds: list[set[int]] = [set() for _ in clusters]
-    for v, (members, copies) in enumerate(zip_longest(clusters, again, fillvalue=())):
+def runs(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[Sequence[str]] = ()) -> bool:
+    """Do all kernels run in the end, each when what it needs from others is there? What is computed again has been
+    computed before."""
+    maker = {name: node.name for node in graph.nodes for name in node.results if name != "_"}
+    needs = {node.name: {maker[use.name] for use in node.uses if use.name in maker} for node in graph.nodes}
+    for before, after in graph.order:
+        needs[after].add(before)
+    waiting = []
+    for members, copies in zip(clusters, again or [()] * len(clusters), strict=True):
         here = {*members, *copies}
-        needed = {before for node in here for before in index.predecessors[node]} - here
-        for u in map(cluster_of.__getitem__, needed.union(copies).difference(members)):
-            waits[v].add(u)
-            feeds[u].add(v)
-    ready = [(min(members), number) for number, members in enumerate(clusters) if not waits[number]]
-    heapq.heapify(ready)
-    order: list[int] = []
-    while ready:
-        _, done = heapq.heappop(ready)
-        order.append(done)
-        for number in feeds[done]:
-            waits[number].discard(done)
-            if not waits[number]:
-                heapq.heappush(ready, (min(clusters[number]), number))
-    return order if len(order) == len(clusters) else None
+        waiting.append((members, set().union(*(needs[name] for name in here)) - here | set(copies)))
+    done: set[str] = set()
+    while waiting:
+        left = []
+        for members, missing in waiting:
+            if missing <= done:
+                done.update(members)
+            else:
+                left.append((members, missing))
+        if len(left) == len(waiting):
+            return False
+        waiting = left
+    return True
 
 
-def one_pass(index: Index, members: Sequence[int]) -> bool:
+def one_pass(graph: Graph, members: Collection[str]) -> bool:
     """Can one kernel compute these nodes, everything outside being complete?"""
-    members = sorted(members)
-    nodes = [index.nodes[k] for k in members]
+    nodes = [node for node in graph.nodes if node.name in members]
     if len(nodes) == 1:
         return True
-    if any(node.op in (HOST, ORDER) for node in nodes):
+    if any(node.op in ("HOST", "ORDER") for node in nodes):
         return False
-    inside = {name: index.nodes[k] for k in members for name in index.nodes[k].results if name != "_"}
-    roots = {node.space for node in nodes if node.space != Unit()}
-    roots |= {Flat(0)} if not roots else set()
-    return any(Walk(index, root, inside, {node.name for node in nodes}).run(nodes) for root in roots)
+    roots = dict.fromkeys(node.space for node in nodes if node.space != Unit()) or (Unit(),)
+    return any(Walk(graph, root, nodes).computes_all() for root in roots)
+
+
+def size_of(space: Space) -> Size:
+    """How many indices the space has."""
+    match space:
+        case Flat(size) | Elements(_, _, size) | Survivors(_, size):
+            return size
+    return 1
+
+
+def by_segments(space: Space) -> bool:
+    """Does the space know its segments?"""
+    return isinstance(space, Elements) or (isinstance(space, Survivors) and space.segments is not None)
 
 
 class Walk:
-    """One walk of `root`: when each node's value exists. `inside` maps names to the members that make them."""
+    """One walk of `root` by these nodes: when each node's value exists."""
 
-    def __init__(self, index: Index, root: Space, inside: dict[str, Node], members: set[str]) -> None:
-        self.index, self.root, self.inside, self.members = index, root, inside, members
+    def __init__(self, graph: Graph, root: Space, nodes: Sequence[Node]) -> None:
+        self.root, self.nodes = root, nodes
+        self.hosts = {node.name: node for node in graph.nodes}
+        self.members = {node.name for node in nodes}
+        self.inside = {name: node for node in nodes for name in node.results if name != "_"}
+        self.segments = self.segments_walked(root)
         self.moment: dict[str, int] = {}
+        self.levels: dict[Space, str | None] = {}
 
-    def run(self, nodes: Sequence[Node]) -> bool:
-        levels = {self.level(node.space) for node in nodes}
+    def segments_walked(self, root: Space) -> Size | None:
+        """How many segments begin and end in the walk. None: it knows of none, or has one for each element of the
+        descriptor that it comes from."""
+        if not isinstance(root, Elements | Survivors) or not by_segments(root):
+            return None
+        segments, source = root.segments, root
+        while isinstance(source, Survivors):
+            source = self.hosts[source.filter].space        # type: ignore[assignment]  # a SEG_FILTER has segments
+        return None if size_of(source) == segments else segments
+
+    def computes_all(self) -> bool:
+        levels = {self.level(node.space) for node in self.nodes}
         if {"twin", "segment"} <= levels:           # who walks the elements only would not see where segments end
             return False
-        return all(self.step(node) for node in nodes)
+        return all(self.step(node) for node in self.nodes)
+
+    def hosted(self, space: Space) -> bool:
+        """Does the space consist of survivors of this kernel?"""
+        return isinstance(space, Survivors) and space.filter in self.members
 
     def level(self, space: Space) -> str | None:
         """Where in the walk the space's indices come by: element, segment, end; None if they do not. A twin has
         the elements' indices, but knows no segments."""
+        if space not in self.levels:
+            self.levels[space] = self.find_level(space)
+        return self.levels[space]
+
+    def find_level(self, space: Space) -> str | None:
         if space == Unit():
             return "end"
         if space == self.root:
             return "element"
-        if isinstance(space, Survivors) and space.filter in self.members:
-            parent = self.level(self.index.parent(space))
+        if isinstance(space, Survivors) and self.hosted(space):
+            parent = self.level(self.hosts[space.filter].space)
             return parent if parent in ("element", "twin") else None
-        if isinstance(space, Elements):
+        if by_segments(space):
             return None
-        if isinstance(self.root, Elements) and space_size(space) == self.root.total:
+        if by_segments(self.root) and size_of(space) == size_of(self.root):
             return "twin"
-        return "segment" if space_size(space) == self.index.segments(self.root) else None
+        return "segment" if size_of(space) == self.segments else None
 
     def step(self, node: Node) -> bool:
         """Note when the node's value exists; False if it can not be computed in this walk."""
@@ -144,47 +156,40 @@ class Walk:
             return False
         if level == "end":
             self.moment[node.name] = KERNEL_END
-            return all(use.mode == SCALAR for use in node.uses if use.name in self.inside)
-        if level == "segment" and node.op not in ON_SEGMENTS:
+            return all(use.mode == "scalar" for use in node.uses if use.name in self.inside)
+        if level == "segment" and node.op not in ("MAP", "REDUCE", "PERMUTE"):
             return False
         needs = [self.arrival(node, use.mode, use.name, level) for use in node.uses if use.name in self.inside]
-        if None in needs:
-            return False
-        hosted = isinstance(node.space, Survivors) and node.space.filter in self.members
-        if hosted and node.place:
+        hosted = self.hosted(node.space)
+        if None in needs or (hosted and node.place):
             return False
         looked = AFTER in needs or (hosted and node.rank)
         self.moment[node.name] = self.result_moment(node.op, level, looked, SEGMENT_END in needs)
-        return not (looked and node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE", *FILTERS))
+        return not (looked and node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE", "FILTER", "SEG_FILTER", "PARTITION"))
 
     def arrival(self, node: Node, mode: str, name: str, level: str) -> int | None:
         """When the used value exists, if that is in time."""
-        maker = self.inside[name]
-        if mode == MEMBER:
+        if mode == "member":
             return BEFORE
-        if mode in (GATHER, SCALAR) or mode not in (OWN, SEG):
+        if mode not in ("own", "seg"):
             return None
-        moment = self.moment[maker.name]
-        if moment == KERNEL_END:
-            return None
-        if maker.op in FILTERS:
-            moment = self.filter_result(maker, name)
-        if mode == SEG:
+        moment = self.value_moment(self.inside[name], name)
+        if mode == "seg":
             return BEFORE if level == "element" and moment == SEGMENT_START else None
-        if level == "segment":
-            return moment if moment in (SEGMENT_START, SEGMENT_END) else None
-        return moment if moment in (BEFORE, AFTER) else None
+        in_time = (SEGMENT_START, SEGMENT_END) if level == "segment" else (BEFORE, AFTER)
+        return moment if moment in in_time else None
 
-    def filter_result(self, maker: Node, name: str) -> int:
-        """A survivor is known at its element; its place among all, after the look-back; offsets at the end."""
+    def value_moment(self, maker: Node, name: str) -> int:
+        """When an element of the array exists. A survivor is known at its element; its place among all, after the
+        look-back; offsets at the end."""
         if maker.op == "SEG_FILTER" and name == maker.results[-1]:
             return KERNEL_END
         if maker.op == "PARTITION" and name == maker.results[-1]:
             return AFTER
-        return BEFORE
+        return BEFORE if maker.op in ("FILTER", "SEG_FILTER", "PARTITION") else self.moment[maker.name]
 
     def result_moment(self, op: str, level: str, looked: bool, segment_over: bool) -> int:
-        if op in ("REDUCE", "PERMUTE", ONCE):
+        if op in ("REDUCE", "PERMUTE", "ONCE"):
             return KERNEL_END
         if level == "segment":
             return SEGMENT_END if segment_over else SEGMENT_START

@@ -1,15 +1,21 @@
 """Validators of graphs and of schedules: they raise IllFormed, naming the invariant that is broken."""
 from __future__ import annotations
 
+from dataclasses import field
+
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.typing import SCALARS
 from nessie.schedule import certificate
 from nessie.schedule.build import is_check
-from nessie.schedule.pdg import FILTERS, MODES, OPS, Graph, Survivors
+from nessie.schedule.pdg import FILTERS, MODES, OPS, SEG, Graph, Node, Survivors, Use, segments_of
 from nessie.schedule.profiles import CPU
 from nessie.schedule.schedule import MODES as SCHEDULE_MODES
 from nessie.schedule.schedule import graphs
 from nessie.schedule.schedule_form import RegionSchedule, Schedule, kernels
+
+LARGEST = 1e200                 # of estimates: what is reckoned from them is finite
 
 
 def require(condition: bool, message: str) -> None:
@@ -19,37 +25,89 @@ def require(condition: bool, message: str) -> None:
 
 def check_graph(graph: Graph) -> None:
     """The invariants of schedule.pdg."""
-    typed = {param.name for param in graph.types}
-    sizes = {size for size, _ in graph.sizes}
-    makers = [name for node in graph.nodes for name in node.results if name != "_"]
-    require(len(set(makers)) == len(makers), "a name is made twice")
-    names = [node.name for node in graph.nodes]
-    require(len(set(names)) == len(names), "two nodes have one name")
+    found = Found({param.name for param in graph.types}, {size for size, _ in graph.sizes},
+                  {name for node in graph.nodes for name in node.results if name != "_"})
+    for pair in graph.sizes:
+        check_estimate(pair)
     for param in graph.types:
-        if isinstance(param.type, ir.Array) and isinstance(param.type.size, str):
-            require(param.type.size in sizes, f"the size {param.type.size} has no estimate")
-    seen: set[str] = set()
-    filters: set[str] = set()
+        check_type(param, found)
     for node in graph.nodes:
-        require(node.op in OPS, f"{node.op} is no operation")
-        for use in node.uses:
-            require(use.mode in MODES, f"{use.mode} is no mode of use")
-            require(use.name in typed, f"{use.name} has no type")
-            require(use.name not in makers or use.name in seen, f"{use.name} is used before the node that makes it")
-        require(all(name in typed for name in node.results if name != "_"), f"a result of {node.name} has no type")
-        if isinstance(node.space, Survivors):
-            require(node.space.filter in filters, f"{node.name} walks survivors of no filter before it")
-        seen.update(node.results)
-        filters.update({node.name} if node.op in FILTERS else ())
-    position = {name: k for k, name in enumerate(names)}
-    for before, after in graph.order:
-        require(before in position and after in position and position[before] < position[after],
-                f"the order of {before} and {after} does not point forwards")
+        check_node(node, found)
+    for ordered in graph.order:
+        check_order(ordered, found)
     check_relied_on(graph)
-    require(set(graph.outputs) <= set(makers), "an output is made nowhere")
-    for first, second in (*graph.cuts, *graph.fused):
-        require(first in position and second in position and first != second,
-                f"the wish of {first} and {second} is not of two nodes")
+    check_outputs(graph.outputs, found)
+    for wished in (*graph.cuts, *graph.fused):
+        check_wish(wished, found)
+
+
+@dataclass
+class Found:
+    """What a graph has: the names with types, the sizes with estimates, what nodes make; and of the nodes so far, what
+    they have made, their places by name, and the filters among them."""
+    typed: set[str]
+    sizes: set[ir.Size]
+    makers: set[str]
+    seen: set[str] = field(default_factory=set)
+    position: dict[str, int] = field(default_factory=dict)
+    filters: dict[str, Node] = field(default_factory=dict)
+
+
+def check_estimate(estimated: tuple[ir.Size, float]) -> None:
+    size, estimate = estimated
+    require(0 <= estimate <= LARGEST, f"the estimate of {size} is {estimate}")
+
+
+def check_type(param: ir.Param, found: Found) -> None:
+    base = param.type.base if isinstance(param.type, ir.Array) else param.type
+    require(base in SCALARS, f"{base} is no type of a scalar or element")
+    if isinstance(param.type, ir.Array) and isinstance(param.type.size, str):
+        require(param.type.size in found.sizes, f"the size {param.type.size} has no estimate")
+
+
+def check_node(node: Node, found: Found) -> None:
+    require(node.name not in found.position, "two nodes have one name")
+    require(node.op in OPS, f"{node.op} is no operation")
+    for use in node.uses:
+        check_use(use, found)
+    require(all(name in found.typed for name in node.results if name != "_"), f"a result of {node.name} has no type")
+    if isinstance(node.space, Survivors):
+        check_survivors(node, node.space, found)
+    by_segments = node.op.startswith("SEG_") or node.place or any(use.mode == SEG for use in node.uses)
+    require(not by_segments or segments_of(node.space) is not None, f"{node.name} walks no segments")
+    for name in node.results:
+        require(name not in found.seen, "a name is made twice")
+        found.seen.update({name} - {"_"})
+    found.position[node.name] = len(found.position)
+    found.filters.update({node.name: node} if node.op in FILTERS else ())
+
+
+def check_survivors(node: Node, space: Survivors, found: Found) -> None:
+    require(space.filter in found.filters, f"{node.name} walks survivors of no filter before it")
+    host = found.filters[space.filter]
+    require(space.segments is None or (host.op, segments_of(host.space)) == ("SEG_FILTER", space.segments),
+            f"{node.name} walks segments that {host.name} does not leave")
+
+
+def check_use(use: Use, found: Found) -> None:
+    require(use.mode in MODES, f"{use.mode} is no mode of use")
+    require(use.name in found.typed, f"{use.name} has no type")
+    require(use.name not in found.makers or use.name in found.seen, f"{use.name} is used before the node that makes it")
+
+
+def check_order(pair: tuple[str, str], found: Found) -> None:
+    before, after = (found.position.get(name, -1) for name in pair)
+    require(0 <= before < after, f"the order of {' and '.join(pair)} does not point forwards")
+
+
+def check_outputs(names: tuple[str, ...], found: Found) -> None:
+    require(set(names) <= found.makers, "an output is made nowhere")
+
+
+def check_wish(pair: tuple[str, str], found: Found) -> None:
+    first, second = pair
+    require(first in found.position and second in found.position and first != second,
+            f"the wish of {first} and {second} is not of two nodes")
 
 
 def check_relied_on(graph: Graph) -> None:
@@ -60,17 +118,47 @@ def check_relied_on(graph: Graph) -> None:
     check, behind = "", set[str]()          # the last check so far, and what is known to come no earlier
     for node in graph.nodes:
         if check:
-            require(not before[node.name].isdisjoint(behind), f"{node.name} is not ordered after the check {check}")
+            check_behind(node, before[node.name], check, behind)
             behind.add(node.name)
         if is_check(node):
             check, behind = node.name, {node.name}
 
 
+def check_behind(node: Node, before: set[str], check: str, behind: set[str]) -> None:
+    require(not before.isdisjoint(behind), f"{node.name} is not ordered after the check {check}")
+
+
+# Schedules --------------------------------------------------------------------------------------
+
+
+def check_alone(schedule: Schedule) -> None:
+    """The invariants of a schedule that it shows without its program."""
+    require(schedule.mode in SCHEDULE_MODES, f"{schedule.mode} is no mode of scheduling")
+    regions: set[tuple[str, int]] = set()
+    for region in schedule.regions:
+        check_region(region, regions)
+
+
+def check_region(region: RegionSchedule, regions: set[tuple[str, int]]) -> None:
+    """Each node is in one kernel."""
+    require((region.function, region.number) not in regions, "a region has two schedules")
+    regions.add((region.function, region.number))
+    home: set[str] = set()
+    for nodes in region.clusters:
+        check_kernel(nodes, home)
+
+
+def check_kernel(nodes: tuple[str, ...], home: set[str]) -> None:
+    require(bool(nodes), "a kernel has no nodes")
+    for name in nodes:
+        require(name not in home, f"{name} is in two kernels")
+        home.add(name)
+
+
 def check_schedule(program: ir.Program, schedule: Schedule) -> None:
     """The invariants of a schedule of this program, by the certificate."""
-    require(schedule.mode in SCHEDULE_MODES, f"{schedule.mode} is no mode of scheduling")
+    check_alone(schedule)
     regions = {(region.function, region.number): region for region in schedule.regions}
-    require(len(regions) == len(schedule.regions), "a region has two schedules")
     for graph in graphs(program, CPU):
         check_graph(graph)
         region = regions.pop((graph.name, graph.region), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nessie.schedule.certificate import execution_order
+from nessie.schedule.ordering import execution_order
 from nessie.schedule.problem import Clusters, Problem
 
 Cycles = list[list[tuple[int, int, int]]]

@@ -36,12 +36,13 @@ from nessie.schedule.pdg import (
     SCALAR,
     SEG,
     SIZE,
-    Elements,
     Index,
     Node,
+    Size,
     Space,
     Survivors,
     Unit,
+    segments_of,
     space_size,
 )
 
@@ -57,6 +58,7 @@ class Fusible:
     def __init__(self, index: Index) -> None:
         self.index = index
         self.chains = [self._chain(node.space) for node in index.nodes]
+        self.places = [places_of(chain) for chain in self.chains]
         self.reason: dict[tuple[int, int], str] = {}
         self.bad = [0] * len(index.nodes)
         self._hosts: dict[tuple[int, int], tuple[int, ...] | None] = {}
@@ -144,17 +146,17 @@ class Fusible:
         if Unit() in (self.index.nodes[u].space, self.index.nodes[v].space):
             return ()
         for i, (space, _) in enumerate(self.chains[u]):
-            for j, (other, _) in enumerate(self.chains[v]):
-                if walked_alike(space, other):
-                    below = [host for _, host in self.chains[u][:i] + self.chains[v][:j] if host is not None]
-                    return tuple(dict.fromkeys(below))
+            alike = [self.places[v][walked] for walked in (space, other_walk(space)) if walked in self.places[v]]
+            if alike:
+                below = [host for _, host in self.chains[u][:i] + self.chains[v][:min(alike)] if host is not None]
+                return tuple(dict.fromkeys(below))
         above = self._over_segments_of(u, v)
         return self._over_segments_of(v, u) if above is None else above
 
     def _over_segments_of(self, u: int, v: int) -> tuple[int, ...] | None:
         """What hosts v where u is a prologue or epilogue of the segments whose elements v walks."""
         a = self.index.nodes[u]
-        if a.op in ON_SEGMENTS and not isinstance(a.space, Elements):
+        if a.op in ON_SEGMENTS and segments_of(a.space) is None:
             for i, (space, _) in enumerate(self.chains[v]):
                 if space_size(a.space) == self.index.segments(space):
                     return tuple(host for _, host in self.chains[v][:i] if host is not None)
@@ -216,12 +218,22 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def walked_alike(space: Space, other: Space) -> bool:
-    """Has the index the same meaning in both, in one walk?"""
-    if space == other:
-        return True
-    one_segmented = isinstance(space, Elements) != isinstance(other, Elements)
-    return one_segmented and space_size(space) == space_size(other)
+Walked = Space | tuple[bool, Size]
+
+
+def places_of(chain: list[tuple[Space, int | None]]) -> dict[Walked, int]:
+    """Where a space first is in the chain, and where one is that is segmented, or not, and so large."""
+    places: dict[Walked, int] = {}
+    for place, (space, _) in enumerate(chain):
+        places.setdefault(space, place)
+        places.setdefault((segments_of(space) is not None, space_size(space)), place)
+    return places
+
+
+def other_walk(space: Space) -> Walked:
+    """What one walk walks together with the space: of two spaces of one size, one of which is segmented, the index has
+    the same meaning."""
+    return segments_of(space) is None, space_size(space)
 
 
 def use_reason(producer: Node, consumer: Node, mode: str, name: str) -> str | None:

@@ -1,6 +1,7 @@
 """Dependence graphs as text: show and parse are inverse to each other. The grammar is in schedule.pdg's header."""
 from __future__ import annotations
 
+from nessie.base.places import Places
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens, show_name
 from nessie.lambda_cu import ir
@@ -35,7 +36,7 @@ def show(graph: Graph) -> str:
     lines += [f"  outputs ({', '.join(map(name, graph.outputs))})"]
     lines += [f"  cut ({name(first)}, {name(second)})" for first, second in graph.cuts]
     lines += [f"  fuse ({name(first)}, {name(second)})" for first, second in graph.fused]
-    piece = " piece" if graph.piece else ""
+    piece = f" piece of {graph.pieces}" if graph.pieces > 1 else ""
     return f"graph {name(graph.name)} {graph.region}{piece} {{\n" + "\n".join(lines) + "\n}\n"
 
 
@@ -56,8 +57,9 @@ def show_space(space: Space) -> str:
             return f"flat({show_size(size)})"
         case Elements(descriptor, segments, total):
             return f"elements({name(descriptor)}, {show_size(segments)}, {show_size(total)})"
-        case Survivors(host, count):
-            return f"survivors({name(host)}, {show_size(count)})"
+        case Survivors(host, count, segments):
+            walked = "" if segments is None else f", {show_size(segments)}"
+            return f"survivors({name(host)}, {show_size(count)}{walked})"
     return "unit()"
 
 
@@ -76,9 +78,9 @@ def parse(text: str | Source) -> Graph:
     return graph
 
 
-def parse_all(text: str | Source) -> tuple[Graph, ...]:
+def parse_all(text: str | Source, places: Places | None = None) -> tuple[Graph, ...]:
     """Graphs one after another."""
-    tokens = Tokens(text, KEYWORDS)
+    tokens = Tokens(text, KEYWORDS, places)
     graphs = []
     while tokens.at("graph"):
         graphs.append(parse_graph(tokens))
@@ -87,19 +89,23 @@ def parse_all(text: str | Source) -> tuple[Graph, ...]:
 
 
 def parse_graph(tokens: Tokens) -> Graph:
-    tokens.expect("graph")
-    title, region, piece = tokens.name(), tokens.integer(), bool(tokens.accept("piece"))
+    start = tokens.expect("graph")
+    title, region, pieces = tokens.name(), tokens.integer(), 1
+    if tokens.accept("piece"):
+        tokens.expect("of")
+        pieces = tokens.integer()
     tokens.expect("{")
     sizes: list[tuple[Size, float]] = []
     types: list[ir.Param] = []
     nodes: list[Node] = []
     order: list[tuple[str, str]] = []
     while not tokens.at("outputs"):
-        match tokens.take().text:
+        keyword = tokens.take()
+        match keyword.text:
             case "size":
                 size = tokens.name()
                 tokens.expect("=")
-                sizes.append((size, tokens.literal("float")))
+                sizes.append(tokens.mark(keyword, (size, tokens.literal("float"))))
             case "array" | "scalar" as kind:
                 types.append(parse_typed(tokens, kind))
             case "node":
@@ -108,14 +114,14 @@ def parse_graph(tokens: Tokens) -> Graph:
                 order.append(parse_pair(tokens))
             case other:
                 tokens.fail(f"size, array, scalar, node, order or outputs is expected, not '{other}'")
-    tokens.expect("outputs")
-    outputs = parenthesised(tokens)
+    last = tokens.expect("outputs")
+    outputs = tokens.mark(last, parenthesised(tokens))
     wishes: dict[str, list[tuple[str, str]]] = {"cut": [], "fuse": []}
     while tokens.at(*wishes):
         wishes[tokens.take().text].append(parse_pair(tokens))
     tokens.expect("}")
-    return Graph(title, region, tuple(sizes), tuple(types), tuple(nodes), tuple(order), outputs,
-                 tuple(wishes["cut"]), tuple(wishes["fuse"]), piece)
+    return tokens.mark(start, Graph(title, region, tuple(sizes), tuple(types), tuple(nodes), tuple(order), outputs,
+                                    tuple(wishes["cut"]), tuple(wishes["fuse"]), pieces))
 
 
 def parenthesised(tokens: Tokens) -> tuple[str, ...]:
@@ -124,12 +130,12 @@ def parenthesised(tokens: Tokens) -> tuple[str, ...]:
 
 
 def parse_pair(tokens: Tokens) -> tuple[str, str]:
-    tokens.expect("(")
+    start = tokens.expect("(")
     first = tokens.name()
     tokens.expect(",")
     second = tokens.name()
     tokens.expect(")")
-    return first, second
+    return tokens.mark(start, (first, second))
 
 
 def parse_size(tokens: Tokens) -> Size:
@@ -137,10 +143,10 @@ def parse_size(tokens: Tokens) -> Size:
 
 
 def parse_typed(tokens: Tokens, kind: str) -> ir.Param:
-    typed = tokens.name()
+    start, typed = tokens.current, tokens.name()
     tokens.expect(":")
     if kind == "scalar":
-        return ir.Param(typed, tokens.name("a type"))
+        return tokens.mark(start, ir.Param(typed, tokens.name("a type")))
     tokens.expect("[")
     base = tokens.name("a type")
     tokens.expect(";")
@@ -149,11 +155,11 @@ def parse_typed(tokens: Tokens, kind: str) -> ir.Param:
     if tokens.accept("+"):
         plus = tokens.integer()
     tokens.expect("]")
-    return ir.Param(typed, ir.Array(base, size, plus))
+    return tokens.mark(start, ir.Param(typed, ir.Array(base, size, plus)))
 
 
 def parse_node(tokens: Tokens) -> Node:
-    node = tokens.name()
+    start, node = tokens.current, tokens.name()
     tokens.expect("=")
     if not tokens.at(*OPS):
         tokens.fail("an operation is expected here")
@@ -165,8 +171,9 @@ def parse_node(tokens: Tokens) -> Node:
     flags = set()
     while tokens.at(*FLAGS):
         flags.add(tokens.take().text)
-    return Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags, "serial" in flags,
-                work=parse_work(tokens) if tokens.accept("work") else None)
+    work = parse_work(tokens) if tokens.accept("work") else None
+    return tokens.mark(start, Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags,
+                                   "serial" in flags, work=work))
 
 
 def parse_work(tokens: Tokens) -> tuple[int, int]:
@@ -181,7 +188,8 @@ def parse_work(tokens: Tokens) -> tuple[int, int]:
 def parse_use(tokens: Tokens) -> Use:
     if not tokens.at(*MODES):
         tokens.fail("a mode of use is expected here")
-    return Use(tokens.take().text, tokens.name())
+    mode = tokens.take()
+    return tokens.mark(mode, Use(mode.text, tokens.name()))
 
 
 def parse_space(tokens: Tokens) -> Space:
@@ -202,7 +210,8 @@ def parse_space(tokens: Tokens) -> Space:
         case "survivors":
             host = tokens.name()
             tokens.expect(",")
-            space = Survivors(host, parse_size(tokens))
+            count = parse_size(tokens)
+            space = Survivors(host, count, parse_size(tokens) if tokens.accept(",") else None)
         case _:
             space = Unit()
     tokens.expect(")")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.lambda_cu import ir, rename, scope
-from nessie.schedule.pdg import Elements, Node, space_size
+from nessie.schedule.pdg import Elements, Node, Space, Survivors, segments_of, space_size
 from nessie.schedule.regions import Step, without_a_name
 
 
@@ -72,18 +72,29 @@ def with_segments(members: Sequence[Step], nodes: Mapping[str, Node],
     here = [nodes[step.name] for step in members]
     segmented = any(step.bind is not None and not isinstance(scope.space_of(step.bind.soac), ir.Flat | None)
                     for step in members)
-    beside = any(space_size(node.space) == other.space.segments and not isinstance(node.space, Elements)
-                 for node in here for other in here if isinstance(other.space, Elements))
+    beside = any(space_size(node.space) == segments_of(other.space) and segments_of(node.space) is None
+                 for node in here for other in here)
     if not segmented and not beside:
         return list(members)
-    return [over_elements(step, node.space, descriptors) for step, node in zip(members, here, strict=True)]
+    return [over_elements(step, descriptor_of(node.space, nodes, descriptors))
+            for step, node in zip(members, here, strict=True)]
 
 
-def over_elements(step: Step, space: object, descriptors: Mapping[str, ir.Space]) -> Step:
-    """The step; a flat MAP, over the elements of the descriptor that the graph gives it."""
+def descriptor_of(space: Space, nodes: Mapping[str, Node], descriptors: Mapping[str, ir.Space]) -> ir.Space | None:
+    """The segments by which the space of the graph is walked."""
+    match space:
+        case Elements(descriptor):
+            return descriptors[descriptor]
+        case Survivors(filtered, count, segments) if segments is not None:
+            return ir.Irregular(segments, nodes[filtered].results[-1], count)
+    return None
+
+
+def over_elements(step: Step, segments: ir.Space | None) -> Step:
+    """The step; a flat MAP, over these segments."""
     match step.bind:
-        case ir.Bind(_, ir.Map(thunk, ir.Flat())) if isinstance(space, Elements):
+        case ir.Bind(_, ir.Map(thunk, ir.Flat())) if segments is not None:
             names = Names({*rename.all_names(thunk.body), *thunk.params, *thunk.using})
             inside = ir.Thunk((names.fresh("s"), names.fresh("j"), *thunk.params), thunk.body, thunk.using)
-            return replace(step, bind=replace(step.bind, soac=ir.Map(inside, descriptors[space.descriptor])))
+            return replace(step, bind=replace(step.bind, soac=ir.Map(inside, segments)))
     return step

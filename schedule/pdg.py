@@ -33,13 +33,17 @@ As text (written and read back by schedule.graph_text):
       outputs (res1, res2)
     }
 
-`graph norm2 3 piece {` begins one piece of a run that is too long to be scheduled at once.
+`graph norm2 3 piece of 5 {` begins one of five pieces of a run that is too long to be scheduled at once.
+`survivors(w, k, n)` are the survivors of a SEG_FILTER walked by its n segments, `survivors(w, k)` as one sequence.
 `cut (sum1, gts)` and `fuse (sum1, gts)` in a graph are wishes: these two never share a kernel, or always do.
 
 Invariants (schedule.check):
   - no two nodes have one name, no name is made twice;
-  - operations and modes are those below; everything used or made has a type, arrays' sizes have estimates;
-  - a name is used after the node that makes it; survivors name a filter that stands before;
+  - operations and modes are those below; everything used or made has a type, arrays' sizes have estimates, which are
+    numbers that can be reckoned with;
+  - a name is used after the node that makes it; survivors name a filter that stands before, a SEG_FILTER over as
+    many segments where they are walked by segments;
+  - SEG_ operations, uses of the mode seg and positions are of spaces that are walked by segments;
   - order edges lead from a node to a later one; from each mere check of the host (schedule.build) they lead, on one
     way or another, to all that stands after it, which may rely on it; outputs are made here;
   - wishes are of two nodes.
@@ -80,9 +84,11 @@ class Elements:
 
 @dataclass(frozen=True)
 class Survivors:
-    """What a filter leaves; `count` says which side of a PARTITION it is."""
+    """What a filter leaves; `count` says which side of a PARTITION it is. `segments`: how many there are, where the
+    survivors of a SEG_FILTER are walked segment by segment; None where they are walked as one sequence."""
     filter: str
     count: Size
+    segments: Size | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,7 @@ class Node:
 @dataclass(frozen=True)
 class Graph:
     """`sizes`: estimates of what arrays and spaces measure; `outputs`: made here, used outside the region; `cuts` and
-    `fused`: nodes that are to be in two kernels, or in one, whatever that costs; `piece`: of a longer run, the rest of
+    `fused`: nodes that are to be in two kernels, or in one, whatever that costs; `pieces`: of a longer run, each of
     which is scheduled by itself."""
     name: str
     region: int
@@ -132,7 +138,7 @@ class Graph:
     outputs: tuple[str, ...]
     cuts: tuple[tuple[str, str], ...] = ()
     fused: tuple[tuple[str, str], ...] = ()
-    piece: bool = False
+    pieces: int = 1
 
 
 def space_size(space: Space) -> Size:
@@ -145,6 +151,11 @@ def space_size(space: Space) -> Size:
         case Survivors(_, count):
             return count
     return 1
+
+
+def segments_of(space: Space) -> Size | None:
+    """How many segments the space is walked by; None where it knows none."""
+    return space.segments if isinstance(space, Elements | Survivors) else None
 
 
 WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8}
@@ -204,11 +215,10 @@ class Index:
     def segments(self, space: Space) -> Size | None:
         """How many segments the space has; None where it has none that one can walk. A segment of each element
         (as many segments as elements) is walked as elements."""
-        while isinstance(space, Survivors) and self.nodes[self.filter_of(space)].op == "SEG_FILTER":
-            space = self.parent(space)
-        if isinstance(space, Elements) and space.segments != space.total:
-            return space.segments
-        return None
+        above = space
+        while isinstance(above, Survivors):
+            above = self.parent(above)
+        return None if segments_of(above) == space_size(above) else segments_of(space)
 
     def elements(self, size: Size) -> float:
         """The estimate of a size."""

@@ -12,7 +12,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from nessie.base.records import dataclass
-from nessie.base.source import IllFormed, NessieError
+from nessie.base.source import IllFormed, NessieError, decoded
 
 FOLDER = Path(__file__).parent / "devices"
 SHIPPED = ("cpu", "h200")
@@ -75,7 +75,8 @@ def parse(text: str) -> Profile:
 def check_types(found: dict[str, object]) -> None:
     for name, value in found.items():
         wanted = {"name": str, "arrays": int}.get(name, (int, float))
-        if not isinstance(value, wanted) or isinstance(value, bool):
+        large = isinstance(value, int) and not -2**63 <= value < 2**63
+        if not isinstance(value, wanted) or isinstance(value, bool) or large:
             raise IllFormed(f"{name} is {value!r}")
 
 
@@ -94,8 +95,8 @@ def named(name: str) -> Profile:
     if name in SHIPPED:
         return shipped(name)
     try:
-        return parse(Path(name).read_text(encoding="utf-8"))
-    except (IllFormed, UnicodeDecodeError) as error:
+        return parse(decoded(name, Path(name).read_bytes()))
+    except IllFormed as error:
         raise NessieError(f"{name} is no profile of a machine: {error}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -14,10 +14,10 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from math import ceil
 from typing import Any
 
+from nessie.base.forking import cached_property
 from nessie.base.records import dataclass
 from nessie.lambda_cu import ir, rename, scope
 
@@ -30,14 +30,14 @@ Transform = Callable[["Region"], Sequence[ir.Statement]]
 @dataclass(frozen=True)
 class Region:
     """`number` counts the function's regions from 0, in the order of the text; `types` has every name of the function,
-    with no aliases; `outside`: names made here and used elsewhere; `piece`: others of the same run stand beside it."""
+    with no aliases; `outside`: names made here and used elsewhere; `pieces`: of the same run, of which it is one."""
     function: str
     number: int
     statements: tuple[ir.Statement, ...]
     types: Mapping[str, ir.Type]
     aliases: Mapping[str, str]
     outside: frozenset[str]
-    piece: bool = False
+    pieces: int = 1
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
                 used_here = Counter(name for statement in here for name in statement_uses(statement))
                 made = {param.name for statement in here for param in scope.results(statement)}
                 outside = frozenset(name for name in made if uses[name] > used_here[name])
-                done.extend(transform(Region(function.name, next(numbers), here, types, aliases, outside, count > 1)))
+                done.extend(transform(Region(function.name, next(numbers), here, types, aliases, outside, count)))
             pending.clear()
 
         for statement in of.statements:

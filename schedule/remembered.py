@@ -100,8 +100,8 @@ def renamed(graph: Graph) -> Graph:
                 return Flat(size(count))
             case Elements(descriptor, segments, total):
                 return Elements(name(descriptor), size(segments), size(total))
-            case Survivors(host, count):
-                return Survivors(name(host), size(count))
+            case Survivors(host, count, segments):
+                return Survivors(name(host), size(count), None if segments is None else size(segments))
         return old
 
     nodes = tuple(replace(node, name=name(node.name), space=space(node.space), results=tuple(map(name, node.results)),

@@ -3,7 +3,8 @@
   in    a kernel whose bindings one walk can compute, one after another
   out   a kernel with the same results and fewer bindings, which one walk can compute too
   how   two bindings are joined if no third stands between them on a path; the certificate's simulation must accept
-        the kernel afterwards, since a joined binding waits for what either waited for
+        the kernel afterwards, since a joined binding waits for what either waited for. Pairs are joined before pairs of
+        pairs, so that a long chain is not written anew for each of its links
   ends  because every rule leaves one binding where there were two
 """
 from __future__ import annotations
@@ -17,7 +18,6 @@ from nessie.base.records import dataclass
 from nessie.lambda_cu import ir, rename, scope
 from nessie.schedule.build import kernel_graph
 from nessie.schedule.certificate import one_pass
-from nessie.schedule.pdg import Index
 from nessie.schedule.rules import RULES, Rule
 from nessie.schedule.thunks import Setting
 from nessie.schedule.uses import Uses, uses_of
@@ -27,7 +27,7 @@ def rewrite_kernel(kernel: ir.Kernel, types: Mapping[str, ir.Type],
                    failing: Collection[str] | None = None) -> ir.Kernel:
     """The kernel with its bindings joined. `types` has everything it names."""
     rewriting = Rewriting(kernel, types, failing)
-    while any(rewriting.apply(rule) for _, rule in RULES):
+    while any(rewriting.apply(rule) for rule in RULES):
         pass
     return replace(kernel, binds=tuple(rewriting.binds))
 
@@ -57,31 +57,57 @@ class Rewriting:
         return BindUses(bind, uses_of(bind.soac, self.types, self.made), frozenset(scope.soac_names(bind.soac)))
 
     def apply(self, rule: Rule) -> bool:
-        """Join bindings by the rule wherever it applies; is there one?"""
-        found, q = False, 0
-        while q < len(self.binds):
-            joined = any(self.join(rule, p, q) for p in range(q))
-            found, q = found or joined, q - 1 if joined else q + 1
+        """Join bindings by the rule wherever it applies; is there one? In rounds, each of which joins a binding once:
+        so many become one in few rounds, and each is written anew in each."""
+        found = False
+        while self.round(rule):
+            found = True
         return found
 
-    def join(self, rule: Rule, p: int, q: int) -> bool:
-        """Replace two bindings by what the rule makes of them, if it does and one walk computes the kernel then."""
+    def round(self, rule: Rule) -> bool:
+        """Join what one walk still computes when all is joined; else what it computes with each join."""
+        before = self.binds, self.readers.copy()
+        if self.joins(rule, checked=False) and not self.one_walk(self.binds):
+            self.binds, self.readers = before
+            self.joins(rule, checked=True)
+        return self.binds is not before[0]
+
+    def joins(self, rule: Rule, checked: bool) -> bool:
+        """Join each binding with the first before it with which that can be; is there one?"""
+        new: set[int] = set()
+        q = 0
+        while q < len(self.binds):
+            kind = type(self.binds[q].soac)
+            q += not any(self.join(rule, p, q, checked, new) for p in range(q)
+                         if id(self.binds[p]) not in new and (type(self.binds[p].soac), kind) in rule.kinds)
+        return bool(new)
+
+    def join(self, rule: Rule, p: int, q: int, checked: bool, new: set[int]) -> bool:
+        """Replace two bindings by what the rule makes of them, if it does; if that is `checked`, one walk must compute
+        the kernel then. The binding is added to the `new` ones."""
         first, second = self.binds[p], self.binds[q]
         made = set(first.names) - {"_"}
         others = frozenset(name for name in made if self.readers[name] > (name in self.used(first))
                            + (name in self.used(second)))
-        joined = rule(first, second, Setting(self.names, others | (self.returned & made), self.failing))
-        if joined is None or self.path_between(p, q):
+        if self.path_between(p, q):
+            return False
+        joined = rule.join(first, second, Setting(self.names, others | (self.returned & made), self.failing))
+        if joined is None:
             return False
         self.uses[id(joined)] = self.uses_in(joined)
         binds = self.in_order([*self.binds[:p], *self.binds[p + 1:q], joined, *self.binds[q + 1:]])
-        graph = kernel_graph([(bind, self.uses[id(bind)].uses) for bind in binds], self.types)
-        if not one_pass(Index(graph), range(len(graph.nodes))):
+        if checked and not self.one_walk(binds):
             return False
         self.binds = binds
         self.readers.update(self.used(joined))
         self.readers.subtract([*self.used(first), *self.used(second)])
+        new.add(id(joined))
         return True
+
+    def one_walk(self, binds: Sequence[ir.Bind]) -> bool:
+        """Does one walk compute these bindings?"""
+        graph = kernel_graph([(bind, self.uses[id(bind)].uses) for bind in binds], self.types)
+        return one_pass(graph, {node.name for node in graph.nodes})
 
     def used(self, bind: ir.Bind) -> frozenset[str]:
         return self.uses[id(bind)].names

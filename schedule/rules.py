@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import ir, scope
 from nessie.schedule.thunks import (
     Setting,
@@ -28,7 +29,13 @@ from nessie.schedule.thunks import (
     with_elements,
 )
 
-Rule = Callable[[ir.Bind, ir.Bind, Setting], "ir.Bind | None"]
+
+@dataclass(frozen=True)
+class Rule:
+    """`kinds`: the SOACs of the two bindings."""
+    name: str
+    kinds: frozenset[tuple[type, type]]
+    join: Callable[[ir.Bind, ir.Bind, Setting], ir.Bind | None]
 
 
 # A producer computed where it is read ---------------------------------------------------------------
@@ -63,11 +70,11 @@ def map_into(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind 
         case _:
             return None
     readers = [thunk for thunk in scope.thunks(consumer.soac) if set(producer.names) & set(thunk.using)]
-    if len(readers) != 1 or not reads_at_own_index(readers[0], producer.names) or isinstance(consumer.soac, ir.Order):
+    if len(readers) != 1 or not reads_at_own_index(readers[0], producer.names):
         return None
     if setting.fails(first.body) and not sure_to_run(consumer.soac, readers[0]):
         return None
-    if isinstance(consumer.soac, ir.Map | ir.Once) or is_operator(consumer.soac, readers[0]):
+    if is_operator(consumer.soac, readers[0]):
         return None
 
     def change(thunk: ir.Thunk) -> ir.Thunk:
@@ -235,11 +242,12 @@ def bind(names: Collection[str], soac: ir.Soac, like: ir.Bind) -> ir.Bind:
 
 
 # Vertical before horizontal, and both before filters: a filter is dissolved when all work on its survivors is one.
-RULES: tuple[tuple[str, Rule], ...] = (
-    ("MAP-MAP", map_map),
-    ("MAP-X", map_into),
-    ("HORIZONTAL", horizontal),
-    ("FILTER-MAP", filter_map),
-    ("FILTER-FILTER", filter_filter),
-    ("FILTER-REDUCE", filter_reduce),
+RULES = (
+    Rule("MAP-MAP", frozenset({(ir.Map, ir.Map)}), map_map),
+    Rule("MAP-X", frozenset((ir.Map, kind) for kind in (ir.Reduce, ir.Scan, ir.Filter, ir.Partition, ir.Permute)),
+         map_into),
+    Rule("HORIZONTAL", frozenset({(ir.Reduce, ir.Reduce), (ir.Scan, ir.Scan)}), horizontal),
+    Rule("FILTER-MAP", frozenset({(ir.Filter, ir.Map)}), filter_map),
+    Rule("FILTER-FILTER", frozenset({(ir.Filter, ir.Filter)}), filter_filter),
+    Rule("FILTER-REDUCE", frozenset({(ir.Filter, ir.Reduce)}), filter_reduce),
 )

@@ -80,7 +80,7 @@ def regions_with_graphs(program: ir.Program, profile: Profile, sizes: Mapping[st
 
 def solve_once(problem: Problem, mode: str, store: Store | None = None) -> Solution:
     """The solution. Optimal ones are remembered: a session compiles a function with each form that calls it."""
-    key = (replace(problem.index.graph, name="", region=0, piece=False), problem.profile)
+    key = (replace(problem.index.graph, name="", region=0, pieces=1), problem.profile)
     if mode == "ilp" and key in _solved:
         return as_known(problem, _solved[key])
     found = solve_by(problem, mode, store)
@@ -93,7 +93,7 @@ def solve_once(problem: Problem, mode: str, store: Store | None = None) -> Solut
 
 def as_known(problem: Problem, found: Solution) -> Solution:
     """The solution, with no more than is known of it: the best of a piece need not be the best of its run."""
-    if problem.index.graph.piece and found.status != UNFUSED:
+    if problem.index.graph.pieces > 1 and found.status != UNFUSED:
         return replace(found, status=GREEDY)
     return found
 

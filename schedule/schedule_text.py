@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from nessie.base.layout import Doc, Mark, render
+from nessie.base.places import Places
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens, show_name, show_string
 from nessie.schedule.schedule_form import APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule, kernels
@@ -37,20 +38,20 @@ def show_names(names: tuple[str, ...]) -> str:
     return f"({', '.join(map(name, names))})"
 
 
-def parse(text: str | Source) -> Schedule:
-    tokens = Tokens(text, KEYWORDS)
-    tokens.expect("schedule")
+def parse(text: str | Source, places: Places | None = None) -> Schedule:
+    tokens = Tokens(text, KEYWORDS, places)
+    start = tokens.expect("schedule")
     mode, profile = tokens.name(), tokens.name()
     tokens.expect("{")
     regions = []
     while not tokens.accept("}"):
         regions.append(parse_region(tokens))
     tokens.finish()
-    return Schedule(mode, profile, tuple(regions))
+    return tokens.mark(start, Schedule(mode, profile, tuple(regions)))
 
 
 def parse_region(tokens: Tokens) -> RegionSchedule:
-    tokens.expect("region")
+    start = tokens.expect("region")
     function, number, status = tokens.name(), tokens.integer(), tokens.literal("string")
     cost, moved = tokens.literal("float"), tokens.literal("float")
     clusters: list[tuple[str, ...]] = []
@@ -67,10 +68,10 @@ def parse_region(tokens: Tokens) -> RegionSchedule:
             if not tokens.at(TOGETHER, APART, NEVER):
                 tokens.fail("together, apart or never is expected here")
             pairs.append(Pair(first, second, tokens.take().text, tokens.name()))
-    return RegionSchedule(function, number, status, cost, moved, tuple(clusters), tuple(pairs),
-                          tuple(again) if any(again) else ())
+    return tokens.mark(start, RegionSchedule(function, number, status, cost, moved, tuple(clusters), tuple(pairs),
+                                             tuple(again) if any(again) else ()))
 
 
 def parse_names(tokens: Tokens) -> tuple[str, ...]:
-    tokens.expect("(")
-    return tokens.listed(tokens.name, ")")
+    start = tokens.expect("(")
+    return tokens.mark(start, tokens.listed(tokens.name, ")"))

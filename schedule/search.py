@@ -17,8 +17,8 @@ from __future__ import annotations
 from itertools import combinations
 
 from nessie.schedule.again import Many, cheapest, most_saved
-from nessie.schedule.certificate import execution_order
 from nessie.schedule.cliques import apart
+from nessie.schedule.ordering import execution_order
 from nessie.schedule.pdg import HOST
 from nessie.schedule.problem import Clusters, Plan, Problem
 

@@ -12,9 +12,9 @@ A path's length is the sum of z along it (schedule.distances).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from heapq import heappop, heappush
 
+from nessie.base.forking import cached_property
 from nessie.schedule.cliques import heaviest
 from nessie.schedule.distances import NEAR, Distances, Steps, along
 from nessie.schedule.linear import Cut, Value, at_least

@@ -21,15 +21,17 @@ from nessie.base.source import InternalError
 from nessie.schedule.again import with_copies
 from nessie.schedule.attempts import Standing, Task, improve
 from nessie.schedule.bound import bound_of
-from nessie.schedule.certificate import execution_order
 from nessie.schedule.contract import contract
 from nessie.schedule.exact import PRECISION, Limits, gap
 from nessie.schedule.greedy import greedy
+from nessie.schedule.ordering import execution_order
 from nessie.schedule.problem import Clusters, Plan, Problem
 from nessie.schedule.remembered import Store, keep, recall
 from nessie.schedule.search import least_cost, reaches, search
+from nessie.schedule.solver import SECONDS
 
 MISTAKEN = 1e-4                 # of a bound: solvers are not so wrong
+LITTLE = 0.1                    # seconds
 REST = 0.15                     # of the time once more, where kernels would have too many arrays
 
 OPTIMAL, GREEDY, UNFUSED = "optimal", "greedy", "not fused"
@@ -49,8 +51,13 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
           store: Store | None = None) -> Solution:
     """The cheapest schedule found. `store`: where optima are kept from run to run."""
     find = find_with_room if contracted and problem.crowded else find_plan
-    plan, least = find(problem, solver, limits or Limits(), contracted, store)
+    plan, least = find(problem, solver, limits or usual_limits(problem), contracted, store)
     return solution_of(problem, plan, status_of(problem.total(plan), least))
+
+
+def usual_limits(problem: Problem) -> Limits:
+    """The pieces of a run have the time of one region together, as long as each has a little."""
+    return Limits(seconds=max(LITTLE, SECONDS / problem.index.graph.pieces))
 
 
 def find_with_room(problem: Problem, solver: str, limits: Limits, contracted: bool, store: Store | None

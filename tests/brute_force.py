@@ -4,7 +4,7 @@ It knows the certificate's simulation and the cost, nothing of verdicts, hosts, 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, combinations, product
 
@@ -37,19 +37,28 @@ def brute(problem: Problem) -> float:
     index, best = problem.index, float("inf")
     copies: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for clusters in partitions(len(index.nodes)):
-        acyclic = certificate.execution_order(index, clusters) is not None
+        acyclic = certificate.runs(index.graph, names_of(index, clusters))
         for members in map(tuple, clusters):
             if members not in copies:
                 copies[members] = [again for again in subsets(problem.cheap - set(members))
-                                   if is_read(index, members, again) and certificate.one_pass(index, members + again)
+                                   if is_read(index, members, again) and walks(index, members + again)
                                    and has_room(problem, members, again)]
             if acyclic:
                 assert (() in copies[members]) == problem.legal(members), \
                     (members, problem.fusible.reason, index.graph)
         for again in product(*(copies[tuple(members)] for members in clusters)):
-            if certificate.execution_order(index, clusters, again) is not None:
+            if certificate.runs(index.graph, names_of(index, clusters), names_of(index, again)):
                 best = min(best, cost(problem.traffic, problem.profile, clusters, again).total)
     return best
+
+
+def names_of(index: Index, clusters: Iterable[Iterable[int]]) -> list[list[str]]:
+    return [[index.nodes[k].name for k in members] for members in clusters]
+
+
+def walks(index: Index, members: Iterable[int]) -> bool:
+    """Can one walk compute these nodes?"""
+    return certificate.one_pass(index.graph, {index.nodes[k].name for k in members})
 
 
 def has_room(problem: Problem, members: tuple[int, ...], again: tuple[int, ...]) -> bool:
@@ -86,8 +95,7 @@ def brute_wishful(graph: Graph, profile: Profile) -> float:
     for clusters in partitions(len(graph.nodes)):
         home = {graph.nodes[k].name: number for number, members in enumerate(clusters) for k in members}
         kept = all(home[u] != home[v] for u, v in graph.cuts) and all(home[u] == home[v] for u, v in graph.fused)
-        if kept and certificate.execution_order(index, clusters) is not None \
-                and all(certificate.one_pass(index, members) and has_room(free, tuple(members), ())
-                        for members in clusters):
+        if kept and certificate.runs(graph, names_of(index, clusters)) \
+                and all(walks(index, members) and has_room(free, tuple(members), ()) for members in clusters):
             best = min(best, free.cost(clusters).total)
     return best

@@ -37,13 +37,7 @@ class Growing:
         return [name for name, type_ in self.types.items() if type_ == "float"]
 
     def segments(self, space: pdg.Space) -> pdg.Size | None:
-        match space:
-            case Elements(_, segments, _):
-                return segments
-            case Survivors(name):
-                host = next(node for node in self.nodes if node.name == name)
-                return self.segments(host.space) if host.op == "SEG_FILTER" else None
-        return None
+        return space.segments if isinstance(space, Elements | Survivors) else None
 
     def grow(self) -> None:
         rng, name = self.rng, f"v{len(self.nodes)}"
@@ -58,6 +52,7 @@ class Growing:
         uses = [Use("own", a) for a in self.sample(self.arrays(pdg.space_size(space)), 2)]
         if isinstance(space, Survivors):
             uses.append(Use("member", str(space.count)))
+            uses += [Use("member", f"{space.filter}o")] if segments is not None else []
         elif isinstance(pdg.space_size(space), str) and pdg.space_size(space) in self.types:
             uses.append(Use("size", str(pdg.space_size(space))))
         if rng.random() < (0.6 if self.cheap else 0.25):
@@ -104,6 +99,8 @@ class Growing:
         for count in (name for name, type_ in made.items() if type_ == "int"):
             self.sizes[count] = self.sizes.get(pdg.space_size(node.space), 1.0) * self.rng.choice([0.1, 0.5])
             self.spaces.append(Survivors(node.name, count))
+            if node.op == "SEG_FILTER":
+                self.spaces.append(Survivors(node.name, count, self.segments(node.space)))
             if self.rng.random() < 0.2:
                 self.spaces.append(Elements(f"u{count}", "m", count))
 

@@ -12,12 +12,15 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.parser import parse
 from nessie.lambda_cu.reference import execute
-from nessie.schedule import schedule_text
+from nessie.schedule import graph_text, schedule_text
 from nessie.schedule.check import check_schedule
 from nessie.schedule.fuse import fuse
+from nessie.schedule.problem import Problem
 from nessie.schedule.profiles import CPU, Profile
 from nessie.schedule.regions import LONGEST
-from nessie.schedule.schedule import schedule
+from nessie.schedule.schedule import graphs, schedule
+from nessie.schedule.solve import usual_limits
+from nessie.schedule.solver import SECONDS
 
 KERNELS = """
 kernel Sum (n : int, xs : [float; n]) -> float {
@@ -217,6 +220,10 @@ def test_a_long_run_is_scheduled_in_pieces_that_claim_no_optimum() -> None:
     lines = [f"  let x{k + 1} : [float; n] = run Divide (n, x{k}, 2.0)\n" for k in range(length)]
     text = f"{KERNELS}\nfunction f (n : int, x0 : [float; n]) -> (m : int, ys : [float; m]) {{\n{''.join(lines)}" \
            f"  return (n, x{length})\n}}\nentry f : [float] -> [float]\n"
+    pieces = graphs(parse(text))
+    assert [graph.pieces for graph in pieces] == [3] * 3 and \
+        graph_text.parse_all("".join(map(graph_text.show, pieces))) == pieces
+    assert sum(usual_limits(Problem(graph, CPU)).seconds for graph in pieces) == pytest.approx(SECONDS)
     found = schedule(parse(text))
     assert [(region.number, region.status) for region in found.regions] == [(0, "greedy"), (1, "greedy"), (2, "greedy")]
     program = fused(text)

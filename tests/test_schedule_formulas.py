@@ -44,19 +44,25 @@ SURVIVORS = """graph others 0 {
   array s0 : [float; n]
   array a : [float; t]
   array a2 : [float; t]
+  array a3 : [float; t]
+  array a4 : [float; t]
   array b : [float; t]
   array s : [float; n]
+  array s2 : [float; n]
+  array s3 : [float; n]
   scalar fk : int
   array f : [bool; fk]
   scalar gk : int
   array g : [bool; gk]
-  scalar u : float
-  scalar v : float
-  node s = MAP flat(n) (own s0) -> (s)
-  node f = SEG_FILTER elements(d, n, t) (own a, own a2) -> (fk, f, _)
-  node g = SEG_FILTER elements(d, n, t) (own b) -> (gk, g, _)
-  node u = REDUCE survivors(f, fk) (member fk, own f, seg s) -> (u)
-  node v = REDUCE survivors(g, gk) (member gk, own g, seg s) -> (v)
+  array fo : [int; n+1]
+  array go : [int; n+1]
+  array u : [float; n]
+  array v : [float; n]
+  node s = MAP flat(n) (own s0) -> (s, s2, s3)
+  node f = SEG_FILTER elements(d, n, t) (own a, own a2, own a3, own a4) -> (fk, f, fo)
+  node g = SEG_FILTER elements(d, n, t) (own b) -> (gk, g, go)
+  node u = SEG_REDUCE survivors(f, fk, n) (member fk, member fo, own f, seg s, seg s2, seg s3) -> (u)
+  node v = SEG_REDUCE survivors(g, gk, n) (member gk, member go, own g, seg s, seg s2, seg s3) -> (v)
   outputs (u, v)
 }
 """

@@ -44,6 +44,37 @@ def test_each_invariant_of_graphs_is_named() -> None:
     broken(replace(graph, nodes=tuple(nodes)), "survivors of no filter")
 
 
+ROWS = """graph rows 0 {{
+  size n = 10.0 size t = 40.0 size k = 20.0
+  array e : [float; t] array z : [float; n] scalar k : int array g : [float; k] array o : [int; n+1] array h : [{}]
+  node g = {} -> (k, g, o)
+  node h = {} -> (h)
+  outputs (h)
+}}"""
+FILTERED = "SEG_FILTER elements(d, n, t) (own e)"
+
+
+@pytest.mark.parametrize(("filtered", "walker", "message"), [
+    (FILTERED, "SEG_REDUCE survivors(g, k, n) (member k, member o, own g)", None),
+    (FILTERED, "MAP survivors(g, k) (member k, own g)", None),
+    (FILTERED, "SEG_REDUCE survivors(g, k, t) (member k, member o, own g)", "h walks segments that g does not leave"),
+    ("FILTER flat(t) (own e)", "SEG_SCAN survivors(g, k, n) (member k, own g)",
+     "h walks segments that g does not leave"),
+    (FILTERED, "SEG_REDUCE survivors(g, k) (member k, member o, own g)", "h walks no segments"),
+    (FILTERED, "MAP survivors(g, k) (member k, own g, seg z)", "h walks no segments"),
+    (FILTERED, "MAP flat(t) (own e) place", "h walks no segments"),
+])
+def test_segments_are_walked_where_there_are_some(filtered: str, walker: str, message: str | None) -> None:
+    shape = "float; n" if "SEG_REDUCE" in walker else "float; k"
+    graph = graph_text.parse(ROWS.format(shape, filtered, walker.replace(" place", "")).replace(
+        "-> (h)", "-> (h) place" if "place" in walker else "-> (h)"))
+    assert graph_text.parse(graph_text.show(graph)) == graph
+    if message:
+        broken(graph, message)
+    else:
+        check_graph(graph)
+
+
 def test_what_stands_after_a_check_of_the_host_is_ordered_after_it() -> None:
     graph = norm2_graph()
     check = Node("_unused1", HOST, Unit(), (), ("_unused1",), fails=True)

@@ -9,8 +9,8 @@ from itertools import combinations
 import pytest
 from random_graphs import PROFILES, random_graph
 
-from nessie.schedule.certificate import execution_order
 from nessie.schedule.greedy import Merging
+from nessie.schedule.ordering import execution_order
 from nessie.schedule.pdg import HOST
 from nessie.schedule.problem import Clusters, Problem
 from nessie.schedule.quotient import Quotient
