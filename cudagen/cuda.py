@@ -1,21 +1,20 @@
 """Prints loops as CUDA C++ text: the functions of kind 'cuda' and 'device'; 'host' ones are left out.
 
 The text needs no header. int is long long, float double, char int; a bool is one byte. A kernel is extern "C" and takes
-its parameters in order. Arrays alias nothing (__restrict__); of one that other threads change or look at meanwhile that
-is not said, lest a compiler moves accesses to it across those that order them. A device function f is f_device, since
-CUDA has many functions of its own; with several results it gives a struct. Compile with --fmad=false where results must
-have the same bits as elsewhere.
+its parameters in order. Arrays alias nothing (__restrict__); of one that other threads change or look at meanwhile,
+here or in a function that it is passed to, that is not said, lest a compiler moves accesses to it across those that
+order them. A device function f is f_device, since CUDA has many functions of its own; with several results it gives a
+struct. Compile with --fmad=false where results must have the same bits as elsewhere.
 """
 from __future__ import annotations
 
 import math
-import re
 import struct
 from collections.abc import Iterator
 
 from nessie.base.layout import Doc, Mark, join, render
 from nessie.base.names import Names
-from nessie.cudagen.cuda_operators import HELPERS, SELECT, TYPES, UNARY, Piece, apply, within
+from nessie.cudagen.cuda_operators import HELPERS, SELECT, TYPES, UNARY, Piece, apply, helpers_of, within
 from nessie.cudagen.loops import (
     Atomic,
     Barrier,
@@ -77,13 +76,13 @@ def document(module: Module) -> Doc:
     functions = [f for f in module.functions if f.kind != "host"]
     names = Names(RESERVED)
     named = {f.name: names.fresh(f.name if f.kind == "cuda" else f"{f.name}_device") for f in functions}
-    printers = [FunctionPrinter(f, {g.name: g for g in functions}, named) for f in functions]
+    in_common = arrays_in_common(functions)
+    printers = [FunctionPrinter(f, {g.name: g for g in functions}, named, in_common[f.name]) for f in functions]
     bodies = [printer.show() for printer in printers]
     prototypes = [line for at, p in enumerate(printers) if p.function.kind == "device"
                   for line in p.prototype(any(p.function.name in called(q.function.body) for q in printers[:at]))]
-    helpers = set(re.findall(r"\w+(?=\()", "\n".join(bodies)))
     parts: list[Doc] = [commented(module.about)] if module.about else []
-    parts += [text for name, text in HELPERS.items() if name in helpers]
+    parts += helpers_of("\n".join(bodies))
     parts += ["\n".join(prototypes)] if prototypes else []
     for body, function in zip(bodies, functions, strict=True):
         about = commented(function.about) + "\n" if function.about else ""
@@ -96,15 +95,17 @@ def commented(text: str) -> str:
 
 
 class FunctionPrinter:
-    """Prints one function. `names` maps a loops name to its C++ name, `types` every name to its (element) type."""
+    """Prints one function. `names` maps a loops name to its C++ name, `types` every name to its (element) type;
+    `in_common`: its arrays that other threads change or look at meanwhile."""
 
-    def __init__(self, function: Function, functions: dict[str, Function], named: dict[str, str]) -> None:
+    def __init__(self, function: Function, functions: dict[str, Function], named: dict[str, str],
+                 in_common: set[str]) -> None:
         self.function, self.functions, self.named = function, functions, named
         self.supply = Names(RESERVED | set(named.values()))
         bound = [*(p.name for p in function.parameters), *bound_names(function.body)]
         self.names = {name: self.supply.fresh(name) for name in sorted(bound, key=lambda n: n in self.supply.taken)}
         self.types = {p.name: p.type for p in function.parameters}
-        self.read, self.in_common = read_names(function.body), arrays_in_common(function.body)
+        self.read, self.in_common = read_names(function.body), in_common
         self.variables: set[str] = set()
         self.lines: list[str] = []
         self.depth = 0

@@ -21,7 +21,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from textwrap import wrap
 
@@ -33,13 +33,15 @@ from nessie.cudagen.cuda_operators import TYPES
 from nessie.cudagen.device import ERROR_WORDS, INDEX_BITS, MOST_ROUNDS
 from nessie.cudagen.loops_printer import show_exp
 from nessie.cudagen.loops_walk import parts
-from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Phase, Plan
+from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Input, Phase, Plan, reached
+from nessie.cudagen.scalar_functions import device_name
 from nessie.cudagen.walk import thunks
 from nessie.lambda_cu import ir, printer
 from nessie.lambda_cu.scope import subexpressions
 
 RULE = 100                      # columns
 MOST_COPIED = 70                # columns of a line of the source
+Functions = Mapping[str, loops.Function]
 ARTICLES = {base: f"{'an' if base == 'char' else 'a'} {type_}" for base, type_ in TYPES.items()}
 
 CONVENTIONS = f"""\
@@ -62,19 +64,23 @@ errors: {len(ERROR_WORDS)} words of 8 bytes, which all kernels of a run share.
 interrupt: a word of 8 bytes, 0; anything else ends such loops. The host may set it meanwhile, if it sees it."""
 
 
-def with_headers(program: ir.Program, plans: Sequence[Plan], module: loops.Module) -> loops.Module:
-    """The module of the plans, for the target cuda, with comments; the program is fused."""
+def with_headers(program: ir.Program, module: loops.Module) -> loops.Module:
+    """The module of the program, which is fused, for the target cuda, with comments."""
+    functions = {f.name: f for f in module.functions}
+    shared = {device_name(f) for f in program.scalar_functions}
+    above = {next(name for name in functions if name in own): header(program, kernel, plan, functions)
+             for kernel, plan in zip(program.kernels, module.plans, strict=True)
+             if (own := reached(functions, plan) - shared)}
+    return replace(module, about=CONVENTIONS, functions=tuple(
+        [replace(f, about="\n\n".join(filter(None, [above.get(f.name), f.about]))) for f in module.functions]))
+
+
+def header(program: ir.Program, kernel: ir.Kernel, plan: Plan, functions: Functions) -> str:
     scalars = {f.name: f for f in program.scalar_functions}
-    first = {plan.functions[0].name: header(program, kernel, plan, scalars)
-             for kernel, plan in zip(program.kernels, plans, strict=True) if plan.functions}
-    functions = [replace(f, about="\n\n".join(filter(None, [first.get(f.name), f.about]))) for f in module.functions]
-    return loops.Module(tuple(functions), CONVENTIONS)
-
-
-def header(program: ir.Program, kernel: ir.Kernel, plan: Plan, scalars: dict[str, ir.ScalarFunction]) -> str:
     parts = [f"{kernel.name} ".ljust(RULE, "-"), columns(source_lines(kernel)),
-             render(printer.kernel_doc(kernel, scalars)).rstrip(), columns(checks(program, plan), "Checks:"),
-             "\n".join(["Launches, one after another:", "", *launches(plan)]), columns(arguments(plan), "Arguments:")]
+             render(printer.kernel_doc(kernel, scalars)).rstrip(), columns(checks(program, kernel), "Checks:"),
+             "\n".join(["Launches, one after another:", "", *launches(plan, functions)]),
+             columns(arguments(plan, functions), "Arguments:")]
     return "\n\n".join(filter(None, parts))
 
 
@@ -103,9 +109,9 @@ def line_of(span: Span) -> str:
     return text[begin:end if end >= 0 else len(text)].expandtabs().rstrip()
 
 
-def checks(program: ir.Program, plan: Plan) -> Iterator[tuple[str, str]]:
+def checks(program: ir.Program, kernel: ir.Kernel) -> Iterator[tuple[str, str]]:
     """By the numbers under which they record failures."""
-    failing = {exp.site for bind in plan.kernel.binds for thunk in thunks(bind.soac)
+    failing = {exp.site for bind in kernel.binds for thunk in thunks(bind.soac)
                for exp in subexpressions(thunk.body) if isinstance(exp, ir.Fail)}
     for number, site in enumerate(program.sites):
         if site.name in failing:
@@ -116,26 +122,25 @@ def checks(program: ir.Program, plan: Plan) -> Iterator[tuple[str, str]]:
 # How it is launched -------------------------------------------------------------------------------
 
 
-def launches(plan: Plan) -> Iterator[str]:
+def launches(plan: Plan, functions: Functions) -> Iterator[str]:
     """Each launch as CUDA has it; of launches that are done again and again, the first and how often."""
     phases, at = list(plan.phases), 0
     while at < len(phases):
         length, times = repeated(phases[at:])
         for phase in phases[at:at + length]:
-            yield from launched(plan, phase)
+            yield from launched(phase, functions[phase.function])
         if times > 1:
             again = [phases[at + length * k:at + length * (k + 1)] for k in range(times)]
             more = "once" if times == 2 else f"{times - 1} times"
             yield f"  ... and {more} more, each time on the arrays that the time before has left"
-            yield from (f"    {line}" for line in varying(plan, again))
+            yield from (f"    {line}" for line in varying(functions, again))
         at += length * times
 
 
-def launched(plan: Plan, phase: Phase) -> Iterator[str]:
-    given = ", ".join(a if isinstance(a, str) else show_exp(a) for a in phase.arguments)
+def launched(phase: Phase, function: loops.Function) -> Iterator[str]:
+    given = ", ".join(map(show_exp, phase.arguments))
     call = f"{phase.function}<<<{blocks(phase)}, {THREADS}>>>({given})"
     yield from wrap(call, RULE, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
-    function = next(f for f in plan.functions if f.name == phase.function)
     shared = sum(s.size * DTYPES[s.type].itemsize for s in function.body if isinstance(s, loops.Shared))
     if shared:
         yield f"    {shared:,} bytes of shared memory, which it declares"
@@ -157,9 +162,8 @@ def repeated(phases: Sequence[Phase]) -> tuple[int, int]:
     return 1, 1
 
 
-def varying(plan: Plan, again: Sequence[Sequence[Phase]]) -> Iterator[str]:
+def varying(functions: Functions, again: Sequence[Sequence[Phase]]) -> Iterator[str]:
     """The numbers that differ from time to time."""
-    functions = {f.name: f for f in plan.functions}
     for same in zip(*again, strict=True):
         for place, values in enumerate(zip(*(phase.arguments for phase in same), strict=True)):
             numbers = [str(value.value) for value in values if isinstance(value, loops.Const)]
@@ -171,22 +175,22 @@ def varying(plan: Plan, again: Sequence[Sequence[Phase]]) -> Iterator[str]:
 # What it is given ---------------------------------------------------------------------------------
 
 
-def arguments(plan: Plan) -> Iterator[tuple[str, str]]:
+def arguments(plan: Plan, functions: Functions) -> Iterator[tuple[str, str]]:
     """What the launches are given: the kernel's parameters, results, scratch, cells and error words. Arrays that only
     later times of a repetition have are like those of the first."""
-    used = {a for phase in plan.phases for a in phase.arguments if isinstance(a, str)}
+    used = {a.name for phase in plan.phases for a in phase.arguments if isinstance(a, loops.Name)}
     buffers = {buffer.name: buffer for phase in plan.phases for buffer in phase.buffers}
     results = {result.buffer: result for result in plan.results if isinstance(result, ArrayResult)}
     sizes = {part.name for phase in plan.phases for exp in sizes_of(phase) for part in parts(exp)
              if isinstance(part, loops.Name)}
-    for parameter in plan.kernel.params:
+    for parameter in plan.parameters:
         if parameter.name in used | sizes:
-            yield parameter.name, given(parameter.type)
+            yield parameter.name, given(parameter)
     for name in [*results, *dict.fromkeys(shown_names(plan))]:
         if name in buffers:
             yield name, buffer_text(buffers.pop(name), results.get(name))
     if "cells" in used:
-        yield "cells", cells(plan)
+        yield "cells", cells(plan, functions)
     for name in ("errors", "interrupt"):
         if name in used:
             yield name, "see the beginning of this text"
@@ -202,14 +206,15 @@ def shown_names(plan: Plan) -> Iterator[str]:
     at = 0
     while at < len(plan.phases):
         length, times = repeated(plan.phases[at:])
-        yield from (a for phase in plan.phases[at:at + length] for a in phase.arguments if isinstance(a, str))
+        yield from (a.name for phase in plan.phases[at:at + length] for a in phase.arguments
+                    if isinstance(a, loops.Name))
         at += length * times
 
 
-def given(type_: ir.Type) -> str:
-    if isinstance(type_, ir.Array):
-        return f"{type_.size}{' + 1' if type_.plus else ''} {plural(type_.base)}, given"
-    return f"{ARTICLES[type_]}, given"
+def given(parameter: Input) -> str:
+    if parameter.size is None:
+        return f"{ARTICLES[parameter.base]}, given"
+    return f"{show_exp(parameter.size)} {plural(parameter.base)}, given"
 
 
 def buffer_text(buffer: Buffer, result: ArrayResult | None) -> str:
@@ -223,13 +228,13 @@ def buffer_text(buffer: Buffer, result: ArrayResult | None) -> str:
     return f"{text}; {f'the first {show_exp(result.length)} are ' if result.length is not None else ''}a result"
 
 
-def cells(plan: Plan) -> str:
+def cells(plan: Plan, functions: Functions) -> str:
     """What the words hold; as other types they are parameters of other names."""
     text = f"{plan.cells} word{'s' * (plan.cells > 1)} of 8 bytes, 0 at first"
-    named = [f"[{result.slot}] {name}, {ARTICLES[result.base]}"
-             for name, result in zip(plan.kernel.returns, plan.results, strict=True)
+    named = [f"[{result.slot}] {result.name}, {ARTICLES[result.base]}" for result in plan.results
              if not isinstance(result, ArrayResult)]
-    also = sorted({p.name for f in plan.functions for p in f.parameters if p.name.startswith("cells_")})
+    also = sorted({p.name for name in reached(functions, plan) for p in functions[name].parameters
+                   if p.name.startswith("cells_")})
     text += f" ({', '.join(also)}: the same words)" if also else ""
     return f"{text}; afterwards {'; '.join(named)}" if named else text
 

@@ -5,8 +5,11 @@ undefined in C++, so int arithmetic that may wrap goes through unsigned helpers.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
+
+CALLED = re.compile(r"\w+(?=\()")
 
 TYPES = {"int": "long long", "float": "double", "bool": "bool", "char": "int"}
 
@@ -114,26 +117,33 @@ def wrapping(name: str, symbol: str) -> str:
 
 
 def ordered(head: str, assembly: str, operands: str, host: str, before: str = "", after: str = "") -> str:
-    """An access to memory that orders those around it, in PTX; a C++ compiler has its own way to say it."""
+    """An access to memory that orders those around it, in PTX; a C++ compiler has its own way to say it. Only memory
+    of all blocks is accessed so: told of that, a GPU need not look where a pointer points."""
     lines = [*([before] if before else []), f'asm volatile("{assembly}" : {operands} : "memory");',
              *([after] if after else [])]
     inside = "\n".join("  " + line for line in lines)
     return f"static __device__ __forceinline__ {head} {{\n#ifdef __CUDA_ARCH__\n{inside}\n#else\n  {host}\n#endif\n}}"
 
 
+PLACE = '"l"(__cvta_generic_to_global(place))'
+
 # In an order in which each comes after those it calls.
 HELPERS: dict[str, str] = {
-    "load_acquire": ordered("long long load_acquire(const long long *place)", "ld.acquire.gpu.s64 %0, [%1];",
-                            '"=l"(value) : "l"(place)', "return __atomic_load_n(place, __ATOMIC_ACQUIRE);",
+    "load_acquire": ordered("long long load_acquire(const long long *place)", "ld.acquire.gpu.global.s64 %0, [%1];",
+                            f'"=l"(value) : {PLACE}', "return __atomic_load_n(place, __ATOMIC_ACQUIRE);",
                             "long long value;", "return value;"),
-    "load_relaxed": ordered("long long load_relaxed(const long long *place)", "ld.relaxed.gpu.s64 %0, [%1];",
-                            '"=l"(value) : "l"(place)', "return __atomic_load_n(place, __ATOMIC_RELAXED);",
+    "load_relaxed": ordered("long long load_relaxed(const long long *place)", "ld.relaxed.gpu.global.s64 %0, [%1];",
+                            f'"=l"(value) : {PLACE}', "return __atomic_load_n(place, __ATOMIC_RELAXED);",
                             "long long value;", "return value;"),
-    "store_release": ordered("void store_release(long long *place, long long value)", "st.release.gpu.s64 [%0], %1;",
-                             ': "l"(place), "l"(value)', "__atomic_store_n(place, value, __ATOMIC_RELEASE);"),
-    # As ints, floats without sign order as they are, negative ones the other way round. What is no number wins.
+    "store_release": ordered("void store_release(long long *place, long long value)",
+                             "st.release.gpu.global.s64 [%0], %1;", f': {PLACE}, "l"(value)',
+                             "__atomic_store_n(place, value, __ATOMIC_RELEASE);"),
+    # As ints, floats without sign order as they are, negative ones the other way round. What is no number wins: it
+    # comes without its sign, as the greatest of all; one that was there before, whatever its sign, is left there.
     "atomic_float_max": """\
 static __device__ __forceinline__ void atomic_float_max(double *place, double value) {
+  const double there = __longlong_as_double(load_relaxed((const long long *)place));
+  if (there != there) return;
   const long long bits = value != value ? 0x7ff8000000000000LL : __double_as_longlong(value);
   if (bits < 0) {
     atomicMin((unsigned long long *)place, (unsigned long long)bits);
@@ -141,8 +151,8 @@ static __device__ __forceinline__ void atomic_float_max(double *place, double va
     atomicMax((long long *)place, bits);
   }
 }""",
-    "atomic_bool_max": ordered("void atomic_bool_max(bool *place, bool value)", "st.relaxed.gpu.u8 [%0], %1;",
-                               ': "l"(place), "r"(1)', "if (value) __atomic_store_n(place, true, __ATOMIC_RELAXED);",
+    "atomic_bool_max": ordered("void atomic_bool_max(bool *place, bool value)", "st.relaxed.gpu.global.u8 [%0], %1;",
+                               f': {PLACE}, "r"(1)', "if (value) __atomic_store_n(place, true, __ATOMIC_RELAXED);",
                                before="if (value)"),
     "wrap_add": wrapping("wrap_add", "+"),
     "wrap_sub": wrapping("wrap_sub", "-"),
@@ -177,6 +187,16 @@ static __device__ __forceinline__ long long mix_bits(long long a) {
                         "__double_as_longlong(a) < 0 ? a : b"),
     "is_nan": helper("bool", "is_nan", "double a", "a != a"),
 }
+
+
+def helpers_of(text: str) -> list[str]:
+    """The helpers that the text calls, and those that they call."""
+    called, found = set(CALLED.findall(text)), list[str]()
+    for name, helper in reversed(HELPERS.items()):
+        if name in called:
+            called.update(CALLED.findall(helper))
+            found.insert(0, helper)
+    return found
 
 
 def apply(op: str, arguments: tuple[Piece, ...], result: str) -> Piece:

@@ -23,13 +23,13 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.values import OnDevice
+from nessie.lambda_cu.default_depths import MOST_CALLS, Costs
 
 NO_FAILURE = 2**63 - 1          # no key is greater
 INDEX_BITS = 40
 FAILURE, ROUNDS, DEPTH, STACK, STOPPED = ERROR_WORDS = range(5)
 POLL_EVERY = 1 << 16            # rounds between two looks at the interrupt word
 MOST_ROUNDS = 2**62
-MOST_CALLS = 1_000_000          # within calls, unless told otherwise
 
 ENDLESS, TOO_DEEP, NO_STACK = range(3)      # what keys beyond all sites say
 
@@ -88,8 +88,10 @@ class OutOfMemory(Exception):
 
 class Device(Protocol):
     """`interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too. `skips`: its
-    kernels do nothing after one that has failed, so the host need not ask before it launches."""
+    kernels do nothing after one that has failed, so the host need not ask before it launches. `costs`: what the host
+    level takes there."""
     skips: bool
+    costs: Costs
 
     @property
     def interrupted(self) -> bool: ...

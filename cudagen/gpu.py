@@ -12,25 +12,25 @@ failed is not asked before the next is launched: kernels look for themselves, an
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Protocol
-from weakref import WeakSet, finalize
+from weakref import WeakSet
 
 import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import Unsupported, user_span
-from nessie.base.values import DTYPES, OnDevice
+from nessie.base.values import ANY_STREAM, DTYPES, OnDevice
 from nessie.cudagen import cuda, loops
-from nessie.cudagen.device import ERROR_WORDS, MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
-from nessie.cudagen.generate import plans_of
+from nessie.cudagen.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
+from nessie.cudagen.generate import generate
 from nessie.cudagen.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
 from nessie.cudagen.loops_walk import parts
 from nessie.cudagen.memory import Block, Pooled
 from nessie.cudagen.plan import THREADS, ArrayResult, Phase, Plan, ScalarResult
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.default_depths import MOST_CALLS, Costs
 
 MOST_BLOCKS = 2**31 - 1         # of a launch
 POINTER = "P"
@@ -43,8 +43,12 @@ Values = np.ndarray[Any, Any]
 
 
 class Driver(Protocol):
-    """Memory of a device by addresses, and kernels. What is asked for is done in order; only `read` and `synchronise`
-    wait until it is done."""
+    """Memory of a device by addresses, and kernels. What is asked for is done in order; `read` and `synchronise` wait
+    until it is done, other calls perhaps. While one waits, other threads of Python's run, so that they can interrupt
+    what it waits for. What the driver holds ends with it.
+    `costs`: what the host level takes over it."""
+    costs: Costs
+
     def interrupt_word(self) -> tuple[int, Values]:
         """Its address for kernels, and an array of the word itself, which the host reads and writes while they run."""
 
@@ -69,7 +73,11 @@ class Driver(Protocol):
     def launch(self, function: Any, blocks: int, arguments: bytes) -> None:
         """A kernel on so many blocks of plan.THREADS threads; its arguments as a C struct of its parameters."""
 
-    def synchronise(self) -> None: ...
+    def synchronise(self) -> None:
+        """All is done that was asked for."""
+
+    def await_others(self, streams: Set[int]) -> None:
+        """What other libraries have asked for in these streams of CUDA's is done."""
 
     def reaches(self, address: int) -> bool:
         """Does what another library has put there lie in this device's memory?"""
@@ -77,7 +85,7 @@ class Driver(Protocol):
 
 @dataclass(frozen=True)
 class Built:
-    """A program, ready for a GPU. `plans` are without their functions, whose text is `text`; `formats` has the
+    """A program, ready for a GPU. The functions of `plans` are in `text`; `formats` has the
     parameters of each, `failing` those that may record a failure."""
     program: ir.Program
     plans: tuple[Plan, ...]
@@ -87,19 +95,32 @@ class Built:
 
 
 def build_program(program: ir.Program) -> Built:
-    plans, module = plans_of(program, "cuda")
+    module = generate(program, "cuda")
     formats = {f.name: "".join(POINTER if p.array else FORMATS[p.type] for p in f.parameters)
                for f in module.functions if f.kind == "cuda"}
     failing = frozenset(f.name for f in module.functions
                         if any(p.name == "errors" and p.writable for p in f.parameters))
-    return Built(program, tuple(replace(plan, functions=()) for plan in plans), cuda.show(module), formats, failing)
+    return Built(program, module.plans, cuda.show(module), formats, failing)
 
 
 class Lent:
     """Whose end gives a result's memory back; till then there is the device."""
 
-    def __init__(self, gpu: Gpu) -> None:
-        self.gpu = gpu
+    def __init__(self, gpu: Gpu, array: Array) -> None:
+        self.gpu, self.block = gpu, gpu.memory.lend(array, self)
+
+    @property
+    def known(self) -> bool:
+        """Do other libraries know where it lies? Then they may be at work on it, in any stream."""
+        return self.block.known
+
+    def tell(self) -> None:
+        """Another library comes to know it."""
+        self.block.known = True
+
+    def settle(self) -> None:
+        """Returns when other libraries have done what they were asked to do with it."""
+        self.gpu.memory.settle(self.block)
 
 
 class Gpu(Launches):
@@ -108,18 +129,15 @@ class Gpu(Launches):
 
     def __init__(self, program: ir.Program | Built, driver: Driver, limit: int | None = None) -> None:
         self.built = program if isinstance(program, Built) else build_program(program)
-        super().__init__(self.built.program, {plan.kernel.name: GpuLauncher(plan, self.built.formats,
-                                                                                   self.built.failing)
+        super().__init__(self.built.program, {plan.name: GpuLauncher(plan, self.built.formats, self.built.failing)
                                               for plan in self.built.plans})
-        self.driver = driver
+        self.driver, self.costs = driver, driver.costs
         self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
         self.errors = np.zeros(len(ERROR_WORDS), np.int64)          # as they were when they were last read
         self.interrupt_address, self.interrupt_word = driver.interrupt_word()
         self.unread = False             # kernels that may record a failure have been launched since then
         self.memory = DeviceMemory(driver, limit)
         self.errors_address = self.memory.uncounted(self.errors.nbytes)
-        finalize(self, driver.free, self.errors_address)
-        finalize(self, self.memory.trim)
         self.begin(limit)
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
@@ -160,9 +178,7 @@ class Gpu(Launches):
             if size:
                 self.driver.copy(array.buffer.address, given.buffer.address, size)
         self.synchronise()
-        owner = Lent(self)
-        self.memory.lend(array, owner)
-        return OnDevice(array.base, array.length, array.buffer.address, owner)
+        return OnDevice(array.base, array.length, array.buffer.address, Lent(self, array))
 
     def read(self, array: Array, index: int) -> Scalar:
         values = np.empty(1, DTYPES[array.base])
@@ -195,6 +211,10 @@ class DeviceMemory(Pooled):
         super().__init__(limit)
         self.driver = driver
         _memories.add(self)
+
+    def settle(self, block: Block) -> None:
+        if block.known:
+            self.driver.await_others({ANY_STREAM})
 
     def trim(self) -> None:
         self._take_back()
@@ -249,8 +269,8 @@ class GpuLauncher(Launcher):
 
     def step(self, phase: Phase, format_: str, fails: bool) -> Step:
         sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
-                 *(argument for argument in phase.arguments if not isinstance(argument, str))]
-        arguments = tuple([self.slot(a) if isinstance(a, str) else size_function(a, self.slots)
+                 *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
+        arguments = tuple([self.slot(a.name) if isinstance(a, loops.Name) else size_function(a, self.slots)
                            for a in phase.arguments])
         return Step(self.buffers(phase), phase.function, arguments, struct.Struct(f"@{format_}"), self.chunks(phase),
                     any(map(reads_cells, sizes)), fails)
@@ -301,7 +321,7 @@ class GpuLauncher(Launcher):
             device.driver.launch(device.functions[step.function], blocks, step.packed.pack(*values))
 
     def too_long(self, blocks: int) -> Unsupported:
-        span = user_span(self.plan.kernel.origin)
+        span = user_span(self.plan.origin)
         return Unsupported(f"this is too long for a GPU: it takes {blocks:,} blocks of {THREADS} threads, and CUDA "
                            f"starts at most {MOST_BLOCKS:,} at once", *([(span, "")] if span else []),
                            hint="--target cpu has no such limit")

@@ -1,19 +1,18 @@
-"""How LLVM should vectorise the loops over rows: not at all, or with masks.
+"""What LLVM is told of loops, since it cannot tell how they are meant.
 
 A walk of irregular segments has a loop for each segment, of few elements often, and nobody can tell how many. Where it
 reads at indices that it has read, vectors gain nothing, and to begin and end them costs as much as the elements do: a
-sparse matrix with ten values in a row takes a third more time. Where it only computes, vectors with masked lanes do a
-short row in one step. What whole vectors leave over takes a jump for each element otherwise, and the processor guesses
-wrong which is the last: sums of ten elements a row take more than twice the time.
+sparse matrix with ten values in a row takes a third more time. So such a loop is not vectorised.
+
+A loop over lanes is a vector. LLVM would unroll it first, as it does with short loops, and then find fewer vectors in
+it: none of calls, say, so that sums of exponentials would take four times as long.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from nessie.cudagen.loops import Const, Exp, For, If, Let, Load, Name, Op, Set, Stmt, Store
-
-MASKED = {"+", "-", "*", "neg", "abs", "max", "min", "and", "or", "xor", "not", "==", "/=", "<", "<=", ">", ">=",
-          "float", "btoi", "select"}        # operators that a vector has, masked or not
+from nessie.cudagen.loops_walk import statements
 
 
 def waits_for_memory(loop: For) -> bool:
@@ -21,23 +20,10 @@ def waits_for_memory(loop: For) -> bool:
     return reads(loop.high) and gathers(loop.body, set())
 
 
-def fits_masks(loop: For) -> bool:
-    """Does the innermost loop, whose end was read from memory, only compute with what lies at its index?"""
-    return reads(loop.high) and not waits_for_memory(loop) and computes(loop.body)
-
-
-def computes(body: Iterable[Stmt]) -> bool:
-    return all(isinstance(statement, Let | Set) and masked(statement.value) for statement in body)
-
-
-def masked(exp: Exp) -> bool:
-    """Has it only operators that vectors have?"""
-    match exp:
-        case Op(op, arguments):
-            return op in MASKED and all(map(masked, arguments))
-        case Load(_, index, order):
-            return not order and masked(index)
-    return isinstance(exp, Const | Name)
+def lanes(loop: For) -> bool:
+    """Does each of a known number of rounds store something?"""
+    known = isinstance(loop.low, Const) and isinstance(loop.high, Const)
+    return known and any(isinstance(statement, Store) for statement in statements(loop.body))
 
 
 def gathers(body: Iterable[Stmt], read: set[str]) -> bool:

@@ -55,14 +55,15 @@ def test_what_some_skeletons_take() -> None:
     assert 8 <= (sweeps[0].registers or 0) < (sweeps[2].registers or 0) <= 255
 
 
+ACCESS = re.compile(r"^\s*(?:@\S+ )?((?:ld|st|atom|red)\.(?!param)[\w.]+)", re.MULTILINE)
+SPACES = {"global", "shared", "local", "const"}
+
+
 @NVRTC
 @pytest.mark.parametrize("name", ["scan", "filter", "irregular_row_sums", "irregular_segmented_scan"])
 def test_what_tiles_publish_is_stored_before_they_say_so(name: str) -> None:
     """And loaded after they have said so, in the order of PTX, of which the accesses are looked at."""
-    program = skeletons()
-    few = build_program(replace(program, kernels=tuple(k for k in program.kernels if k.name == name)))
-    orders = re.findall(r"^\s*(?:@\S+ )?((?:ld|st|atom)\.(?:release|acquire|relaxed|volatile|global|shared)[\w.]*)",
-                        assembly(few.text, f"{name}_sweep"), re.MULTILINE)
+    orders = ACCESS.findall(assembly(alone(name), f"{name}_sweep", "compute_80"))
     releases = [at for at, order in enumerate(orders) if order.startswith("st.release")]
     acquires = [at for at, order in enumerate(orders) if order.startswith("ld.acquire")]
     assert len(releases) == (4 if "row_sums" in name or "segmented_scan" in name else 3) and len(acquires) == 2
@@ -70,12 +71,31 @@ def test_what_tiles_publish_is_stored_before_they_say_so(name: str) -> None:
     assert all(orders[at - 1].startswith("ld.relaxed") and orders[at + 1].startswith("ld.volatile") for at in acquires)
 
 
-def assembly(text: str, kernel: str) -> str:
+@NVRTC
+@pytest.mark.parametrize("architecture", ["compute_75", "compute_80", "compute_90"])
+@pytest.mark.parametrize("name, sweep", [("scan", "scan_sweep"), ("irregular_row_sums", "irregular_row_sums_sweep"),
+                                         ("permute_max_of_other_types", "permute_max_of_other_types_sweep")])
+def test_accesses_say_where_the_memory_is(name: str, sweep: str, architecture: str) -> None:
+    """A GPU need not find out whether a pointer is of memory of all blocks or of one."""
+    orders = ACCESS.findall(assembly(alone(name), sweep, architecture))
+    ordered = [order for order in orders if order.split(".")[1] in ("acquire", "release", "relaxed")]
+    assert len(ordered) >= 2 and len(orders) > len(ordered)
+    assert [order for order in orders if not SPACES & set(order.split("."))] == []
+    assert all("global" in order.split(".") for order in ordered)
+
+
+def alone(name: str) -> str:
+    """The text of a skeleton's kernel."""
+    program = skeletons()
+    return build_program(replace(program, kernels=tuple(k for k in program.kernels if k.name == name))).text
+
+
+def assembly(text: str, kernel: str, architecture: str) -> str:
     """The kernel in PTX."""
     path = nvrtc.library_path()
     assert path is not None
     library, program = nvrtc.Nvrtc(path), ctypes.c_void_p()
-    options = [option.encode() for option in ("--gpu-architecture=compute_80", *compiler.FLAGS)]
+    options = [option.encode() for option in (f"--gpu-architecture={architecture}", *compiler.FLAGS)]
     library.do("CreateProgram", ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
     library.do("CompileProgram", program, len(options), (ctypes.c_char_p * len(options))(*options))
     found = library.content(program, "PTX").decode().split(f".entry {kernel}(")[1]

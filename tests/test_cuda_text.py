@@ -26,7 +26,7 @@ from nessie.cudagen.cuda_files import cuda_files
 from nessie.cudagen.cuda_header import CONVENTIONS
 from nessie.cudagen.cuda_operators import HELPERS, OPERATORS
 from nessie.cudagen.cudasim import compiler
-from nessie.cudagen.generate import plans_of
+from nessie.cudagen.generate import generate
 from nessie.cudagen.loops import Module
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_interpreter import run
@@ -255,7 +255,7 @@ def test_a_header_tells_of_a_scan_and_a_sort(tmp_path: Path, capsys: pytest.Capt
     path.write_text("function scans(m) = {plus_scan(r) : r in m}; function sorts(xs) = sort(xs);")
     scans = emitted(capsys, str(path), "-e", "scans", "-t", "[[float]]")
     assert re.search(r"//   tickets +1 long long, 0 at first; scratch", scans)
-    assert re.search(r"//   status +\(n_1 \+ n \+ 2047\) / 2048 long longs, all 0 at first; scratch", scans)
+    assert re.search(r"//   segment_status +\(n_1 \+ n \+ 1023\) / 1024 long longs, all 0 at first; scratch", scans)
     assert re.search(r"//   it +n_1 doubles; a result", scans) and "look-back: the first warp" in scans
     sorts = emitted(capsys, str(path), "-e", "sorts", "-t", "[float]")
     assert "... and 15 times more" in sorts and "has shift = 0, 4, 8, 12, " in sorts
@@ -301,7 +301,7 @@ def test_a_program_has_one_text() -> None:
 @pytest.mark.parametrize("name", test_skeletons.CUDA)
 def test_a_cuda_compiler_takes_skeletons(name: str) -> None:
     """All for which the GPU has one."""
-    _, module = plans_of(program_of(test_skeletons.cuda_kernel(name)), "cuda")
+    module = generate(program_of(test_skeletons.cuda_kernel(name)), "cuda")
     check(module)
     assert complaint(cuda.show(module)) == ""
 
@@ -309,7 +309,7 @@ def test_a_cuda_compiler_takes_skeletons(name: str) -> None:
 def test_what_blocks_tell_each_other_may_be_seen_by_others() -> None:
     """A compiler that were told that nothing else sees an array might move what is stored there behind the store that
     says so to other blocks."""
-    _, module = plans_of(program_of(test_skeletons.cuda_kernel("scan")), "cuda")
+    module = generate(program_of(test_skeletons.cuda_kernel("scan")), "cuda")
     parameters = re.split(r",\s+", cuda.show(module).split(" K_sweep(")[1].split(") {")[0])
     alone = {p.split("__restrict__ ")[1] for p in parameters if "__restrict__" in p}
     others = {p.split("*")[1] for p in parameters if "*" in p and "__restrict__" not in p}

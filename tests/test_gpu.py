@@ -17,6 +17,8 @@ from gpu_programs import ENDLESS, PROGRAMS, on_gpu
 from kernel_runs import Meaning, program_of
 from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
 
+from nessie.base.deadline import Deadline
+from nessie.base.deep import run_deep
 from nessie.base.source import Interrupted, NessieError
 from nessie.base.values import DTYPES
 from nessie.cli import main
@@ -25,7 +27,7 @@ from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE, Array, OutOfMemory
 from nessie.cudagen.gpu import Built, Gpu, build_program
-from nessie.cudagen.plan import ArrayResult, Buffer, Phase, Plan, ScalarResult
+from nessie.cudagen.plan import ArrayResult, Buffer, Input, Phase, Plan, ScalarResult
 from nessie.lambda_cu.parser import parse_kernel
 from nessie.targets import Target
 
@@ -157,13 +159,14 @@ extern "C" __global__ void count(long long n, const long long *xs, long long *ys
 extern "C" __global__ void blocks(long long *cells, long long *seen) {
   if (threadIdx.x == 0) atomicAdd((unsigned long long *)&cells[1], (unsigned long long)(seen[0] + gridDim.x));
 }"""
-    kernel = parse_kernel(COUNTED)
     k = loops.Load("cells", loops.Const(0, "int"))
     blocks = loops.Op("min", (k, loops.Const(MOST, "int")))
-    phases = (Phase("count", ("n", "xs", "ys", "cells"), None, (Buffer("ys", "int", loops.Name("n")),)),
-              Phase("blocks", ("cells", "seen"), blocks, (Buffer("seen", "int", loops.Op("+", (k, k)), 7),)))
-    plan = Plan(kernel, (), phases, (ScalarResult(1, "int"), ArrayResult("ys", k)), 2, k)
-    return Built(program_of(kernel), (plan,), text, {"count": "qPPP", "blocks": "PP"}, frozenset())
+    n, xs, ys, cells, seen = map(loops.Name, ("n", "xs", "ys", "cells", "seen"))
+    phases = (Phase("count", (n, xs, ys, cells), None, (Buffer("ys", "int", n),)),
+              Phase("blocks", (cells, seen), blocks, (Buffer("seen", "int", loops.Op("+", (k, k)), 7),)))
+    plan = Plan("K", (Input("n", "int"), Input("xs", "int", n)), phases,
+                (ScalarResult("k", 1, "int"), ArrayResult("ys", k)), 2, k)
+    return Built(program_of(parse_kernel(COUNTED)), (plan,), text, {"count": "qPPP", "blocks": "PP"}, frozenset())
 
 
 @pytest.mark.parametrize("n, kept, shrinks", [(0, 0, False), (10, 0, False), (10, 3, False), (300_000, 9, True),
@@ -294,7 +297,7 @@ def test_kernels_without_end_are_interrupted() -> None:
     device = Gpu(program.executable("ilp"), Cudasim(2, 1))
     assert on_gpu(program, device, [[0, -4]]) == [0, 0]
     with pytest.raises(NessieError, match=r"it took longer than 0\.2 s"):
-        on_gpu(program, device, [[1] * 600], host.Limits(seconds=0.2))
+        run_deep(lambda: on_gpu(program, device, [[1] * 600]), Deadline(0.2, ""))
     with pytest.raises(NessieError, match="recursion is deeper than 100,000 calls"):
         on_gpu(program, device, [[1] * 600], host.Limits(depth=100))
     timer = threading.Timer(0.2, device.interrupt)

@@ -15,6 +15,7 @@ EXAMPLES = [
     ("frontend.typed_text", pipeline.TYPED), ("frontend.mono", pipeline.MONO), ("frontend.mono_text", pipeline.MONO),
     ("lambda_cu.ir", pipeline.FLAT), ("lambda_cu.printer", pipeline.FLAT), ("schedule.pdg", pipeline.GRAPH),
     ("schedule.schedule_form", pipeline.SCHEDULE), ("cudagen.loops", pipeline.LOOPS),
+    ("cudagen.instructions", pipeline.HOST),
 ]
 INDENTED = re.compile(r"(?:(?:    .*)?\n)+")
 DEFINITION = re.compile(r"[{=;]$", re.MULTILINE)

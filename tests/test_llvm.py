@@ -217,10 +217,23 @@ def test_names_may_be_those_of_the_c_library_and_of_labels() -> None:
 
 # Speed, seen in the text ------------------------------------------------------------------------
 
-SUM_OF_PRODUCTS = """
+SUM = """
 host f(int n, float[] xs, float[] ys, writable float[] out) {
   var float sum = 0.0;
-  for (i = 0; i < n; i += 1) { sum = sum PLUS xs[i] * ys[i]; }
+  for (i = 0; i < n; i += 1) { sum = sum + VALUE; }
+  out[0] = sum;
+}
+"""
+
+SUM_IN_LANES = """
+host f(int n, float[] xs, float[] ys, writable float[] out) {
+  shared float lanes[8];
+  for (lane = 0; lane < 8; lane += 1) { lanes[lane] = 0.0; }
+  for (first = 0; first < n; first += 8) {
+    for (lane_2 = 0; lane_2 < 8; lane_2 += 1) { int i = first + lane_2; lanes[lane_2] = lanes[lane_2] + VALUE; }
+  }
+  var float sum = 0.0;
+  for (lane_3 = 0; lane_3 < 8; lane_3 += 1) { sum = sum + lanes[lane_3]; }
   out[0] = sum;
 }
 """
@@ -228,13 +241,39 @@ host f(int n, float[] xs, float[] ys, writable float[] out) {
 
 def vectors(text: str) -> bool:
     """Does the optimised code compute with vectors of doubles?"""
-    return "x double> " in building.optimised(llvm.show(parse(text)))
+    return "x double> " in optimised(text)
 
 
-def test_a_reduction_is_vectorised_only_where_it_may_be_reassociated() -> None:
-    assert vectors(SUM_OF_PRODUCTS.replace("PLUS", "+~"))
-    reduced = building.optimised(llvm.show(parse(SUM_OF_PRODUCTS.replace("PLUS", "+"))))
-    assert "llvm.vector.reduce.fadd" not in reduced
+def optimised(text: str) -> str:
+    return building.optimised(llvm.show(parse(text)))
+
+
+@pytest.mark.parametrize("value", ["xs[i]", "xs[i] * ys[i]", "(xs[i] > 0.5 ? ys[i] : 0.0)", "exp(xs[i])"])
+def test_sums_are_vectors_in_lanes_and_in_order_otherwise(value: str) -> None:
+    text = optimised(SUM_IN_LANES.replace("VALUE", value))
+    assert re.search(r"fadd <\d+ x double>", text)
+    assert not re.search(r"fadd <|reassoc|vector.reduce", optimised(SUM.replace("VALUE", value)))
+    if "exp" in value and vector_math.vector_library() is not None:
+        assert re.search(r"call <\d+ x double> @_ZGV", text)
+    else:
+        assert "alloca" not in text             # lanes stay in registers
+
+
+@pytest.mark.parametrize("n", [0, 8, 16, 64])
+def test_sums_have_the_same_bits_however_they_are_built(n: int) -> None:
+    xs, ys = (np.random.default_rng(seed).standard_normal(64) for seed in (1, 2))
+    sums = []
+    for quick in (False, True):
+        out = np.zeros(1)
+        text = llvm.show(parse(SUM_IN_LANES.replace("VALUE", "xs[i] * ys[i]")))
+        code = building.load(building.build(text, quick), ["f.call"])
+        ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(code["f.call"])(
+            0, 1, words((n, xs, ys, out)).ctypes.data)
+        sums.append(out[0])
+    lanes = np.zeros(8)
+    for first in range(0, n, 8):
+        lanes += xs[first:first + 8] * ys[first:first + 8]
+    assert sums == [sum(lanes.tolist())] * 2
 
 
 @pytest.mark.parametrize("body", [
@@ -251,7 +290,7 @@ ROWS = """
 host f(int n, int[] ends, int[] js, float[] xs, writable float[] out) {
   var float sum = 0.0;
   for (s = 0; s < n; s += 1) {
-    for (i = ends[s]; i < END; i += 1) { int j = js[i]; var float x = 0.0; if (j < n) { x = xs[AT]; } sum = sum +~ x; }
+    for (i = ends[s]; i < END; i += 1) { int j = js[i]; var float x = 0.0; if (j < n) { x = xs[AT]; } sum = sum + x; }
   }
   out[0] = sum;
 }
@@ -266,46 +305,6 @@ def test_gathers_in_rows_are_not_vectorised(end: str, at: str, kept: bool) -> No
     assert ("llvm.loop.vectorize.enable" in text) == kept
     if kept:
         assert "x double> " not in building.optimised(text)
-
-
-ROW_SUMS = """
-host f(int rows, int[] ends, TYPE[] xs, writable TYPE[] out) {
-  for (s = 0; s < rows; s += 1) {
-    var TYPE sum = ZERO;
-    for (i = ends[s]; i < END; i += 1) { TYPE x = xs[i]; sum = sum +~ VALUE; }
-    out[s] = sum;
-  }
-}
-"""
-
-
-@pytest.mark.parametrize(("end", "value", "masked"), [
-    ("ends[s + 1]", "x * x", True), ("ends[s + 1]", "max(x, 0.5)", True), ("rows", "x", False),
-    ("ends[s + 1]", "exp(x)", False), ("ends[s + 1]", "xs[ends[i]]", False)])
-def test_sums_of_rows_are_vectors_with_masks(end: str, value: str, masked: bool,
-                                             monkeypatch: pytest.MonkeyPatch) -> None:
-    """A short row is one step then, where processors mask lanes."""
-    text = row_sums("float", "0.0", end, value)
-    assert ("predicate.enable" in text) == masked
-    if masked and building.MASKING in building.features():
-        assert "@llvm.masked.load" in building.optimised(text)
-    monkeypatch.setattr(building, "MASKING", "what no processor has")
-    assert "@llvm.masked.load" not in building.optimised(text)
-
-
-def row_sums(type_: str, zero: str, end: str, value: str) -> str:
-    text = ROW_SUMS.replace("+~", "+~" if type_ == "float" else "+").replace("TYPE", type_).replace("ZERO", zero)
-    return llvm.show(parse(text.replace("END", end).replace("VALUE", value)))
-
-
-@pytest.mark.parametrize(("type_", "zero"), [("int", "0"), ("float", "0.0")])
-def test_sums_of_rows_of_all_lengths_are_right(type_: str, zero: str) -> None:
-    ends = np.cumsum([0, *range(70)], dtype=np.int64)
-    xs = np.random.default_rng(1).integers(-1000, 1000, ends[-1]).astype("int64" if type_ == "int" else "float64")
-    out = np.full(70, 7, xs.dtype)
-    block = words((70, ends, xs, out))
-    entry(row_sums(type_, zero, "ends[s + 1]", "x"), "f")(0, 1, block.ctypes.data)
-    assert out.tolist() == [xs[a:b].sum() for a, b in zip(ends, ends[1:])]
 
 
 @pytest.mark.skipif(vector_math.vector_library() is None, reason="the C library has no vector functions")

@@ -20,6 +20,7 @@ from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE
 from nessie.cudagen.gpu import Built, Gpu, build_program
+from nessie.cudagen.loops_printer import show_exp
 from nessie.cudagen.plan import THREADS
 from nessie.cudagen.skeletons import cuda_look_back
 from nessie.lambda_cu import ir
@@ -195,7 +196,7 @@ class Planted(Cudasim):
         name, _ = function
         if name.endswith("_sweep"):
             words = struct.unpack("@" + self.built.formats[name], arguments)
-            self.arrays = {str(p): self.memory[word].view(np.int64)
+            self.arrays = {show_exp(p): self.memory[word].view(np.int64)
                            for p, word in zip(self.parameters[name], words, strict=True) if word in self.memory}
             self.arrays["tickets"][0] = self.tile
             self.plant(self.arrays)
@@ -251,14 +252,14 @@ PATIENCE = 2                            # seconds
 
 
 def published(built: Built, tile: int, arguments: list[Any], plant: Callable[[dict[str, Any]], None],
-              status: int) -> dict[str, Any]:
+              status: int, array: str = "status") -> dict[str, Any]:
     """The arrays as they are when a tile that waits for ever has this status, or has not got it for long."""
     driver = Planted(built, tile, plant)
     device = Gpu(built, driver)
 
     def watch() -> None:
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and not ("status" in driver.arrays and driver.arrays["status"][tile] == status):
+        while time.monotonic() < end and not (array in driver.arrays and driver.arrays[array][tile] == status):
             time.sleep(0.001)
         device.interrupt()
 
@@ -266,7 +267,7 @@ def published(built: Built, tile: int, arguments: list[Any], plant: Callable[[di
     device.begin(None)
     given = [device.upload(BASES[a.dtype], a) if isinstance(a, np.ndarray) else a for a in arguments]
     watching.start()
-    device.launch(built.plans[0].kernel.name, given)
+    device.launch(built.plans[0].name, given)
     watching.join()
     return driver.arrays
 
@@ -291,10 +292,11 @@ def groups_aggregate(change: Callable[[str], str]) -> bool:
 
 def prefix_of_a_tile_in_which_a_segment_starts(change: Callable[[str], str]) -> bool:
     kernel = segmented_kernel("l : int", "uniform(m, l, n)", SEGMENTED["sums"])
-    m, length = 80, THREADS // 2 - 1    # with their ends two segments are a tile
+    m, length = 80, THREADS // 4 - 1    # with their ends two segments are a tile
     n = m * length
-    arrays = published(changed(kernel, change), 34, [n, m, numbers(n), numbers(m), length], lambda arrays: None, 2)
-    return bool(arrays["status"][34] == 2 and arrays["ended_prefixes"][34] == 1 and arrays["ps_prefixes"][34] == 0)
+    arrays = published(changed(kernel, change), 34, [n, m, numbers(n), numbers(m), length], lambda arrays: None, 2,
+                       "segment_status")
+    return bool(arrays["segment_status"][34] == 2 and arrays["ps_segment_prefixes"][34] == 0)
 
 
 def changed(kernel: ir.Kernel, change: Callable[[str], str]) -> Built:
@@ -303,12 +305,13 @@ def changed(kernel: ir.Kernel, change: Callable[[str], str]) -> Built:
 
 
 @pytest.mark.parametrize("is_seen, published, nth", [
-    (own_aggregate, 1, 0), (groups_aggregate, 1, 1), (prefix_of_a_tile_in_which_a_segment_starts, 2, 0)],
+    (own_aggregate, "status[tile], 1", 0), (groups_aggregate, "status[tile], 1", 1),
+    (prefix_of_a_tile_in_which_a_segment_starts, "segment_status[tile], 2", 0)],
     ids=["aggregate", "group", "segment"])
-def test_what_a_tile_knows_is_published_at_once(is_seen: Callable[[Callable[[str], str]], bool], published: int,
+def test_what_a_tile_knows_is_published_at_once(is_seen: Callable[[Callable[[str], str]], bool], published: str,
                                                 nth: int) -> None:
     """And where it is not, that is seen."""
-    statement = f"store_release(&status[tile], {published});"
+    statement = f"store_release(&{published});"
 
     def without(text: str) -> str:
         parts = text.split(statement)

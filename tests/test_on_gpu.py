@@ -28,6 +28,8 @@ from gpu_programs import ENDLESS, PROGRAMS, on_gpu
 from kernel_runs import BASES, Meaning, program_of
 from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
 
+from nessie.base.deadline import Deadline
+from nessie.base.deep import run_deep, wait_for_left
 from nessie.base.source import Interrupted, NessieError, Source
 from nessie.cudagen import host
 from nessie.cudagen.cpu import Cpu
@@ -223,7 +225,8 @@ def test_kernels_without_end_are_interrupted(new_driver: Callable[[], Driver]) -
     device = Gpu(program.executable("ilp"), new_driver())
     assert on_gpu(program, device, [[0, -4]]) == [0, 0]
     with pytest.raises(NessieError, match=r"it took longer than 0\.5 s"):
-        on_gpu(program, device, [[1] * 600], host.Limits(seconds=0.5))
+        run_deep(lambda: on_gpu(program, device, [[1] * 600]), Deadline(0.5, ""))
+    wait_for_left()                     # it ends soon, and has the device till then
     with pytest.raises(NessieError, match="recursion is deeper than 100,000 calls"):
         on_gpu(program, device, [[1] * 600], host.Limits(depth=100))
     timer = threading.Timer(0.5, device.interrupt)

@@ -16,6 +16,8 @@ from recursion_cases import CASES, compiled
 from test_python_devices import PROGRAM
 
 import nessie
+from nessie.base.deadline import Deadline
+from nessie.base.deep import run_deep
 from nessie.base.source import Interrupted, NessieError
 from nessie.cudagen import host
 from nessie.cudagen.gpu import Driver, Gpu
@@ -51,7 +53,7 @@ def test_recursion_is_interrupted(new_driver: Callable[[], Driver]) -> None:
         assert time.monotonic() - started < 30
         timer.join()
     with pytest.raises(NessieError, match=r"it took longer than 0\.3 s"):
-        on_gpu(program, device, [[80] * 300], host.Limits(seconds=0.3))
+        run_deep(lambda: on_gpu(program, device, [[80] * 300]), Deadline(0.3, ""))
     with pytest.raises(NessieError, match="recursion is deeper than 50 calls"):
         on_gpu(program, device, [[80] * 300], host.Limits(depth=50))
     assert on_gpu(program, device, [[10, 3]]) == [55, 2]

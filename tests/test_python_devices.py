@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.base.values import ANY_STREAM
 from nessie.cudagen.cudasim.compiler import found
+from nessie.cudagen.cudasim.driver import Cudasim
 
 pytestmark = pytest.mark.skipif(not found(), reason="needs a C++ compiler")
 PROGRAM = """
@@ -184,19 +186,52 @@ def test_errors() -> None:
 
 
 def test_another_gpus_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nessie.cudagen.cudasim.driver import Cudasim
     monkeypatch.setattr(Cudasim, "reaches", lambda self, address: False)
     with pytest.raises(nessie.NessieError, match="memory of another GPU"):
         program().squares(OnGpu(np.arange(2.0)))
 
 
-@pytest.mark.parametrize(("stream", "waited"), [(None, 0), (1, 1), (12345, 1)])
-def test_pending_work_is_waited_for(stream: int | None, waited: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nessie.cudagen.cudasim.driver import Cudasim
+@pytest.mark.parametrize(("told", "waited"), [
+    ({"stream": None}, []), ({"stream": 1}, []), ({"stream": 2}, []), ({"stream": 12345}, [{12345}]),
+    ({"stream": 0}, [{ANY_STREAM}]), ({"version": 2}, [{ANY_STREAM}]), ({"version": 0, "stream": 7}, [{ANY_STREAM}])])
+def test_pending_work_is_waited_for(told: dict[str, Any], waited: list[set[int]],
+                                    monkeypatch: pytest.MonkeyPatch) -> None:
     program().squares(OnGpu(np.arange(2.0)))
-    calls: list[str] = []
-    monkeypatch.setattr(Cudasim, "synchronise", lambda self: calls.append("synchronise"))
+    calls: list[Any] = []
+    monkeypatch.setattr(Cudasim, "await_others", lambda self, streams: calls.append(streams))
     monkeypatch.setattr("nessie.cudagen.host.execute", lambda *_, **__: calls.append("run") or np.int64(0))
-    monkeypatch.setattr("nessie.api.results.Results.value", lambda self, value, type_: value)
-    program().squares(OnGpu(np.arange(2.0), stream=stream))
-    assert calls == [*["synchronise"] * waited, "run"]
+    monkeypatch.setattr("nessie.api.results.Results.value", lambda self, what, value, type_: value)
+    program().squares(OnGpu(np.arange(2.0), **told))
+    assert calls == [*waited, "run"]
+
+
+def test_streams_of_several_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[set[int]] = []
+    monkeypatch.setattr(Cudasim, "await_others", lambda self, streams: calls.append(streams))
+    offsets, values = np.array([0, 2, 2, 6]), np.arange(6)
+    assert program().totals(nessie.Nested(OnGpu(offsets, stream=5), OnGpu(values, stream=7))).to_numpy().tolist() == [
+        1, 0, 14]
+    assert calls == [{5, 7}]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_results_that_others_know_wait_for_them(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before they are read, are arguments, or their memory is used again; those that nobody knows do not."""
+    calls: list[set[int]] = []
+    monkeypatch.setattr(Cudasim, "await_others", lambda self, streams: calls.append(streams))
+    nessie.release_memory()
+    calls.clear()
+    values = np.arange(50_000.0)
+    result = program().squares(OnGpu(values))
+    if known:
+        place(result[5:])
+    expected = [{ANY_STREAM}] if known else []
+    assert np.array_equal(result.to_numpy(), values * values) and calls == expected
+    calls.clear()
+    assert np.array_equal(program().squares(result).to_numpy(), (values * values)**2) and calls == expected
+    calls.clear()
+    del result
+    gc.collect()
+    assert calls == []                      # nobody waits while garbage is collected
+    program().squares(OnGpu(values))
+    assert calls == expected

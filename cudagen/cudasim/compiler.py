@@ -15,12 +15,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
+from nessie.base.forking import across_forks
 from nessie.base.source import InternalError, NessieError
+from nessie.base.writing import write
 from nessie.cudagen.cache import cached
 
 COMPILERS = ("c++", "g++", "clang++")
@@ -36,7 +38,7 @@ MISSING = "cudasim needs a C++ compiler, and there is none of " + ", ".join(COMP
 MOST_TOLD = 2000                        # characters of a compiler's complaint
 INSTALL = "install g++ or clang++ (on macOS, Xcode's command line tools), or name a compiler in CXX"
 
-_LOCK = threading.Lock()
+_LOCK = across_forks(Lock())
 _runtime: list[ctypes.CDLL] = []
 
 
@@ -68,7 +70,7 @@ def load(source: str, kind: str, command: Sequence[str]) -> ctypes.CDLL:
     code = cached(source, made_for, lambda text: build(text, kind, command))
     with tempfile.TemporaryDirectory(prefix="nessie-") as folder:
         path = Path(folder) / f"{kind}.so"
-        path.write_bytes(code)
+        write(path, code)
         return ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL if kind == "runtime" else ctypes.RTLD_LOCAL)
 
 
@@ -92,7 +94,7 @@ def build(source: str, kind: str, command: Sequence[str]) -> bytes:
     """The library's bytes."""
     with tempfile.TemporaryDirectory(prefix="nessie-") as folder:
         written, made = Path(folder) / f"{kind}.cpp", Path(folder) / f"{kind}.so"
-        written.write_text(source, "utf-8")
+        write(written, source)
         linking = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
         try:
             done = subprocess.run([*command, *FLAGS[kind], f"-I{FOLDER}", str(written), "-o", str(made), *linking],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from nessie.base.source import NessieError
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.memory import address_of
 from nessie.cudagen.plan import THREADS
+from nessie.lambda_cu.default_depths import Costs
 
 SEED = "NESSIE_CUDASIM_SEED"
 LARGEST_SEED = 2**64 - 1
@@ -33,6 +34,7 @@ class KernelError(Exception):
 
 class Cudasim:
     """`threads` of the OS run blocks."""
+    costs = Costs(statement=4, operation=1, launch=200, order=4000)
 
     def __init__(self, threads: int | None = None, seed: int | None = None) -> None:
         self.threads, self.seed = threads or OS_THREADS, seed_of_user() if seed is None else seed
@@ -81,6 +83,9 @@ class Cudasim:
 
     def synchronise(self) -> None:
         """Launches return when all has been done."""
+
+    def await_others(self, streams: Set[int]) -> None:
+        """There are none."""
 
     def reaches(self, address: int) -> bool:
         return True

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, Unsupported
+from nessie.base.writing import write
 from nessie.cudagen.cache import cached
 from nessie.cudagen.nvidia.nvrtc import Nvrtc, Refused, library_path
 
@@ -115,7 +116,7 @@ def by_nvrtc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, st
 def by_nvcc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
     with tempfile.TemporaryDirectory(prefix="nessie-") as folder:
         written, made = Path(folder) / "kernels.cu", Path(folder) / "kernels.cubin"
-        written.write_text(text, "utf-8")
+        write(written, text)
         done = subprocess.run([str(path), "-cubin", *options, str(written), "-o", str(made)],
                               capture_output=True, text=True, start_new_session=True)      # Ctrl-C is for us
         if done.returncode != 0:

@@ -84,6 +84,12 @@ def device_of(address: int) -> int | None:
     return number.value
 
 
+def await_stream(stream: int) -> bool:
+    """Waits until all that the stream was asked for is done, if it is one. Within a context."""
+    library = driver()
+    return library is not None and library.cuStreamSynchronize(ctypes.c_void_p(stream)) == 0
+
+
 def problems() -> Iterator[tuple[str, str]]:
     """All that programs miss here to run on a GPU, each with what to do."""
     found = devices()

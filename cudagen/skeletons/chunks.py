@@ -1,10 +1,15 @@
-"""How the CPU walks a root space: chunks of equal size, by the space's length alone.
+"""How the CPU walks a root space: chunks of about equal size, by lengths alone.
 
 A flat space is cut every `width` elements. A segmented space is cut every `width` *items*: the elements in order and,
 after the elements of each segment, its end. So chunks are equally long however long segments are, empty segments count
-too, and each segment's end is in just one chunk. A chunk finds its first segment by binary search:
+too. A chunk finds its first segment by binary search:
 
     item d lies in the last segment s with start(s) + s <= d, at element d - s
+
+A segment is cut only every `width` elements from its own start: a cut elsewhere in it moves on to the next such place,
+or to the segment's end, which belongs to the chunk that has its last element. So the *blocks* that a segment falls
+into, and with them the order in which its elements are added up, are the same wherever it starts. A chunk has one block
+of a segment at most, since their starts are `width` items apart.
 
     for chunk:  (s0, i0), (s1, i1) = where the chunk begins and ends
         for s in s0 .. s1:
@@ -22,6 +27,9 @@ from nessie.lambda_cu import ir
 
 FIRST, LAST = (loops.Name(name) for name in loops.CHUNK_RANGE)
 CHUNK_RANGE_PARAMETERS = tuple(loops.Parameter(name, "int") for name in loops.CHUNK_RANGE)
+ABOUT_BORDER = """\
+The segment and the element of an item, by bisection: the last segment s with start(s) + s <= item. Segments
+are cut at whole blocks from their own starts: inside of a block it is the next, or the segment after it."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +37,8 @@ class Chunks:
     """How a root is cut: `width` items a chunk, or all in one where the walk must be sequential."""
     root: ir.Space
     width: int
-    sequential: bool
-    search: str                 # the name of the device function that finds the segment of an item
+    border: str                 # the name of the device function that says where an item's chunk begins
+    sequential: bool = False
 
     def items(self, code: Code) -> loops.Exp:
         if isinstance(self.root, ir.Flat):
@@ -68,40 +76,28 @@ def each_chunk(code: Code, body: Callable[[loops.Exp], None], low: loops.Exp = F
     code.add(loops.For(chunk, low, high, tuple(statements)))
 
 
-def flat_chunk(code: Code, chunks: Chunks, chunk: loops.Exp, element: Callable[[loops.Exp], None]) -> None:
-    low, high = chunks.bounds(code, chunk)
-    index = code.fresh("i")
-    with code.block() as statements:
-        element(loops.Name(index))
-    code.add(loops.For(index, low, high, tuple(statements)))
-
-
 def span(code: Code, chunks: Chunks, chunk: loops.Exp) -> Span:
     low, high = chunks.bounds(code, chunk)
-    s0, s1 = find(code, chunks, low, "s0"), find(code, chunks, high, "s1")
-    return Span(s0, code.let_int("i0", op("-", low, s0)), s1, code.let_int("i1", op("-", high, s1)))
+    block, within = integer(chunks.width), (integer(0), code.size(segmented(chunks.root).segments))
+    return Span(*border(code, chunks, low, block, within, "s0", "i0"),
+                *border(code, chunks, high, block, within, "s1", "i1"))
 
 
-def segmented_chunk(code: Code, chunks: Chunks, part: Span, begin: Callable[[loops.Exp], None],
-                    element: Callable[[loops.Exp, loops.Exp, loops.Exp], None],
+def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[[loops.Exp], None],
+                    elements: Callable[[loops.Exp, loops.Exp, loops.Exp, loops.Exp], None],
                     end: Callable[[loops.Exp], None]) -> None:
-    """begin(s), then element(s, start, i) for each of its elements here, then end(s) if s ends here."""
-    assert not isinstance(chunks.root, ir.Flat)
+    """begin(s), then elements(low, high, s, start) for those of it here, then end(s) if s ends here."""
     segment = loops.Name(code.fresh("s"))
     with code.block() as statements:
-        start = code.let_int("start", start_of(code, chunks.root, segment))
-        stop = start_of(code, chunks.root, op("+", segment, integer(1)))
+        start = code.let_int("start", start_of(code, root, segment))
+        stop = start_of(code, root, op("+", segment, integer(1)))
         begin(segment)
-        index = loops.Name(code.fresh("i"))
-        with code.block() as inner:
-            element(segment, start, index)
-        if inner:
-            code.add(loops.For(index.name, op("max", start, part.i0), op("min", stop, part.i1), tuple(inner)))
+        elements(op("max", start, part.i0), op("min", stop, part.i1), segment, start)
         with code.block() as ending:
             end(segment)
         if ending:
             code.add(loops.If(op("<", segment, part.s1), tuple(ending)))
-    beyond = op("min", op("+", part.s1, integer(1)), code.size(chunks.root.segments))
+    beyond = op("min", op("+", part.s1, integer(1)), code.size(root.segments))
     code.add(loops.For(segment.name, part.s0, beyond, tuple(statements)))
 
 
@@ -121,33 +117,47 @@ def start_of(code: Code, root: ir.Segmented, segment: loops.Exp) -> loops.Exp:
     raise TypeError(root)
 
 
-def find(code: Code, chunks: Chunks, item: loops.Exp, hint: str) -> loops.Exp:
-    """The segment of an item, by the kernel's search function."""
-    assert not isinstance(chunks.root, ir.Flat)
-    probe = search_function(chunks)
-    arguments: list[loops.Exp] = [item]
-    for parameter in probe.parameters[1:]:
+def segmented(root: ir.Space) -> ir.Segmented:
+    assert not isinstance(root, ir.Flat)
+    return root
+
+
+def border(code: Code, chunks: Chunks, item: loops.Exp, block: loops.Exp, within: tuple[loops.Exp, loops.Exp],
+           *hints: str) -> tuple[loops.Exp, loops.Exp]:
+    """The segment and the element at which begins what is cut at this item, by the kernel's function. `block`: elements
+    between two places at which a segment is cut; `within`: the least and the greatest segment that it may be."""
+    probe = border_function(chunks)
+    arguments: list[loops.Exp] = [item, block, *within]
+    for parameter in probe.parameters[len(arguments):]:
         if parameter.array:
             code.array(parameter.name, parameter.type)
         else:
             code.scalar(parameter.name, parameter.type)
         arguments.append(loops.Name(parameter.name))
-    name = code.fresh(hint)
-    code.add(loops.Call((name,), chunks.search, tuple(arguments)))
-    return loops.Name(name)
+    segment, element = map(code.fresh, hints)
+    code.add(loops.Call((segment, element), chunks.border, tuple(arguments)))
+    return loops.Name(segment), loops.Name(element)
 
 
-def search_function(chunks: Chunks) -> loops.Function:
-    """item -> the last segment s with start(s) + s <= item."""
-    root = chunks.root
-    assert not isinstance(root, ir.Flat)
+def border_function(chunks: Chunks) -> loops.Function:
+    """item, block, least, most -> segment, element"""
+    root = segmented(chunks.root)
     code = Code({}, {})
-    item = loops.Parameter(code.fresh("item"), "int")
-    found = last(code, code.size(root.segments),
-                 lambda s: op("<=", op("+", start_of(code, root, s), s), loops.Name(item.name)))
-    code.add(loops.Return((found,)))
-    return loops.Function(chunks.search, "device", (item, *code.parameters.values()), tuple(code.statements), ("int",),
-                          about="The segment of an item: the last segment s with start(s) + s <= item, by bisection.")
+    first = tuple(loops.Parameter(code.fresh(name), "int") for name in ("item", "block", "least", "most"))
+    item, block, *within = (loops.Name(parameter.name) for parameter in first)
+    segment = last(code, within[0], within[1], lambda s: op("<=", op("+", start_of(code, root, s), s), item))
+    element = code.let_int("element", op("-", item, segment))
+    start = code.let_int("start", start_of(code, root, segment))
+    with code.block() as inside:
+        blocks = op("/", op("+", op("-", element, start), op("-", block, integer(1))), block)
+        cut = code.let_int("cut", op("+", start, op("*", blocks, block)))
+        following = code.let_int("following", op("+", segment, integer(1)))
+        stop = code.let_int("stop", start_of(code, root, following))
+        code.add(loops.If(op("<", cut, stop), (loops.Return((segment, cut)),), (loops.Return((following, stop)),)))
+    code.add(loops.If(op("<", start, element), tuple(inside)))
+    code.add(loops.Return((segment, element)))
+    return loops.Function(chunks.border, "device", (*first, *code.parameters.values()), tuple(code.statements),
+                          ("int", "int"), about=ABOUT_BORDER)
 
 
 def segment_of(code: Code, root: ir.Segmented, element: loops.Exp) -> loops.Exp:
@@ -155,15 +165,15 @@ def segment_of(code: Code, root: ir.Segmented, element: loops.Exp) -> loops.Exp:
     if isinstance(root, ir.Uniform):
         return code.let_int("segment", op("/", element, code.size(root.length)))
     most = op("-", code.size(root.segments), integer(1))
-    return last(code, most, lambda s: op("<=", start_of(code, root, s), element))
+    return last(code, integer(0), most, lambda s: op("<=", start_of(code, root, s), element))
 
 
-def last(code: Code, most: loops.Exp, holds: Callable[[loops.Exp], loops.Exp]) -> loops.Exp:
-    """The last number in 0..most for which it holds, as it does for 0; by bisection."""
-    low, high = code.var("least", "int", integer(0)), code.var("most", "int", most)
-    least, greatest = loops.Name(low), loops.Name(high)
+def last(code: Code, least: loops.Exp, most: loops.Exp, holds: Callable[[loops.Exp], loops.Exp]) -> loops.Exp:
+    """The last number in least..most for which it holds, as it does for the least; by bisection."""
+    low, high = code.var("low", "int", least), code.var("high", "int", most)
     with code.block() as body:
-        middle = code.let_int("middle", op("rshift", op("+", op("+", least, greatest), integer(1)), integer(1)))
+        middle = code.let_int("middle", op("rshift", op("+", op("+", loops.Name(low), loops.Name(high)), integer(1)),
+                                           integer(1)))
         code.add(loops.If(holds(middle), (loops.Set(low, middle),), (loops.Set(high, op("-", middle, integer(1))),)))
-    code.add(loops.While(op("<", least, greatest), tuple(body)))
-    return least
+    code.add(loops.While(op("<", loops.Name(low), loops.Name(high)), tuple(body)))
+    return loops.Name(low)

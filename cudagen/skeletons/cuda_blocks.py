@@ -19,12 +19,6 @@ THREAD, BLOCK, BLOCKS = loops.Name("threadIdx"), loops.Name("blockIdx"), loops.N
 LANE = op("and", THREAD, integer(WARP - 1))
 
 
-def shared_array(code: Code, hint: str, type_: str, size: int) -> str:
-    name = code.fresh(hint)
-    code.statements.insert(0, loops.Shared(name, type_, size))
-    return name
-
-
 def grid(size: loops.Exp) -> loops.Exp:
     """How many blocks walk so many elements that are a grid apart."""
     return op("min", op("/", op("+", size, integer(THREADS - 1)), integer(THREADS)), integer(MOST_BLOCKS))
@@ -113,7 +107,7 @@ def reduce_block(kernel: Kernel, code: Code, run: Sweep, states: list[State]) ->
 
 
 def over_warps(kernel: Kernel, code: Code, state: State, names: tuple[str, ...]) -> None:
-    shared = [shared_array(code, name, type_, WARPS)
+    shared = [code.shared(name, type_, WARPS)
               for name, type_ in zip(state.buffers("warps"), state.monoid.types, strict=True)]
     warp = op("/", THREAD, integer(WARP))
     leaders = tuple(loops.Store(s, warp, loops.Name(n)) for s, n in zip(shared, names, strict=True))

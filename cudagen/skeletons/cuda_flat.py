@@ -9,12 +9,10 @@ from nessie.cudagen import loops
 from nessie.cudagen.plan import Buffer
 from nessie.cudagen.skeletons.cuda_blocks import BLOCK, each_in_grid, grid, keep_parts, launch
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, size_exp
-from nessie.cudagen.skeletons.states import State
 from nessie.lambda_cu import ir
 
 ABOUT = "All elements, in any order: neighbouring threads take neighbouring elements."
 PARTS = "\nEach block leaves what its elements come to in `parts`."
-COMMUTATIVE = frozenset({"+", "*", "max", "min", "and", "or", "xor"})
 
 
 def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> loops.Exp:
@@ -34,13 +32,3 @@ def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> lo
     buffers += keep_parts(kernel, sweep, states, BLOCK, blocks)
     launch(kernel, "sweep", code, blocks, buffers, about=ABOUT + (PARTS if states else ""))
     return blocks
-
-
-def commutative(state: State) -> bool:
-    """One operator that commutes, or several side by side."""
-    operator = state.monoid.operator
-    body, half = operator.body, len(operator.params) // 2
-    items = body.items if isinstance(body, ir.Tuple) else (body,)
-    return all(isinstance(e, ir.Op) and e.op in COMMUTATIVE and e.arguments in (
-        (ir.Var(a), ir.Var(b)), (ir.Var(b), ir.Var(a)))
-        for e, a, b in zip(items, operator.params[:half], operator.params[half:]))

@@ -1,13 +1,14 @@
 """Decoupled look-back: a tile finds what all tiles before it come to while these may still be at work.
 
 Tiles come in groups of 32. A tile publishes what it comes to by itself: its *aggregate*; the last of a group, which
-closes it, publishes what the group comes to instead, and then what all up to it come to: its *prefix*. A tile in which
-a segment starts afresh, where every carry does, has its prefix at once. The first warp of a tile's block looks twice:
+closes it, publishes what the group comes to instead, and then what all up to it come to: its *prefix*. Of carries that
+restart, each segment has tiles and groups of its own, counted from the one in which it begins, which has its prefix at
+once. The first warp of a tile's block looks twice:
 
     at the tiles of its own group before it     joined by shuffles, as a tree
     at those that close the 32 groups before    joined one after another, from the nearest that has its prefix on
 
-How tiles are joined follows from their numbers alone, never from what had been published when somebody looked: sums of
+How tiles are joined follows from these numbers alone, never from what had been published when somebody looked: sums of
 floats have the same bits in every run. For a prefix is the one before it joined to its group's aggregate, wherever one
 starts. (After Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016, who join what they
 happen to find.) It ends because tiles draw their numbers when they begin, and wait for lesser ones alone.
@@ -20,50 +21,57 @@ time. To join tile by tile would need no groups, but 32 times as many steps in a
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.plan import Buffer
-from nessie.cudagen.skeletons.cuda_blocks import LANE, THREAD, WARP, first_thread, shared_array
+from nessie.cudagen.skeletons.cuda_blocks import LANE, THREAD, WARP, first_thread
 from nessie.cudagen.skeletons.cuda_sums import (
     Sums,
-    all_restart,
     append,
     chain_lanes,
     component_wise,
     join_lanes,
     joined,
-    restarting,
     sums,
 )
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
-from nessie.cudagen.skeletons.states import keep
+from nessie.cudagen.skeletons.states import State, keep
 
 GROUP = WARP                                        # tiles; a power of two, and a warp's lanes at most
 AGGREGATE, PREFIX = integer(1), integer(2)          # what of a tile is published; 0: nothing yet
 LANE_BIT = op("lshift", integer(1), LANE)
 
 
-def published_buffers(kernel: Kernel, prefix: str, tiles: loops.Exp) -> tuple[Buffer, ...]:
-    """What tiles tell each other."""
-    carries = kernel.carries
-    if not carries:
-        return ()
-    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, 0),
-                                   Buffer(f"{prefix}tickets", "int", integer(1), 0))
+@dataclass(frozen=True)
+class Line:
+    """The tiles that a tile stands in line with: from `first` on, after so many (`place`). Where some tiles begin a
+    line, whether this one does: it is the first of those after it."""
+    tile: loops.Exp
+    first: loops.Exp
+    place: loops.Exp
+    begins: loops.Exp | None = None
+
+
+def published_buffers(states: Sequence[State], prefix: str, tiles: loops.Exp) -> tuple[Buffer, ...]:
+    """What tiles tell each other of these carries."""
+    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, 0),)
     for use in ("aggregates", "prefixes"):
-        for state in carries:
+        for state in states:
             buffers += state_buffers(state, prefix + use, tiles)
-        if restarting(carries):
-            buffers += (Buffer(f"ended_{prefix}{use}", "int", tiles),)
     return buffers
+
+
+def ticket_buffer(prefix: str) -> Buffer:
+    return Buffer(f"{prefix}tickets", "int", integer(1), 0)
 
 
 def ticket(code: Code, prefix: str) -> loops.Exp:
     """The number of the tile: blocks that have drawn smaller ones are running or done."""
-    drawn, shared = code.fresh("drawn"), shared_array(code, "ticket", "int", 1)
+    drawn, shared = code.fresh("drawn"), code.shared("ticket", "int", 1)
     tickets = code.array(f"{prefix}tickets", "int", writable=True)
     with first_thread(code):
         code.add(loops.Atomic("add", tickets, integer(0), integer(1), drawn))
@@ -72,12 +80,12 @@ def ticket(code: Code, prefix: str) -> loops.Exp:
     return code.let_int("tile", loops.Load(shared, integer(0)))
 
 
-def look_back(kernel: Kernel, code: Code, total: Sums, tile: loops.Exp, prefix: str) -> Sums:
-    """Publishes what the tile comes to, finds what all tiles before it come to, and publishes both together. The first
-    warp does it, of which each lane has the total; what it finds, the first lane has."""
-    place = code.let_int("place", op("and", tile, integer(GROUP - 1)))
+def look_back(kernel: Kernel, code: Code, total: Sums, line: Line, prefix: str) -> Sums:
+    """Publishes what the tile comes to, finds what all tiles before it in line come to, and publishes both together.
+    The first warp does it, of which each lane has the total; what it finds, the first lane has."""
+    tile, knows = line.tile, line.begins
+    place = code.let_int("place", op("and", line.place, integer(GROUP - 1)))
     closes = op("==", place, integer(GROUP - 1))
-    knows = op("/=", loops.Name(total.ended), integer(0)) if total.ended and all_restart(total) else None
     looks = None if knows is None else op("not", knows)
     with first_thread_if(code, op("not", closes), looks):
         tell(code, prefix, "aggregates", tile, total, AGGREGATE)
@@ -94,7 +102,7 @@ def look_back(kernel: Kernel, code: Code, total: Sums, tile: loops.Exp, prefix: 
     before = sums(kernel, code, total, "before_group")
     with code.block() as groups:
         code.note("the groups before, by the tiles that close them: each lane one")
-        found, nearest_group = look(kernel, code, total, prefix, op("-", start, integer(1)), GROUP, integer(0))
+        found, nearest_group = look(kernel, code, total, prefix, op("-", start, integer(1)), GROUP, line.first)
         chain_lanes(kernel, code, found, nearest_group)
         append(kernel, code, before, found)
     unknown = op("==", nearest, op("lshift", integer(1), place))           # the group's tiles do not know all before
@@ -172,8 +180,6 @@ def tell(code: Code, prefix: str, use: str, tile: loops.Exp, found: Sums, what: 
 def publish(code: Code, use: str, tile: loops.Exp, found: Sums) -> None:
     for state in found.states:
         keep(code, state, use, tile, found.values(state))
-    if found.ended:
-        code.store(f"ended_{use}", tile, Value(loops.Name(found.ended), "int"))
 
 
 def published_sums(code: Code, like: Sums, use: str, tile: loops.Exp) -> Sums:
@@ -182,5 +188,4 @@ def published_sums(code: Code, like: Sums, use: str, tile: loops.Exp) -> Sums:
         code.add(loops.Let(name, type_, loops.Load(code.array(array, type_, writable=True), tile, "volatile")))
         return name
 
-    return component_wise(like, lambda state, c: element(state.buffers(use)[c], state.monoid.types[c]),
-                          lambda: element(f"ended_{use}", "int"))
+    return component_wise(like, lambda state, c: element(state.buffers(use)[c], state.monoid.types[c]))

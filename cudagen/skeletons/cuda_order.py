@@ -17,7 +17,7 @@ from nessie.cudagen import loops
 from nessie.cudagen.code import identifier, integer, op
 from nessie.cudagen.device import STOPPED
 from nessie.cudagen.loops_text import parse
-from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Phase, Plan
+from nessie.cudagen.plan import THREADS, ArrayResult, Buffer, Phase
 from nessie.cudagen.skeletons.cuda_walk import plan_cuda
 from nessie.cudagen.skeletons.order import order_of, walks_of_keys
 from nessie.cudagen.thunks import Tables
@@ -162,21 +162,22 @@ STARTS = """kernel {name} (counters : int, counts : [int; counters]) {{
 }}"""
 
 
-def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> Plan:
+def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> loops.Module:
     """The plan of a kernel that is an ORDER and nothing else. `width`: items a thread in the walks."""
     soac, result = order_of(kernel)
     walks, keys, offsets = walks_of_keys(kernel, soac, result)
-    plans = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
-    [size] = [b.size for plan in plans for phase in plan.phases for b in phase.buffers if b.name == keys]
+    modules = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
+    phases = [phase for module in modules for phase in module.plans[0].phases]
+    [size] = [b.size for phase in phases for b in phase.buffers if b.name == keys]
     sort = Sort(identifier(kernel.name), size, program, tables, width)
     sort.encode(walk_of(walks[0], program).bases[keys][0], keys, result, soac.descending)
     for number in range(KEY_PASSES):
         sort.digit(number, sort.tiles)
     if offsets and not isinstance(soac.space, ir.Flat):
         sort.by_segment(offsets, soac.space.segments)
-    return replace(plans[0], kernel=kernel, functions=(*(f for p in plans for f in p.functions), *sort.functions),
-                   phases=(*(phase for p in plans for phase in p.phases), *sort.phases),
+    plan = replace(modules[0].plans[0], phases=(*phases, *sort.phases),
                    results=(ArrayResult(result),) * len(kernel.returns))
+    return loops.Module((*(f for module in modules for f in module.functions), *sort.functions), (plan,))
 
 
 class Sort:
@@ -209,50 +210,50 @@ class Sort:
                                       turned=last if descending else "code")
         buffers = tuple([Buffer(name, "int", self.size) for name in (*self.bits, *self.order)])
         arguments = (self.size, keys, self.bits[0], self.order[0], "errors")
-        self.phases.append(Phase(f"{self.name}_encode", arguments, self.tiles, buffers))
+        self.phases.append(Phase(f"{self.name}_encode", named(arguments), self.tiles, buffers))
 
     def digit(self, number: int, blocks: loops.Exp) -> None:
         """Sorts by the digit, if there are blocks."""
         source, target = self.passes % 2, 1 - self.passes % 2
         counts, ends = f"{self.name}_counts_{self.passes}", op("*", integer(DIGITS), blocks)
         shift = integer(4 * number)
-        self.phases.append(Phase(f"{self.name}_count", (shift, self.size, self.bits[source], counts, "errors"), blocks,
-                                 (Buffer(counts, "int", ends),)))
-        renamed: dict[str, str | loops.Exp] = {"counters": ends, "counts": counts}
-        for phase in self.starts.phases:
+        self.phases.append(Phase(f"{self.name}_count", named((shift, self.size, self.bits[source], counts, "errors")),
+                                 blocks, (Buffer(counts, "int", ends),)))
+        renamed: dict[str, loops.Exp] = {"counters": ends, "counts": loops.Name(counts)}
+        for phase in self.starts.plans[0].phases:
             self.phases.append(self.substituted(phase, renamed))
-        starts = str(renamed["starts"])
-        arguments = (shift, self.size, self.bits[source], self.order[source], starts, self.bits[target],
+        arguments = (shift, self.size, self.bits[source], self.order[source], renamed["starts"], self.bits[target],
                      self.order[target], "errors")
-        self.phases.append(Phase(f"{self.name}_scatter", arguments, blocks))
+        self.phases.append(Phase(f"{self.name}_scatter", named(arguments), blocks))
         self.passes += 1
 
-    def substituted(self, phase: Phase, renamed: dict[str, str | loops.Exp]) -> Phase:
+    def substituted(self, phase: Phase, renamed: dict[str, loops.Exp]) -> Phase:
         """The phase for this pass's arrays and sizes."""
         def exp(found: loops.Exp) -> loops.Exp:
             match found:
-                case loops.Name("counters"):
-                    ends = renamed["counters"]
-                    assert not isinstance(ends, str)
-                    return ends
+                case loops.Name(name):
+                    return renamed.get(name, found)
                 case loops.Op(name, arguments):
                     return loops.Op(name, tuple([exp(a) for a in arguments]))
             return found
 
-        for buffer in phase.buffers:
-            renamed[buffer.name] = f"{self.name}_{buffer.name}_{self.passes}"
-        buffers = tuple([replace(b, name=str(renamed[b.name]), size=exp(b.size)) for b in phase.buffers])
-        arguments = tuple([renamed.get(a, a) if isinstance(a, str) else a for a in phase.arguments])
-        return replace(phase, arguments=arguments, chunks=None if phase.chunks is None else exp(phase.chunks),
-                       buffers=buffers)
+        names = {buffer.name: f"{self.name}_{buffer.name}_{self.passes}" for buffer in phase.buffers}
+        renamed.update((old, loops.Name(new)) for old, new in names.items())
+        return replace(phase, arguments=tuple([exp(a) for a in phase.arguments]),
+                       chunks=None if phase.chunks is None else exp(phase.chunks),
+                       buffers=tuple([replace(b, name=names[b.name], size=exp(b.size)) for b in phase.buffers]))
 
     def by_segment(self, offsets: str, segments: ir.Size) -> None:
         count = integer(segments) if isinstance(segments, int) else loops.Name(segments)
         self.functions += self.parsed(SEGMENTS)
         arguments = (self.size, count, offsets, self.order[0], self.bits[0], "errors")
-        self.phases.append(Phase(f"{self.name}_segments", arguments, self.tiles))
+        self.phases.append(Phase(f"{self.name}_segments", named(arguments), self.tiles))
         for pair in range(SEGMENT_PAIRS):
             left = op("/", op("-", count, integer(1)), integer((DIGITS * DIGITS) ** pair))
             blocks = op("*", self.tiles, op("min", integer(1), op("max", integer(0), left)))
             self.digit(2 * pair, blocks)
             self.digit(2 * pair + 1, blocks)
+
+
+def named(arguments: tuple[str | loops.Exp, ...]) -> tuple[loops.Exp, ...]:
+    return tuple([loops.Name(a) if isinstance(a, str) else a for a in arguments])

@@ -16,11 +16,12 @@ from dataclasses import replace
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, integer, op
 from nessie.cudagen.loops_walk import parts
-from nessie.cudagen.plan import THREADS, ArrayResult, Plan, Result
+from nessie.cudagen.plan import THREADS, ArrayResult, Result
 from nessie.cudagen.skeletons.cuda_blocks import THREAD, first_thread, launch, reduce_block, stop_if_failed
-from nessie.cudagen.skeletons.cuda_flat import commutative, sweep_flat
+from nessie.cudagen.skeletons.cuda_flat import sweep_flat
+from nessie.cudagen.skeletons.cuda_runs import runs_of
 from nessie.cudagen.skeletons.cuda_settle import claim_buffers, settle
-from nessie.cudagen.skeletons.cuda_tiles import COUNTING, count_tiles, elements_read_counts, runs_of, sweep_tiles
+from nessie.cudagen.skeletons.cuda_tiles import COUNTING, count_tiles, elements_read_counts, sweep_tiles
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
 from nessie.cudagen.skeletons.kernel import (
     CELLS,
@@ -37,13 +38,13 @@ from nessie.cudagen.skeletons.kernel import (
 )
 from nessie.cudagen.skeletons.phases import elements_exp
 from nessie.cudagen.skeletons.segments import segmented_filters
-from nessie.cudagen.skeletons.states import State, assign, current, declare, held
+from nessie.cudagen.skeletons.states import State, assign, commutative, current, declare, held
 from nessie.cudagen.thunks import Tables
 from nessie.cudagen.walk import Step, Walk
 from nessie.lambda_cu import ir
 
 
-def plan_cuda(walk: Walk, tables: Tables, width: int) -> Plan:
+def plan_cuda(walk: Walk, tables: Tables, width: int) -> loops.Module:
     """`width`: items a thread, where threads have runs."""
     kernel = Kernel(walk, tables, None, carried(states_of(walk)))
     blocks: loops.Exp = integer(0)
@@ -51,8 +52,7 @@ def plan_cuda(walk: Walk, tables: Tables, width: int) -> Plan:
         blocks = sweep(kernel, walk.root, width)
     finish(kernel, blocks)
     results = tuple(result(kernel, name) for name in walk.kernel.returns)
-    return Plan(walk.kernel, tuple(kernel.functions), tuple(kernel.phases), results, len(kernel.slots),
-                elements_exp(kernel))
+    return kernel.module(results, elements_exp(kernel))
 
 
 def carried(states: dict[str, State]) -> dict[str, State]:
@@ -62,7 +62,7 @@ def carried(states: dict[str, State]) -> dict[str, State]:
 
 
 def sweep(kernel: Kernel, root: ir.Space, width: int) -> loops.Exp:
-    runs = runs_of(root, width, kernel.walk.kernel.name)
+    runs = runs_of(kernel, root, width)
     buffers = result_buffers(kernel) + claim_buffers(kernel, root)
     if elements_read_counts(kernel.walk):
         counted(kernel, count_tiles(kernel, runs))

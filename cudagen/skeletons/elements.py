@@ -36,6 +36,7 @@ class Sweep:
 
     active     the bindings that take part: all, or in a summary those that carries need
     states     by name, and the variables that hold them
+    lanes      arrays that hold some of them instead, while a `lane` is given (skeletons.lanes)
     writing    arrays are stored; a summary only computes
     unordered  elements are not walked in order, even where a PERMUTE's last write wins
     limits     the count of a FILTER when the chunk ends
@@ -48,6 +49,8 @@ class Sweep:
     writing: bool = True
     unordered: bool = False
     variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lanes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lane: loops.Exp | None = None
     limits: dict[str, loops.Exp] = field(default_factory=dict)
 
     # Thunks and arrays ----------------------------------------------------------------------
@@ -82,11 +85,20 @@ class Sweep:
         self.variables[state.name] = declare(self.code, self.tables, state)
 
     def now(self, state: State) -> tuple[Value, ...]:
-        return current(state, self.variables[state.name])
+        if self.lane is None or state.name not in self.lanes:
+            return current(state, self.variables[state.name])
+        return tuple(self.keep_now(f"{array}_at", Value(loops.Load(array, self.lane), type_))
+                     for array, type_ in zip(self.lanes[state.name], state.monoid.types, strict=True))
 
-    def accumulate(self, state: State, values: tuple[Value, ...], loose: bool = False) -> None:
-        assign(self.code, self.variables[state.name],
-               combine(self.code, self.tables, state, self.now(state), values, loose))
+    def become(self, state: State, values: tuple[Value, ...]) -> None:
+        if self.lane is None or state.name not in self.lanes:
+            assign(self.code, self.variables[state.name], values)
+            return
+        for array, value in zip(self.lanes[state.name], values, strict=True):
+            self.code.add(loops.Store(array, self.lane, value.exp))
+
+    def accumulate(self, state: State, values: tuple[Value, ...]) -> None:
+        self.become(state, combine(self.code, self.tables, state, self.now(state), values))
 
     # Places ---------------------------------------------------------------------------------
 
@@ -104,7 +116,7 @@ class Sweep:
                 self.bind(step.bind.names, here.index, self.values(thunk, here))
             case ir.Reduce(thunk):
                 if state := self.states.get(step.name):
-                    self.accumulate(state, self.values(thunk, here), loose=True)
+                    self.accumulate(state, self.values(thunk, here))
             case ir.Scan():
                 self.scan(step, step.bind.soac, here)
             case ir.Filter():
@@ -124,7 +136,7 @@ class Sweep:
             before = tuple(self.keep_now(name, value) for name, value in
                            zip(step.bind.names, self.now(state), strict=True))
             self.bind(step.bind.names, here.index, before)
-        self.accumulate(state, values, loose=not self.writing)
+        self.accumulate(state, values)
 
     def keep_now(self, hint: str, value: Value) -> Value:
         """A copy of a variable, which is about to change."""

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, identifier, integer, op
-from nessie.cudagen.plan import ArrayResult, Buffer, Phase, Result, ScalarResult
+from nessie.cudagen.plan import CELL_STRIDE, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
 from nessie.cudagen.skeletons.chunks import CHUNK_RANGE_PARAMETERS, Chunks
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.states import State
@@ -16,7 +16,6 @@ from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import subexpressions
 
 CELLS = {"int": "cells", "float": "cells_float", "bool": "cells_bool", "char": "cells_char"}
-CELL_STRIDE = {"int": 1, "float": 1, "bool": 8, "char": 2}      # elements of the type in a cell of 8 bytes
 
 
 @dataclass
@@ -55,13 +54,32 @@ class Kernel:
         first = CHUNK_RANGE_PARAMETERS if kind == "host" and chunks is not None else ()
         function = replace(code.function(name, first, kind, self.walk.kernel.origin), about=about)
         self.functions.append(function)
-        arguments = tuple("cells" if p.name in CELLS.values() else p.name for p in function.parameters[len(first):])
+        arguments = tuple(loops.Name("cells" if p.name in CELLS.values() else p.name)
+                          for p in function.parameters[len(first):])
         self.phases.append(Phase(name, arguments, chunks, buffers))
+
+
+    def module(self, results: tuple[Result, ...], elements: loops.Exp) -> loops.Module:
+        """The functions, and the plan that launches them."""
+        of = self.walk.kernel
+        inputs = tuple([input_of(p) for p in of.params])
+        plan = Plan(of.name, inputs, tuple(self.phases), results, len(self.slots), elements, of.origin)
+        return loops.Module(tuple(self.functions), (plan,))
+
+
+def input_of(parameter: ir.Param) -> Input:
+    type_ = parameter.type
+    if not isinstance(type_, ir.Array):
+        return Input(parameter.name, type_)
+    if isinstance(type_.size, int):
+        return Input(parameter.name, type_.base, integer(type_.size + type_.plus))
+    size = loops.Name(type_.size)
+    return Input(parameter.name, type_.base, op("+", size, integer(type_.plus)) if type_.plus else size)
 
 
 def result_of(kernel: Kernel, name: str) -> Result:
     type_ = kernel.walk.types[name]
-    return ArrayResult(name) if isinstance(type_, ir.Array) else ScalarResult(kernel.slot(name), type_)
+    return ArrayResult(name) if isinstance(type_, ir.Array) else ScalarResult(name, kernel.slot(name), type_)
 
 
 # Sizes and buffers ------------------------------------------------------------------------------

@@ -11,24 +11,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nessie.base.source import InternalError
-from nessie.cudagen.plan import ArrayResult, Buffer, Phase, Plan
+from nessie.cudagen import loops
+from nessie.cudagen.plan import ArrayResult, Buffer, Phase
 from nessie.cudagen.skeletons.phases import plan_walk
 from nessie.cudagen.thunks import Tables
 from nessie.cudagen.walk import walk_of
 from nessie.lambda_cu import ir
 
 
-def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> Plan:
+def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> loops.Module:
     soac, result = order_of(kernel)
     walks, keys, offsets = walks_of_keys(kernel, soac, result)
-    plans = [plan_walk(walk_of(walk, program), tables, width) for walk in walks]
+    modules = [plan_walk(walk_of(walk, program), tables, width) for walk in walks]
+    phases = [phase for module in modules for phase in module.plans[0].phases]
     name = f"{'segmented' if offsets else 'order'}_{'descending' if soac.descending else 'ascending'}"
-    size = next(b.size for plan in plans for phase in plan.phases for b in phase.buffers if b.name == keys)
-    arguments = (keys, offsets, result) if offsets else (keys, result)
+    size = next(b.size for phase in phases for b in phase.buffers if b.name == keys)
+    arguments = tuple([loops.Name(n) for n in ((keys, offsets, result) if offsets else (keys, result))])
     sort = Phase(name, arguments, None, (Buffer(result, "int", size),), library=True)
-    return replace(plans[0], kernel=kernel, functions=sum((plan.functions for plan in plans), ()),
-                   phases=(*sum((plan.phases for plan in plans), ()), sort),
-                   results=(ArrayResult(result),) * len(kernel.returns))
+    plan = replace(modules[0].plans[0], phases=(*phases, sort), results=(ArrayResult(result),) * len(kernel.returns))
+    return loops.Module(tuple([f for module in modules for f in module.functions]), (plan,))
 
 
 def order_of(kernel: ir.Kernel) -> tuple[ir.Order, str]:

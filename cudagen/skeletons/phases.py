@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import Code, Value, identifier, integer, op
-from nessie.cudagen.plan import Buffer, Plan
-from nessie.cudagen.skeletons.chunks import Chunks, Span, each_chunk, search_function, segmented_chunk, span
+from nessie.cudagen.plan import Buffer
+from nessie.cudagen.skeletons.chunks import Chunks, Span, border_function, each_chunk, segmented_chunk, span
 from nessie.cudagen.skeletons.elements import Sweep, position_of, rank_of, states_of
 from nessie.cudagen.skeletons.finish import finish
 from nessie.cudagen.skeletons.kernel import (
@@ -27,6 +27,7 @@ from nessie.cudagen.skeletons.kernel import (
     state_buffers,
     to_cell,
 )
+from nessie.cudagen.skeletons.lanes import elements, use_lanes
 from nessie.cudagen.skeletons.segments import walk_chunk
 from nessie.cudagen.skeletons.states import COUNT, assign, combine, current, declare, held, keep
 from nessie.cudagen.thunks import Tables
@@ -34,22 +35,21 @@ from nessie.cudagen.walk import UNIT, Step, Walk, using, value_names
 from nessie.lambda_cu import ir
 
 
-def plan_walk(walk: Walk, tables: Tables, width: int) -> Plan:
-    """The plan of a kernel whose bindings one walk computes."""
-    search = f"{identifier(walk.kernel.name)}_segment_of"
-    chunks = None if walk.root is None else Chunks(walk.root, width, walk.sequential, search)
+def plan_walk(walk: Walk, tables: Tables, width: int) -> loops.Module:
+    """The plan of a kernel whose bindings one walk computes, with its functions."""
+    border = f"{identifier(walk.kernel.name)}_border"
+    chunks = None if walk.root is None else Chunks(walk.root, width, border, walk.sequential)
     kernel = Kernel(walk, tables, chunks, states_of(walk))
     if chunks is not None:
         if walk.segmented:
-            kernel.functions.append(search_function(chunks))
+            kernel.functions.append(border_function(chunks))
         if kernel.carries:
             summary(kernel, chunks)
             prefixes(kernel, chunks)
         sweep(kernel, chunks)
     finish(kernel, chunks)
     results = tuple(result_of(kernel, name) for name in walk.kernel.returns)
-    elements = elements_exp(kernel)
-    return Plan(walk.kernel, tuple(kernel.functions), tuple(kernel.phases), results, len(kernel.slots), elements)
+    return kernel.module(results, elements_exp(kernel))
 
 
 def elements_exp(kernel: Kernel) -> loops.Exp:
@@ -70,6 +70,7 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     code.recording = False
     early_scalars(kernel, code)
     run = kernel.sweep(code, kernel.carries, needed_by_carries(kernel), writing=False)
+    use_lanes(run, kernel.carries)
 
     def chunk_body(chunk: loops.Exp) -> None:
         for state in kernel.carries:
@@ -93,10 +94,11 @@ def summary_walk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -
     """Where every carry starts afresh in each segment, only the chunk's last segment plays a part."""
     if not all(state.restarts for state in kernel.carries):
         return walk_chunk(kernel, run, chunks, chunk)
+    assert not isinstance(chunks.root, ir.Flat)
     part = span(run.code, chunks, chunk)
     last = Span(part.s1, part.i0, part.s1, part.i1)
-    segmented_chunk(run.code, chunks, last, lambda s: run.segment(s, prologue=True),
-                    lambda s, start, i: run.root(i, s, start), lambda s: None)
+    segmented_chunk(run.code, chunks.root, last, lambda s: run.segment(s, prologue=True),
+                    lambda low, high, s, start: elements(run, low, high, s, start), lambda s: None)
     return part
 
 
@@ -173,6 +175,7 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
     early_scalars(kernel, code)
     counted_sizes(kernel, code)
     run = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
+    use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
 
     def chunk_body(chunk: loops.Exp) -> None:
         for state in kernel.states.values():

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from nessie.cudagen import loops
 from nessie.cudagen.code import Value, integer, op
-from nessie.cudagen.skeletons.chunks import Chunks, Span, flat_chunk, segmented_chunk, span, start_of
+from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk, span, start_of
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
 from nessie.cudagen.skeletons.kernel import Kernel
+from nessie.cudagen.skeletons.lanes import elements
 from nessie.cudagen.skeletons.states import State, assign, identity, keep
 from nessie.cudagen.walk import Step
 from nessie.lambda_cu import ir
@@ -14,17 +15,16 @@ from nessie.lambda_cu import ir
 def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> Span | None:
     """The chunk's elements and, where there are segments, their beginnings and ends."""
     code = run.code
-    if not kernel.walk.segmented:
-        flat_chunk(code, chunks, chunk, run.root)
+    if isinstance(chunks.root, ir.Flat):
+        elements(run, *chunks.bounds(code, chunk))
         return None
     part = span(code, chunks, chunk)
     unfinished: loops.Exp = integer(-1)
     if run.writing and segment_states(kernel):
-        assert not isinstance(chunks.root, ir.Flat)
         start = start_of(code, chunks.root, part.s0)
         unfinished = code.let_int("unfinished", op("select", op("<", start, part.i0), part.s0, integer(-1)))
-    segmented_chunk(code, chunks, part, lambda s: run.segment(s, prologue=True),
-                    lambda s, start, i: run.root(i, s, start),
+    segmented_chunk(code, chunks.root, part, lambda s: run.segment(s, prologue=True),
+                    lambda low, high, s, start: elements(run, low, high, s, start),
                     lambda s: segment_end(kernel, run, chunk, s, unfinished))
     return part
 

@@ -28,6 +28,7 @@ class Monoid:
 COUNT = Monoid(("int",), (ir.Const(0, "int"),),
                ir.Thunk(COUNTS, ir.Op("+", tuple([ir.Var(name) for name in COUNTS]))))
 NOW = "_now"                    # ends the name of a variable that holds a component
+COMMUTATIVE = frozenset({"+", "*", "max", "min", "and", "or", "xor"})
 ONE = (Value(loops.Const(1, "int"), "int"),)
 
 
@@ -52,13 +53,20 @@ def identity(code: Code, tables: Tables, state: State) -> tuple[Value, ...]:
 
 
 def combine(code: Code, tables: Tables, state: State, left: tuple[Value, ...],
-            right: tuple[Value, ...], loose: bool = False) -> tuple[Value, ...]:
-    """left (+) right; `loose` if the compiler may reorder a float sum."""
-    outer, code.reassociate = code.reassociate, loose
+            right: tuple[Value, ...]) -> tuple[Value, ...]:
+    """left (+) right"""
     right = tuple(code.let("term", value) for value in right)
-    result = apply(code, tables, state.monoid.operator, left + right)
-    code.reassociate = outer
-    return result
+    return apply(code, tables, state.monoid.operator, left + right)
+
+
+def commutative(state: State) -> bool:
+    """One operator that commutes, or several side by side."""
+    operator = state.monoid.operator
+    body, half = operator.body, len(operator.params) // 2
+    items = body.items if isinstance(body, ir.Tuple) else (body,)
+    return all(isinstance(e, ir.Op) and e.op in COMMUTATIVE and e.arguments in (
+        (ir.Var(a), ir.Var(b)), (ir.Var(b), ir.Var(a)))
+        for e, a, b in zip(items, operator.params[:half], operator.params[half:]))
 
 
 def declare(code: Code, tables: Tables, state: State, hint: str = "") -> tuple[str, ...]:

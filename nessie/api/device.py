@@ -1,20 +1,29 @@
 """Arrays in a GPU's memory, as they come from CuPy, PyTorch and others, and as results stay there.
 
-They are told by `__cuda_array_interface__` (version 3 of Numba's protocol). What comes in is used where it lies; what
-goes out owns its memory, which comes back to Nessie when the last array over it is gone.
+They are told by `__cuda_array_interface__` (version 3 of Numba's protocol). What comes in is used where it lies, once
+what others were asked to do with it is done; what goes out owns its memory, which comes back to Nessie when the last
+array over it is gone, and is used again once all work is done that may still read it.
+
+    stream of an array          waited for, since Nessie's work goes to CUDA's default stream
+    None                        nothing: all is done
+    1, 2                        nothing: the default stream and those of threads wait for one another
+    another                     that stream
+    none told: versions 0 to 2  all streams; also for a result that others have been told of
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from nessie.base.source import NessieError
 from nessie.base.types import BOOL, FLOAT, INT, Base
-from nessie.base.values import OnDevice
+from nessie.base.values import ANY_STREAM, OnDevice
 
 TYPES = {"<f8": FLOAT, "<i8": INT, "|b1": BOOL}
 VERSION = 3
+ORDERED = (None, 1, 2)          # streams with which CUDA's default stream keeps in order, or where nothing is pending
 
 
 class DeviceArray:
@@ -31,6 +40,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Nothing is pending: whoever has the array need not wait."""
+        self._place.owner.tell()
         return {"shape": (len(self),), "typestr": self.dtype.str, "data": (self._place.address, False),
                 "version": VERSION, "strides": None, "stream": None}
 
@@ -50,6 +60,7 @@ class DeviceArray:
         """A copy in the computer's memory."""
         values = np.empty(len(self), self.dtype)
         if len(self):
+            self._place.owner.settle()
             self._place.owner.gpu.driver.read(self._place.address, values)
         return values
 
@@ -60,15 +71,15 @@ class DeviceArray:
 def has_interface(value: Any) -> bool:
     """Does it lie on a GPU? PyTorch's tensors on the CPU have no such attribute; others may not give theirs away."""
     try:
-        return hasattr(value, "__cuda_array_interface__")
+        return isinstance(value, DeviceArray) or hasattr(value, "__cuda_array_interface__")
     except RuntimeError as error:
         raise NessieError(f"{type(value).__name__}: {error}") from None
 
 
-def on_device(value: Any) -> tuple[OnDevice, Base, bool]:
-    """The array where it lies, the type of its elements, and whether work on it may be pending."""
+def on_device(value: Any) -> tuple[OnDevice, Base, set[int]]:
+    """The array where it lies, the type of its elements, and the streams to be waited for."""
     if isinstance(value, DeviceArray):
-        return value._place, Base(value._place.base), False
+        return value._place, Base(value._place.base), {ANY_STREAM} if value._place.owner.known else set()
     interface = value.__cuda_array_interface__
     shape, kind, strides = interface["shape"], interface["typestr"], interface.get("strides")
     what = f"this array on a GPU (a {type(value).__name__})"
@@ -87,4 +98,12 @@ def on_device(value: Any) -> tuple[OnDevice, Base, bool]:
     if shape[0] and address % size:
         raise NessieError(f"{what} does not lie at a multiple of {size} bytes", hint="copy it there: x.copy()")
     base = TYPES[kind]
-    return OnDevice(base.name, int(shape[0]), address, value), base, interface.get("stream") is not None
+    return OnDevice(base.name, int(shape[0]), address, value), base, awaited(interface)
+
+
+def awaited(interface: Mapping[str, Any]) -> set[int]:
+    """The streams in which work on an array may be pending."""
+    if interface.get("version", 0) < VERSION:
+        return {ANY_STREAM}
+    stream = interface.get("stream")
+    return set() if stream in ORDERED else {int(stream) or ANY_STREAM}      # 0 is not allowed: it might be any

@@ -2,27 +2,32 @@
 // libraries that cudasim's compiler has made, and are executed by its scheduler, which the process has loaded before.
 //
 // Stricter than CUDA: all that needs a context refuses to work unless the thread has it, only memory that lives may be
-// freed, and work is put off until something waits for it. FAKE_CUDA_DEVICES, _CAPABILITY and _MEMORY say how many GPUs
-// there are, which (90), and with how many bytes each; FAKE_CUDA_BREAKS names a function that fails.
+// freed, work is put off until something waits for it, and taking memory or loading code waits until the default stream
+// has done all. Kernels see the interrupt word, but nothing ends them from outside. Streams are non-blocking ones: what
+// they are asked for is done when somebody waits for them or for all, whatever the default stream does meanwhile.
+// FAKE_CUDA_DEVICES, _CAPABILITY and _MEMORY say how many GPUs there are, which (90), and with how many bytes each;
+// FAKE_CUDA_BREAKS names a function that fails.
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
 namespace {
 
-enum { SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NO_DEVICE = 100, INVALID_IMAGE = 200, INVALID_CONTEXT, NOT_FOUND = 500,
-       ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719 };
+enum { SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NO_DEVICE = 100, INVALID_IMAGE = 200, INVALID_CONTEXT,
+       INVALID_HANDLE = 400, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719 };
+enum { NON_BLOCKING = 1 };                  // a stream's flag
 
 struct Function {
   std::string name;
@@ -35,11 +40,15 @@ using Launch = bool (*)(void (*)(const char *), const char *, const char *, unsi
 int primary;                                // its address is the primary context
 int retained;                               // how often
 thread_local std::vector<void *> contexts;  // the thread's
-std::vector<std::function<void()>> waiting;
+using Work = std::vector<std::function<void()>>;
+const size_t QUEUE = 1024;                  // of a stream: more is waited for
+std::mutex asking, working;                 // asking: also of what lives
+std::map<void *, Work> waiting;             // of each stream; the default stream's is that of nullptr
 std::map<uintptr_t, size_t> live;           // memory of the device
-std::vector<long long *> words;             // page-locked memory: interrupt words
+int words;                                  // page-locked memory
 int modules;
-int broken;                                 // the error that everything gives from now on
+std::atomic<int> broken;                    // the error that everything gives from now on
+const long long never = 0;
 
 long setting(const char *name, long otherwise) {
   const char *text = getenv(name);
@@ -61,25 +70,56 @@ int ready(const char *name) {
   return broken;
 }
 
-int finished(const char *name) {
+// What the stream was asked for until now.
+void work_off(void *stream) {
+  std::lock_guard<std::mutex> alone(working);
+  Work work;
+  {
+    std::lock_guard<std::mutex> lock(asking);
+    work.swap(waiting[stream]);
+  }
+  for (auto &part : work) part();
+}
+
+int finished(const char *name, void *stream = nullptr) {
   int status = ready(name);
   if (status) return status;
-  for (auto &work : waiting) work();
-  waiting.clear();
+  work_off(stream);
   return broken;
 }
 
-int later(const char *name, std::function<void()> work) {
+int all_finished(const char *name) {
   int status = ready(name);
-  if (!status) waiting.push_back(work);
-  return status;
+  if (status) return status;
+  std::vector<void *> streams{nullptr};
+  {
+    std::lock_guard<std::mutex> lock(asking);
+    for (auto &queue : waiting)
+      if (queue.first) streams.push_back(queue.first);
+  }
+  for (void *stream : streams) work_off(stream);
+  return broken;
+}
+
+int later(const char *name, std::function<void()> work, void *stream = nullptr) {
+  int status = ready(name);
+  if (status) return status;
+  bool full;
+  {
+    std::lock_guard<std::mutex> lock(asking);
+    full = waiting[stream].size() >= QUEUE;
+  }
+  if (full) work_off(stream);
+  std::lock_guard<std::mutex> lock(asking);
+  waiting[stream].push_back(work);
+  return broken;
 }
 
 }  // namespace
 
 extern "C" {
 
-int fake_cuda_live() { return (int)(live.size() + words.size() + contexts.size()) + modules; }
+int fake_cuda_live() { return (int)(live.size() + contexts.size()) + words + modules; }
 
 int cuInit(unsigned) { return setting("FAKE_CUDA_DEVICES", 1) ? SUCCESS : NO_DEVICE; }
 int cuDriverGetVersion(int *version) { return *version = 13000, SUCCESS; }
@@ -109,15 +149,40 @@ int cuCtxPopCurrent_v2(void **context) {
   contexts.pop_back();
   return SUCCESS;
 }
-int cuCtxSynchronize() { return finished("cuCtxSynchronize"); }
+int cuCtxSynchronize() { return all_finished("cuCtxSynchronize"); }
+
+int cuStreamCreate(void **stream, unsigned flags) {
+  if (flags != NON_BLOCKING) return INVALID_VALUE;
+  *stream = malloc(1);
+  std::lock_guard<std::mutex> lock(asking);
+  waiting[*stream];
+  return ready("cuStreamCreate");
+}
+int cuStreamSynchronize(void *stream) {
+  bool known;
+  {
+    std::lock_guard<std::mutex> lock(asking);
+    known = waiting.count(stream);
+  }
+  return known ? finished("cuStreamSynchronize", stream) : INVALID_HANDLE;
+}
+int cuStreamDestroy_v2(void *stream) {
+  if (int status = cuStreamSynchronize(stream)) return status;
+  std::lock_guard<std::mutex> lock(asking);
+  waiting.erase(stream);
+  free(stream);
+  return SUCCESS;
+}
 
 int cuMemGetInfo_v2(size_t *unused, size_t *all) {
+  std::lock_guard<std::mutex> lock(asking);
   *all = memory(), *unused = memory() - taken();
   return ready("cuMemGetInfo");
 }
 int cuMemAlloc_v2(uintptr_t *address, size_t size) {
-  if (int status = ready("cuMemAlloc")) return status;
+  if (int status = finished("cuMemAlloc")) return status;
   if (size == 0) return INVALID_VALUE;
+  std::lock_guard<std::mutex> lock(asking);
   if (taken() + size > memory()) return OUT_OF_MEMORY;
   void *found = nullptr;
   if (posix_memalign(&found, 256, size)) return OUT_OF_MEMORY;
@@ -127,6 +192,7 @@ int cuMemAlloc_v2(uintptr_t *address, size_t size) {
 }
 int cuPointerGetAttribute(void *data, int attribute, uintptr_t address) {
   if (int status = ready("cuPointerGetAttribute")) return status;
+  std::lock_guard<std::mutex> lock(asking);
   auto after = live.upper_bound(address);
   if (attribute != 9 || after == live.begin()) return INVALID_VALUE;
   auto block = std::prev(after);
@@ -135,20 +201,21 @@ int cuPointerGetAttribute(void *data, int attribute, uintptr_t address) {
   return SUCCESS;
 }
 int cuMemFree_v2(uintptr_t address) {
-  if (int status = finished("cuMemFree")) return status;
+  if (int status = all_finished("cuMemFree")) return status;
+  std::lock_guard<std::mutex> lock(asking);
   if (!live.erase(address)) return INVALID_VALUE;
   free((void *)address);
   return SUCCESS;
 }
 int cuMemHostAlloc(void **address, size_t size, unsigned) {
-  if (int status = ready("cuMemHostAlloc")) return status;
+  if (int status = finished("cuMemHostAlloc")) return status;
   *address = malloc(size);
-  words.push_back((long long *)*address);
+  words++;
   return SUCCESS;
 }
 int cuMemFreeHost(void *address) {
-  if (int status = finished("cuMemFreeHost")) return status;
-  words.erase(std::find(words.begin(), words.end(), address));
+  if (int status = all_finished("cuMemFreeHost")) return status;
+  words--;
   free(address);
   return SUCCESS;
 }
@@ -170,13 +237,16 @@ int cuMemcpyDtoH_v2(void *to, uintptr_t from, size_t size) {
 int cuMemcpyDtoD_v2(uintptr_t to, uintptr_t from, size_t size) {
   return later("cuMemcpyDtoD", [=] { memcpy((void *)to, (void *)from, size); });
 }
+int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t size, void *stream) {
+  return later("cuMemcpyDtoDAsync", [=] { memcpy((void *)to, (void *)from, size); }, stream);
+}
 int cuMemsetD8_v2(uintptr_t to, unsigned char value, size_t size) {
   return later("cuMemsetD8", [=] { memset((void *)to, value, size); });
 }
 
 // The image is a shared library, which ends with the table of its sections.
 int cuModuleLoadDataEx(void **module, const void *image, unsigned, void *, void **) {
-  if (int status = ready("cuModuleLoadData")) return status;
+  if (int status = finished("cuModuleLoadData")) return status;
   if (memcmp(image, ELFMAG, SELFMAG)) return INVALID_IMAGE;
   auto *header = (const Elf64_Ehdr *)image;
   size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
@@ -188,7 +258,7 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned, void *, void 
   return SUCCESS;
 }
 int cuModuleUnload(void *) {
-  if (int status = finished("cuModuleUnload")) return status;
+  if (int status = all_finished("cuModuleUnload")) return status;
   modules--;
   return SUCCESS;
 }
@@ -208,8 +278,8 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned
   return later("cuLaunchKernel", [=] {
     static auto launch = (Launch)dlsym(RTLD_DEFAULT, "cudasim_launch");
     char message[1000] = "";
-    if (!launch(kernel->run, arguments.data(), kernel->name.c_str(), blocks, threads, 1, 2, words.back(),
-                message, sizeof message)) {
+    if (!launch(kernel->run, arguments.data(), kernel->name.c_str(), blocks, threads, 1, 2, &never, message,
+                sizeof message)) {
       fprintf(stderr, "%s\n", message);
       broken = LAUNCH_FAILED;
     }

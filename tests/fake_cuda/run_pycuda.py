@@ -9,7 +9,6 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 from executors import Compiled
 from gpu_programs import PROGRAMS
+from run_streams import Elsewhere
 from test_on_gpu import (  # noqa: F401
     test_a_check_that_fails_is_told,
     test_full_memory_is_told,
@@ -28,32 +28,10 @@ from test_on_gpu import (  # noqa: F401
 import nessie
 from nessie.base.source import NessieError, Unsupported
 from nessie.cli import main
-from nessie.cudagen.cudasim import compiler as cudasim
 from nessie.cudagen.device import NO_FAILURE
 from nessie.cudagen.gpu import Gpu
 from nessie.cudagen.nvidia import compiler, detection, driver
 from nessie.cudagen.nvidia.driver import FIRST, Nvidia
-
-sys.setdlopenflags(os.RTLD_LAZY)        # the library has those functions only that are called
-
-
-def by_cudasim(compiler: compiler.Compiler, text: str, architecture: str) -> bytes:
-    assert architecture == "sm_90"
-    names = (line.split("(")[0].split()[-1] for line in text.splitlines() if line.startswith('extern "C" __global__'))
-    exports = "".join(f"CUDASIM_KERNEL({name})\n" for name in names)
-    return cudasim.build(f'#include "cudasim.h"\n{text}\n{exports}', "kernels", cudasim.compiler())
-
-
-@pytest.fixture(autouse=True)
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Compilers; and when all is done nothing is held by the driver library, and the thread has no context."""
-    cudasim.runtime()
-    monkeypatch.setattr(compiler, "found", lambda: compiler.Compiler("cudasim's", Path(cudasim.compiler()[0])))
-    monkeypatch.setattr(compiler, "build", by_cudasim)
-    monkeypatch.setattr(detection, "refuse_without", lambda: None)
-    yield
-    gc.collect()
-    assert ctypes.CDLL(detection.LIBRARY).fake_cuda_live() == 0
 
 
 def test_the_benchmark(tmp_path: Path) -> None:
@@ -94,18 +72,6 @@ def test_objects_end_in_whatever_thread(recwarn: pytest.WarningsRecorder) -> Non
     made.clear()
     gc.collect()
     assert not recwarn.list
-
-
-class Elsewhere:
-    """What another library has put at an address."""
-
-    def __init__(self, address: int, count: int) -> None:
-        self.count = count
-        self.__cuda_array_interface__ = {"shape": (count,), "typestr": "<f8", "data": (address, False), "version": 3,
-                                         "strides": None, "stream": 1}
-
-    def __len__(self) -> int:
-        return self.count
 
 
 def test_arrays_on_the_gpu_are_used_there() -> None:
@@ -158,18 +124,19 @@ def test_full_memory(limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert "out of memory" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("broken", ["cuLaunchKernel", "cuCtxSynchronize", "cuMemcpyDtoH"])
-def test_a_gpu_that_gives_up(broken: str, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("broken, told", [("cuLaunchKernel", "cuLaunchKernel"), ("cuMemcpyDtoH", "cuMemcpyDtoH"),
+                                          ("cuStreamSynchronize", "cuCtxSynchronize")])
+def test_a_gpu_that_gives_up(broken: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:
     """In a process of its own, as the library stays broken."""
     process, status = os.fork(), 2
     if not process:
         os.environ["FAKE_CUDA_BREAKS"] = broken
         try:
-            status = main(["eval", "{6 / x : x in [3, 1]}", "--target", "cuda"])
+            status = main(["eval", "({6 / x : x in [3, 1]}, plus_scan([0:1000]))", "--target", "cuda"])
         finally:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 1
-    assert f"error: the GPU has given up: {broken} failed: an illegal memory access" in capfd.readouterr().err
+    assert f"error: the GPU has given up: {told} failed: an illegal memory access" in capfd.readouterr().err
 
 
 def test_code_that_the_driver_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
