@@ -69,7 +69,6 @@ class Code:
         self.recording = True               # False where another function records the same failures
         self.fails = False
         self.order_index: loops.Exp = integer(0)        # of what is computed: grows in the order of evaluation
-        self.reassociate = False
         self.returns: tuple[str, ...] | None = None     # the results of the scalar function that this is
         self._trail: list[tuple[str, loops.Exp]] = []
         self._taken = {*scalars, *arrays, *reserved, *RESERVED}
@@ -144,6 +143,12 @@ class Code:
     def var(self, hint: str, type_: str, initial: loops.Exp) -> str:
         name = self.fresh(hint)
         self.add(loops.Var(name, type_, initial))
+        return name
+
+    def shared(self, hint: str, type_: str, size: int) -> str:
+        """An array of the block's own. Called while the function's own statements are written, none within others."""
+        name = self.fresh(hint)
+        self.statements.insert(0, loops.Shared(name, type_, size))
         return name
 
     def load(self, array: str, base: str, index: loops.Exp) -> Value:

@@ -1,4 +1,4 @@
-"""Fused lambda_cu to plans and loops for a target: each kernel gets the skeleton that can walk it.
+"""Pass: fused lambda_cu to loops for a target, plans and functions: each kernel gets the skeleton that can walk it.
 
                                  on the CPU                              on the GPU
     ORDER                        NumPy's sort of what a walk computes    skeletons.cuda_order
@@ -7,12 +7,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.cudagen import loops
 from nessie.cudagen.code import RESERVED, identifier
-from nessie.cudagen.plan import Plan
 from nessie.cudagen.scalar_functions import device_functions, tables_of
 from nessie.cudagen.skeletons.cuda_order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda_walk import plan_cuda
@@ -32,21 +30,19 @@ BUFFER = re.compile(r"(.*_)?(parts|carry|tails|heads|aggregates|prefixes|claims|
 RUN = 8                         # items a thread of a GPU, where it has neighbours
 
 
-def plans_of(program: ir.Program, target: str, width: int | None = None) -> tuple[tuple[Plan, ...], loops.Module]:
+def generate(program: ir.Program, target: str, width: int | None = None) -> loops.Module:
     """A plan for each kernel, and the functions of all of them with the scalar functions that they call. `width`: items
     a chunk on the CPU, items a thread on a GPU."""
     tables = tables_of(program, target == "cpu")
-    plans = tuple(plan_of(kernel, program, tables, target, width) for kernel in program.kernels)
-    shared = device_functions(program, tables)
+    modules = [of_kernel(kernel, program, tables, target, width) for kernel in program.kernels]
+    functions = (*device_functions(program, tables), *(f for module in modules for f in module.functions))
     if target == "cuda":
-        plans = tuple(replace(plan, functions=tuple(map(without_unread, plan.functions))) for plan in plans)
-        shared = tuple(map(without_unread, shared))
-    functions = [f for plan in plans for f in plan.functions]
-    return plans, loops.Module((*shared, *functions))
+        functions = tuple(map(without_unread, functions))
+    return loops.Module(functions, tuple([plan for module in modules for plan in module.plans]))
 
 
-def plan_of(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> Plan:
-    """The plan of one kernel. The one place that chooses a skeleton."""
+def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> loops.Module:
+    """The plan of one kernel, and its functions. The one place that chooses a skeleton."""
     width = width or (chunk_width(kernel, tables) if target == "cpu" else RUN)
     kernel = with_good_names(kernel)
     orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]

@@ -1,24 +1,43 @@
-"""Host functions of lambda_cu as flat lists of instructions, for an executor with a stack of its own.
+"""The host level of a program as flat lists of instructions, for an executor with a stack of its own: the form host.
 
-  in    ir.Program
-  out   a Code per function: instructions over numbered slots, one per name
-  how   branches become jumps, their results moves. A walk from the end keeps the set of names that are read later; what
-        an instruction reads for the last time it lists as `dead`, so that arrays are freed as early as can be. A name
-        that only one side of a branch reads dies at the beginning of the other.
+    site s1 "division by zero" at "third.nesl":28-33
+    kernel K1 : 2 -> 1
 
-    total (n : int, xs : [float; n])        0  launch K1 (n, xs) -> k, ys                    dead n, xs
-                                            1  invoke f (k, ys) -> r                         dead k, ys
-                                            2  give (r)
+    host third (#0, #1) slots 6 {
+      0: unless true jump 4
+      1: launch K1 (#0, #1) -> #3 dead #1
+      2: move (#3) -> #2 dead #3
+      3: jump 5
+      4: move (#1) -> #2 dead #1
+      5: compute #4 = if n /= 0 then 1 / n else fail s1 : int where n is #0
+      6: constant #5 = int [1, 2, 3]
+      7: give (#0, #2, #4, 3, #5) dead #0, #2, #4, #5
+    }
+
+    entry third : [float] -> ([float], (int, [int]))
+
+A function is instructions over numbered slots, each of which holds a scalar, an array, or nothing. `dead` are the slots
+that an instruction empties when it is done, so that arrays are freed as early as can be. Sites, scalar functions,
+expressions and layouts are those of lambda_cu; of kernels nothing is told but how many arguments and results they have.
+
+Invariants (checked by cudagen.instructions_check):
+  - sites, scalar functions, kernels and functions have different names, and are there where they are named, with as
+    many arguments and results; effects and the entry have as many as their layouts say; constants fit their types;
+  - a computation's names are those that its expression reads, and no others;
+  - slots are numbers below `slots`; jumps go forward, inside the function; every way ends in Give, all of a function
+    with as many results, and to each instruction a way leads;
+  - an instruction reads slots that hold something, and its results, which differ, go to slots that hold nothing; where
+    ways meet, the same slots hold something;
+  - a slot that holds something is read on a way from there: `dead` are what the instruction reads and none after it
+    does. At the beginning of a way, a Drop empties what only another way reads.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, Origin
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.scope import subexpressions
 
 Slot = int
 Operand = Slot | ir.Const
@@ -118,140 +137,53 @@ class Code:
     instructions: tuple[Instruction, ...]
 
 
-def translate(program: ir.Program) -> dict[str, Code]:
-    return {function.name: translate_function(function) for function in program.functions}
+@dataclass(frozen=True)
+class Signature:
+    """A kernel, by the numbers of its arguments and results."""
+    name: str
+    arguments: int
+    results: int
 
 
-def translate_function(function: ir.Function) -> Code:
-    slots = {name: slot for slot, name in enumerate(bound_names(function))}
-    operands = tuple(operand(a, slots) for a in function.body.results)
-    live = set(slots_of(operands))
-    # Backwards: each statement's instructions are put before those of what follows it.
-    pieces: list[list[Instruction]] = [[Give(operands, tuple(sorted(live)))]]
-    for statement in reversed(function.body.statements):
-        pieces.append(translate_statement(statement, slots, live))
-    parameters = tuple(slot if (slot := slots.get(p.name)) in live else None for p in function.params)
-    return Code(function.name, parameters, len(slots), tuple(placed(list(joined(pieces)))))
+@dataclass(frozen=True)
+class Program:
+    sites: tuple[ir.Site, ...]
+    scalar_functions: tuple[ir.ScalarFunction, ...]
+    kernels: tuple[Signature, ...]
+    functions: tuple[Code, ...]
+    entry: ir.Entry
 
 
-def joined(pieces: list[list[Instruction]]) -> Iterator[Instruction]:
-    for piece in reversed(pieces):
-        yield from piece
+def operands_of(instruction: Instruction) -> tuple[Operand, ...]:
+    """What it reads."""
+    match instruction:
+        case Launch(_, _, arguments) | Invoke(_, _, arguments) | Perform(_, _, arguments):
+            return arguments
+        case Compute(names=names):
+            return tuple(names.values())
+        case JumpUnless(condition):
+            return (condition,)
+        case Move(_, sources):
+            return sources
+        case Give(results):
+            return results
+    return ()
 
 
-def bound_names(function: ir.Function) -> Iterator[str]:
-    """Parameters, then what statements bind, each once."""
-    yield from (p.name for p in function.params if p.name != "_")
-    waiting = [function.body]
-    while waiting:
-        for statement in waiting.pop().statements:
-            match statement:
-                case ir.HostLet(result) | ir.Data(result):
-                    yield from names_of((result,))
-                case ir.Branch(results, _, then, orelse):
-                    waiting += [then, orelse]
-                    yield from names_of(results)
-                case ir.Run(results) | ir.Call(results) | ir.Effect(results):
-                    yield from names_of(results)
+def results_of(instruction: Instruction) -> Results:
+    """Where what it makes goes."""
+    match instruction:
+        case Launch(results) | Invoke(results) | Perform(results) | Move(results):
+            return results
+        case Compute(result) | Constant(result):
+            return (result,)
+    return ()
 
 
-def names_of(results: tuple[ir.Param, ...]) -> Iterator[str]:
-    return (r.name for r in results if r.name != "_")
-
-
-def operand(atom: ir.Atom, slots: dict[str, Slot]) -> Operand:
-    return slots[atom.name] if isinstance(atom, ir.Var) else atom
+def dead_after(instruction: Instruction) -> Slots:
+    return () if isinstance(instruction, (Jump, Constant)) else instruction.dead
 
 
 def slots_of(operands: tuple[Operand, ...]) -> Slots:
+    """Those among them, each once."""
     return tuple(sorted({o for o in operands if isinstance(o, int)}))
-
-
-# Statements -------------------------------------------------------------------------------------
-#
-# `live` holds the slots that are read after the statement, and is changed into those read before it.
-
-def translate_statement(statement: ir.Statement, slots: dict[str, Slot], live: set[Slot]) -> list[Instruction]:
-    match statement:
-        case ir.Run(results, kernel, arguments, origin):
-            operands = tuple(operand(a, slots) for a in arguments)
-            bound = bind(results, slots, live)
-            return [Launch(bound, kernel, operands, last_uses(slots_of(operands), live), origin)]
-        case ir.Call(results, function, arguments, origin):
-            operands = tuple(operand(a, slots) for a in arguments)
-            bound = bind(results, slots, live)
-            return [Invoke(bound, function, operands, last_uses(slots_of(operands), live), origin)]
-        case ir.Effect(results, name, arguments, takes, gives, origin):
-            operands = tuple(operand(a, slots) for a in arguments)
-            bound = bind(results, slots, live)
-            return [Perform(bound, name, operands, takes, gives, last_uses(slots_of(operands), live), origin)]
-        case ir.HostLet(result, value, origin):
-            names = {name: slots[name] for name in free_names(value)}
-            bound = bind((result,), slots, live)
-            return [Compute(bound[0], value, names, last_uses(tuple(names.values()), live), origin)]
-        case ir.Data(result, values):
-            assert isinstance(result.type, ir.Array)
-            return [Constant(bind((result,), slots, live)[0], result.type.base, values)]
-        case ir.Branch():
-            return translate_branch(statement, slots, live)
-    raise TypeError(statement)
-
-
-def bind(results: tuple[ir.Param, ...], slots: dict[str, Slot], live: set[Slot]) -> Results:
-    """The results' slots. Before the statement nothing is in them."""
-    bound = tuple(slot if (slot := slots.get(r.name)) in live else None for r in results)
-    live.difference_update(slot for slot in bound if slot is not None)
-    return bound
-
-
-def last_uses(read: Slots, live: set[Slot]) -> Slots:
-    """Which of the slots read are not read later; all are live before the statement."""
-    dead = tuple(sorted(set(read) - live))
-    live.update(read)
-    return dead
-
-
-def free_names(exp: ir.Exp) -> set[str]:
-    """The names of the host that the expression reads."""
-    bound = {name for e in subexpressions(exp) if isinstance(e, ir.Let) for name in e.names}
-    read = {e.name if isinstance(e, ir.Var) else e.array
-            for e in subexpressions(exp) if isinstance(e, (ir.Var, ir.Read))}
-    return read - bound
-
-
-def translate_branch(branch: ir.Branch, slots: dict[str, Slot], live: set[Slot]) -> list[Instruction]:
-    bound = bind(branch.results, slots, live)
-    then, live_then = translate_side(branch.then, bound, slots, live)
-    orelse, live_else = translate_side(branch.orelse, bound, slots, live)
-    condition = operand(branch.condition, slots)
-    live.update(live_then | live_else)
-    then = drop(live - live_then) + then
-    orelse = drop(live - live_else) + orelse
-    dead = last_uses(slots_of((condition,)), live)
-    jump = JumpUnless(condition, len(then) + 2, dead, branch.origin)
-    return [jump, *then, Jump(len(orelse) + 1), *orelse]
-
-
-def translate_side(block: ir.Block, bound: Results, slots: dict[str, Slot],
-                   live: set[Slot]) -> tuple[list[Instruction], set[Slot]]:
-    """One side's instructions, and what is live at its beginning. What nobody reads afterwards is not moved."""
-    live = set(live)
-    wanted = [(slot, operand(a, slots)) for slot, a in zip(bound, block.results, strict=True) if slot is not None]
-    results, sources = tuple(slot for slot, _ in wanted), tuple(source for _, source in wanted)
-    pieces: list[list[Instruction]] = []
-    if wanted:
-        pieces.append([Move(results, sources, last_uses(slots_of(sources), live))])
-    for statement in reversed(block.statements):
-        pieces.append(translate_statement(statement, slots, live))
-    return list(joined(pieces)), live
-
-
-def drop(slots: set[Slot]) -> list[Instruction]:
-    return [Drop(tuple(sorted(slots)))] if slots else []
-
-
-def placed(instructions: list[Instruction]) -> list[Instruction]:
-    """Jumps, which say how far to go until now, say where to."""
-    return [replace(instruction, target=at + instruction.target)
-            if isinstance(instruction, (Jump, JumpUnless)) else instruction
-            for at, instruction in enumerate(instructions)]

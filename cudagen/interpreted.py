@@ -12,13 +12,14 @@ import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.cudagen import loops, loops_interpreter
-from nessie.cudagen.device import ERROR_WORDS, MOST_CALLS, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
-from nessie.cudagen.generate import plans_of
+from nessie.cudagen.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
+from nessie.cudagen.generate import generate
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.meanings import MEANINGS
 from nessie.cudagen.plan import ArrayResult, Phase, Result
 from nessie.cudagen.sorting import SORTS
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.default_depths import MOST_CALLS, Costs
 
 NESTED = 6000                           # calls within calls: each takes one of the stack, and some frames of Python's
 Memory = dict[str, Any]                 # a launch's parameters, buffers, cells and error words
@@ -29,11 +30,12 @@ class Interpreted(ErrorWords):
     """A device (cudagen.device). `bytes`: loaded and stored by kernels so far; a buffer that starts filled is stored
     once. `width`: items a chunk; `order` 1 runs the first chunk first."""
     skips = False
+    costs = Costs(statement=3, operation=1, launch=100, inside=10)
 
     def __init__(self, program: ir.Program, width: int | None = None, order: int = -1) -> None:
-        plans, self.module = plans_of(program, "cpu", width)
+        self.module = generate(program, "cpu", width)
         check(self.module)
-        self.plans = {plan.kernel.name: plan for plan in plans}
+        self.plans = {plan.name: plan for plan in self.module.plans}
         self.functions = {f.name: f for f in self.module.functions}
         self.order, self.bytes = order, 0
         self.errors, self.interrupt_word = np.zeros(len(ERROR_WORDS), np.int64), np.zeros(1, np.int64)
@@ -47,7 +49,7 @@ class Interpreted(ErrorWords):
             raise RuntimeError("a kernel before this one has failed")
         plan = self.plans[kernel]
         memory: Memory = {p.name: a.buffer if isinstance(a, Array) else a
-                          for p, a in zip(plan.kernel.params, arguments, strict=True)}
+                          for p, a in zip(plan.parameters, arguments, strict=True)}
         memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors, "interrupt": self.interrupt_word}
         for phase in plan.phases:
             self.bytes += take_buffers(phase, memory)
@@ -56,7 +58,7 @@ class Interpreted(ErrorWords):
 
     def run(self, phase: Phase, memory: Memory) -> None:
         if phase.library:
-            SORTS[phase.function](*(memory[str(name)] for name in phase.arguments))
+            SORTS[phase.function](*(memory[a.name] for a in phase.arguments if isinstance(a, loops.Name)))
             return
         given = arguments(self.functions[phase.function], phase, memory)
         chunks = [()] if phase.chunks is None else [(c, c + 1) for c in range(size(phase.chunks, memory))]
@@ -104,7 +106,8 @@ def spoil(values: Values) -> Values:
 def arguments(function: loops.Function, phase: Phase, memory: Memory) -> list[Any]:
     """What the phase gives its function after the chunk range. Arrays are seen as what the function takes them for."""
     parameters = function.parameters[len(function.parameters) - len(phase.arguments):]
-    return [size(a, memory) if not isinstance(a, str) else memory[a].view(DTYPES[p.type]) if p.array else memory[a]
+    return [size(a, memory) if not isinstance(a, loops.Name)
+            else memory[a.name].view(DTYPES[p.type]) if p.array else memory[a.name]
             for p, a in zip(parameters, phase.arguments, strict=True)]
 
 

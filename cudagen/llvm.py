@@ -10,7 +10,8 @@ have no words; else the range is ignored.
 
 Arrays are `noalias`: nothing that is written aliases anything. In memory a bool is a byte, 0 or 1. A Var is an alloca,
 which the optimiser turns into registers. Wrapping arithmetic carries no flags; the step of a loop's index cannot
-overflow, since the index stays below a bound; `reassoc` stands only where the loops say so.
+overflow, since the index stays below a bound. No instruction may be reordered for speed: floats are added as the text
+says.
 """
 from __future__ import annotations
 
@@ -37,19 +38,20 @@ from nessie.cudagen.loops import (
     Parameter,
     Return,
     Set,
+    Shared,
     Stmt,
     Store,
     Var,
     While,
 )
-from nessie.cudagen.row_loops import fits_masks, waits_for_memory
+from nessie.cudagen.row_loops import lanes, waits_for_memory
 
 NOTES = {                       # what is said of loops
     "!999999": '!{!"llvm.loop.vectorize.enable", i1 false}',
-    "!999998": '!{!"llvm.loop.vectorize.predicate.enable", i1 true}',
-    "!999997": '!{!"llvm.loop.interleave.count", i32 2}',
+    "!999998": '!{!"llvm.loop.unroll.disable"}',
 }
-SCALAR, MASKED = ("!999999",), ("!999998", "!999997")       # not vectorised; two vectors at a time, with masks
+SCALAR, WHOLE = "!999999", "!999998"        # not vectorised; vectorised before it could be unrolled
+ALIGNED = 64                    # bytes: as long as vectors get
 MEMORY = {**TYPES, "bool": "i8"}
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
            ("exchange", "int"): "xchg", ("exchange", "float"): "xchg"}
@@ -191,6 +193,9 @@ class FunctionPrinter:
                 self.do(f"store {self.typed(value)}, ptr %{name}")
             case Store(array, index, value):
                 self.store(array, index, value)
+            case Shared(name, type_, size):
+                self.allocas.append(f"  %{name} = alloca [{size} x {MEMORY[type_]}], align {ALIGNED}")
+                self.arrays[name] = type_
             case For():
                 self.for_(statement)
             case While(condition, body):
@@ -233,13 +238,12 @@ class FunctionPrinter:
 
     def note(self, loop: For) -> str:
         """What the branch back says of how to vectorise the loop."""
-        said = SCALAR if waits_for_memory(loop) else MASKED if fits_masks(loop) else ()
-        if not said:
+        said = SCALAR if waits_for_memory(loop) else WHOLE if lanes(loop) else None
+        if said is None:
             return ""
         note = f"!{len(self.declared)}"
-        for name in said:
-            self.declared.setdefault(name, f"{name} = {NOTES[name]}")
-        self.declared[note] = f"{note} = distinct !{{{', '.join([note, *said])}}}"
+        self.declared.setdefault(said, f"{said} = {NOTES[said]}")
+        self.declared[note] = f"{note} = distinct !{{{note}, {said}}}"
         return f", !llvm.loop {note}"
 
     def while_(self, condition: Exp, body: tuple[Stmt, ...]) -> None:
@@ -319,8 +323,8 @@ class FunctionPrinter:
                 return Value(self.emit(f"ptrtoint ptr {frame} to i64"), "int")
             case Name(name):
                 return self.names[name]
-            case Op(op, arguments, reassociate):
-                return apply(self, op, tuple([self.value(a) for a in arguments]), reassociate)
+            case Op(op, arguments):
+                return apply(self, op, tuple([self.value(a) for a in arguments]))
             case Load(array, index, order):
                 return self.load(array, index, order == "volatile")
         raise TypeError(exp)

@@ -31,7 +31,7 @@ class Emitter(Protocol):
 Operator = Callable[[Emitter, tuple[Value, ...]], str]
 
 
-def apply(emitter: Emitter, op: str, arguments: tuple[Value, ...], reassociate: bool) -> Value:
+def apply(emitter: Emitter, op: str, arguments: tuple[Value, ...]) -> Value:
     """The operator's result on the operands."""
     if op == "select":
         condition, then, orelse = arguments
@@ -41,13 +41,7 @@ def apply(emitter: Emitter, op: str, arguments: tuple[Value, ...], reassociate: 
     type_of_result = result_type(op, tuple(a.type for a in arguments))
     if type_of_result is None:
         raise TypeError((op, arguments))
-    if reassociate:
-        a, b = arguments
-        return Value(emitter.emit(f"{REASSOCIATED[op]} reassoc double {a.text}, {b.text}"), "float")
     return Value(OPERATORS[op](emitter, arguments), type_of_result)
-
-
-REASSOCIATED = {"+": "fadd", "*": "fmul"}
 
 
 def by_type(**instructions: str) -> Operator:

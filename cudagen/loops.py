@@ -1,14 +1,32 @@
 """loops: the small imperative form that skeletons and thunk generators write and every printer reads.
 
+    plan K1(int n, float[n] xs) {
+      cells 1;
+      elements n;
+      phase K1_sweep(n, xs, parts) chunks (n + 4095) / 4096 {
+        buffer float parts[(n + 4095) / 4096];
+      }
+      phase K1_finish(n, parts, cells) once;
+      result float sum = cells[0];
+    }
+
     host K1_sweep(int first_chunk, int last_chunk, int n, float[] xs, writable float[] parts) {
       for (c = first_chunk; c < last_chunk; c += 1) {
         var float sum = 0.0;
         for (i = c * 4096; i < min(n, (c + 1) * 4096); i += 1) {
           float x = xs[i];
-          sum = sum +~ x * x;
+          sum = sum + x * x;
         }
         parts[c] = sum;
       }
+    }
+
+    host K1_finish(int n, float[] parts, writable float[] cells_float) {
+      var float sum = 0.0;
+      for (c = 0; c < (n + 4095) / 4096; c += 1) {
+        sum = sum + parts[c];
+      }
+      cells_float[0] = sum;
     }
 
 Types are lambda_cu's scalars; arrays are pointers to them. All names of a function are bound once, except that `Var`s
@@ -19,20 +37,25 @@ Invariants (checked by cudagen.loops_check):
   - function names differ; only functions of kind 'device' have results and are called, with arguments that agree;
   - names are identifiers, bound before use and once per function, none of them a special name; only Vars are Set, to
     their type; a name lives to the end of the block that binds it;
-  - expressions are well typed, constants fit their types; indices and bounds are int, steps positive; only float + and
-    * reassociate;
+  - expressions are well typed, constants fit their types; indices and bounds are int, steps positive;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
-  - Barrier, Pause, Note, Shuffle, Vote, Shared, what acquires or releases and the special names of CUDA occur only in
-    functions of kind 'cuda', and Shared only at the top of a body; FRAME only in others;
+  - Barrier, Pause, Note, Shuffle, Vote, what acquires or releases and the special names of CUDA occur only in functions
+    of kind 'cuda', FRAME only in others; Shared only at the top of a body, and in none of kind 'device';
+  - what acquires, releases or is relaxed, and an atomic max of others than ints, is of a parameter, no shared array;
   - a function with results ends every path in Return, and nothing follows a Return.
+Those of plans are in the header of cudagen.plan.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, Origin
+
+if TYPE_CHECKING:
+    from nessie.cudagen.plan import Plan
 
 # Expressions ------------------------------------------------------------------------------------
 
@@ -51,11 +74,10 @@ class Name:
 
 @dataclass(frozen=True)
 class Op:
-    """A row of lambda_cu.ops, or `select` (condition, a, b: both evaluated). `reassociate`: a float + or * whose
-    order the compiler may change, so that a reduction vectorises."""
+    """A row of lambda_cu.ops, or `select` (condition, a, b: both evaluated). Floats are added in the order of the text:
+    no printer and no compiler may choose another."""
     op: str
     arguments: tuple[Exp, ...]
-    reassociate: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,7 +144,8 @@ class Store:
 
 @dataclass(frozen=True)
 class Shared:
-    """An array in a block's shared memory; cuda only. At the top of a body."""
+    """An array of the block's own, in its shared memory. On the CPU a call of a host function is a block of one thread.
+    At the top of a body."""
     name: str
     type: str
     size: int
@@ -229,8 +252,10 @@ class Function:
 
 @dataclass(frozen=True)
 class Module:
-    """`about`: lines of comment that stand above all."""
+    """The plans of a program's kernels (cudagen.plan), and the functions that they launch. `about`: lines of comment
+    that stand above all."""
     functions: tuple[Function, ...]
+    plans: tuple[Plan, ...] = ()
     about: str = field(default="", compare=False)
 
 

@@ -1,4 +1,4 @@
-"""The validator of loops: enforces the invariants in the header of cudagen.loops, no more and no less."""
+"""The validator of loops: enforces the invariants in the header of cudagen.loops, and (plan_check) of cudagen.plan."""
 from __future__ import annotations
 
 import re
@@ -9,7 +9,6 @@ from nessie.cudagen.loops import (
     Barrier,
     Call,
     Const,
-    Exp,
     For,
     Function,
     If,
@@ -17,6 +16,7 @@ from nessie.cudagen.loops import (
     Module,
     Name,
     Note,
+    Parameter,
     Pause,
     Return,
     Set,
@@ -26,7 +26,8 @@ from nessie.cudagen.loops import (
     Var,
     While,
 )
-from nessie.cudagen.loops_typing import SPECIAL, Scope, lookup, only_cuda, require, type_of, want
+from nessie.cudagen.loops_typing import SPECIAL, Scope, lookup, only_cuda, require, seen_by_all, type_of, want
+from nessie.cudagen.plan_check import check_plans
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 SCALARS = ("int", "float", "bool", "char")
@@ -36,13 +37,25 @@ ATOMIC_TYPES = {"add": ("int", "float"), "exchange": ("int", "float"),
 
 def check(module: Module) -> None:
     """IllFormed, naming function and invariant, unless the module is well formed."""
-    functions = {f.name: f for f in module.functions}
-    require(len(functions) == len(module.functions), "two functions have one name")
+    functions: dict[str, Function] = {}
     for function in module.functions:
-        try:
-            FunctionCheck(function, functions).check()
-        except IllFormed as error:
-            raise IllFormed(f"function {function.name}: {error}") from None
+        define(function, functions)
+    for function in module.functions:
+        check_function(function, functions)
+    check_plans(module.plans, functions)
+
+
+def define(function: Function, functions: dict[str, Function]) -> None:
+    require(function.name not in functions, "two functions have one name")
+    functions[function.name] = function
+
+
+def check_function(function: Function, functions: dict[str, Function]) -> None:
+    try:
+        FunctionCheck(function, functions).check()
+    except IllFormed as error:
+        error.args = (f"function {function.name}: {error}",)
+        raise
 
 
 class FunctionCheck:
@@ -60,25 +73,32 @@ class FunctionCheck:
         require(all(r in SCALARS for r in function.results), "results are scalars")
         scope = Scope(function.kind)
         for parameter in function.parameters:
-            self.bind(parameter.name)
-            require(parameter.type in SCALARS, f"type {parameter.type} does not exist")
-            require(parameter.array or not parameter.writable, f"{parameter.name} is writable, but no array")
-            (scope.arrays if parameter.array else scope.scalars)[parameter.name] = parameter.type
-            if parameter.writable:
-                scope.writable.add(parameter.name)
+            self.parameter(parameter, scope)
         self.leading_shared(function.body, scope)
         ends = self.block(function.body, scope)
         require(ends or not function.results, "a path ends without Return")
+
+    def parameter(self, parameter: Parameter, scope: Scope) -> None:
+        self.bind(parameter.name)
+        require(parameter.type in SCALARS, f"type {parameter.type} does not exist")
+        require(parameter.array or not parameter.writable, f"{parameter.name} is writable, but no array")
+        (scope.arrays if parameter.array else scope.scalars)[parameter.name] = parameter.type
+        if parameter.writable:
+            scope.writable.add(parameter.name)
 
     def leading_shared(self, body: tuple[Stmt, ...], scope: Scope) -> None:
         for statement in body:
             if not isinstance(statement, Shared):
                 return
-            only_cuda(scope, "Shared")
-            require(statement.size > 0, f"shared array {statement.name} is empty")
-            self.bind(statement.name)
-            scope.arrays[statement.name] = statement.type
-            scope.writable.add(statement.name)
+            self.shared(statement, scope)
+
+    def shared(self, statement: Shared, scope: Scope) -> None:
+        require(self.function.kind != "device", "a device function has Shared")
+        require(statement.size > 0, f"shared array {statement.name} is empty")
+        self.bind(statement.name)
+        scope.arrays[statement.name] = statement.type
+        scope.writable.add(statement.name)
+        scope.shared.add(statement.name)
 
     def bind(self, name: str) -> None:
         require(IDENTIFIER.match(name) is not None, f"{name!r} is no identifier")
@@ -90,8 +110,7 @@ class FunctionCheck:
         """Checks the statements in order, binding in `scope`. True if no path reaches the end."""
         ended = False
         for statement in body:
-            require(not ended, "a statement follows where every path has returned")
-            ended = self.statement(statement, scope)
+            ended = self.statement(statement, scope, ended)
         return ended
 
     def inner(self, body: tuple[Stmt, ...], scope: Scope) -> bool:
@@ -102,8 +121,9 @@ class FunctionCheck:
             scope.variables.discard(scope.scalars.popitem()[0])
         return ended
 
-    def statement(self, statement: Stmt, scope: Scope) -> bool:
+    def statement(self, statement: Stmt, scope: Scope, ended: bool) -> bool:
         """True if no path goes on after the statement."""
+        require(not ended, "a statement follows where every path has returned")
         match statement:
             case Let(name, type_, value) | Var(name, type_, value):
                 want(f"value of {name}", type_of(value, scope), type_)
@@ -114,10 +134,12 @@ class FunctionCheck:
                 require(name in scope.variables, f"{name} is Set, but no Var in scope")
                 want(f"value of {name}", type_of(value, scope), scope.scalars[name])
             case Store(array, index, value, release):
-                type_ = self.target(array, index, scope)
+                type_ = self.target(array, scope)
+                want("index", type_of(index, scope), "int")
                 want("stored value", type_of(value, scope), type_)
                 if release:
                     only_cuda(scope, "release")
+                    seen_by_all(scope, "release", array)
                     want("what is released", type_, "int")
             case For() | While() | If():
                 return self.compound(statement, scope)
@@ -130,7 +152,6 @@ class FunctionCheck:
                 require(types == self.function.results, f"returns {types}, not {self.function.results}")
                 return True
             case Shared(name):
-                only_cuda(scope, "Shared")
                 require(name in self.top(), f"shared array {name} is not at the top")
             case Pause() | Barrier() | Note():
                 only_cuda(scope, type(statement).__name__)
@@ -149,11 +170,10 @@ class FunctionCheck:
         self.bind(name)
         scope.scalars[name] = type_
 
-    def target(self, array: str, index: Exp, scope: Scope) -> str:
+    def target(self, array: str, scope: Scope) -> str:
         """The type of an array that is written."""
         type_ = lookup(array, scope.arrays, "array")
         require(array in scope.writable, f"array {array} is not writable")
-        want("index", type_of(index, scope), "int")
         return type_
 
     def compound(self, statement: For | While | If, scope: Scope) -> bool:
@@ -178,11 +198,13 @@ class FunctionCheck:
         raise TypeError(statement)
 
     def atomic(self, statement: Atomic, scope: Scope) -> None:
-        type_ = self.target(statement.array, statement.index, scope)
+        type_ = self.target(statement.array, scope)
+        want("index", type_of(statement.index, scope), "int")
         require(statement.op in ATOMIC_TYPES, f"atomic {statement.op} does not exist")
         require(type_ in ATOMIC_TYPES[statement.op], f"atomic {statement.op} does not apply to {type_}")
         if statement.op == "max" and type_ != "int":
             only_cuda(scope, f"atomic max of {type_}")
+            seen_by_all(scope, f"atomic max of {type_}", statement.array)
             require(statement.result is None, f"atomic max of {type_} has no result")
         require((statement.op == "cas") == (statement.compare is not None), "cas, and only cas, compares")
         for value in (statement.value, statement.compare):

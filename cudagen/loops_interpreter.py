@@ -56,7 +56,8 @@ class LoopsError(Exception):
 
 @dataclass
 class Counts:
-    """What has been done, by array (named as the called function names it) and by operator."""
+    """What has been done, by array (named as the called function names it) and by operator. `bytes` are those of
+    parameters: a block's own arrays are not where memory is slow."""
     loads: Counter[str] = field(default_factory=Counter)
     stores: Counter[str] = field(default_factory=Counter)
     bytes: Counter[str] = field(default_factory=Counter)
@@ -90,7 +91,7 @@ def run(module: Module, name: str, arguments: Sequence[Any], counts: Counts | No
     """The results of a host or device function on these arguments: arrays, numbers, bools, one-character strings."""
     machine = Machine(module, counts if counts is not None else Counts())
     function = machine.functions[name]
-    thread = machine.call(function, machine.arguments(function, arguments))
+    thread = machine.call(function, machine.arguments(function, arguments) | shared_memory(function))
     while True:
         try:
             next(thread)
@@ -115,6 +116,10 @@ def launch(module: Module, name: str, arguments: Sequence[Any], blocks: int, thr
             raise LoopsError("the threads of a block wait at different places, or some have ended")
 
 
+def shared_memory(function: Function) -> Frame:
+    return {s.name: Memory(s.name, s.type, [None] * s.size) for s in function.body if isinstance(s, Shared)}
+
+
 def shuffled(items: Sequence[Any], order: Random | None) -> Sequence[Any]:
     return items if order is None else order.sample(items, len(items))
 
@@ -123,7 +128,7 @@ class Block:
     """The threads of one block, each with what it waits for and what it is told when it goes on."""
 
     def __init__(self, machine: Machine, function: Function, frame: Frame, place: dict[str, int], threads: int) -> None:
-        shared = {s.name: Memory(s.name, s.type, [None] * s.size) for s in function.body if isinstance(s, Shared)}
+        shared = shared_memory(function)
         self.threads: list[Thread] = [machine.call(function, {**frame, **shared, **place, "threadIdx": t})
                                       for t in range(threads)]
         self.waits: list[Wait | None] = [TURN] * threads            # None: the thread has ended
@@ -318,8 +323,7 @@ class Machine:
 
     def load(self, memory: Memory, index: int) -> Scalar:
         self.within(memory, index)
-        self.counts.loads[memory.name] += 1
-        self.counts.bytes[memory.name] += DTYPES[memory.type].itemsize
+        self.count(self.counts.loads, memory)
         element = memory.elements[index]
         if element is None:
             raise LoopsError(f"{memory.name}[{index}] is read before it is set")
@@ -328,9 +332,13 @@ class Machine:
 
     def store(self, memory: Memory, index: int, value: Scalar) -> None:
         self.within(memory, index)
-        self.counts.stores[memory.name] += 1
-        self.counts.bytes[memory.name] += DTYPES[memory.type].itemsize
+        self.count(self.counts.stores, memory)
         memory.elements[index] = ord(value) if isinstance(value, str) else value
+
+    def count(self, accesses: Counter[str], memory: Memory) -> None:
+        accesses[memory.name] += 1
+        if not isinstance(memory.elements, list):
+            self.counts.bytes[memory.name] += DTYPES[memory.type].itemsize
 
     def within(self, memory: Memory, index: int) -> None:
         if not 0 <= index < len(memory.elements):

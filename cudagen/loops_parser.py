@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
+from nessie.base.places import Places
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens
 from nessie.cudagen.loops import (
@@ -35,14 +36,16 @@ from nessie.cudagen.loops import (
     While,
 )
 from nessie.cudagen.loops_printer import ATOMICS, KEYWORDS, KINDS, LEVELS, SELECT, SHUFFLES, TYPES
+from nessie.cudagen.plan import Plan
+from nessie.cudagen.plan_parser import plan
 from nessie.lambda_cu.ops import OPS
 
 T = TypeVar("T")
 
 
-def parse(text: str | Source) -> Module:
+def parse(text: str | Source, places: Places | None = None) -> Module:
     """The module that the text shows; NessieError where it is none."""
-    return Parser(Tokens(text, KEYWORDS)).module()
+    return Parser(Tokens(text, KEYWORDS, places)).module()
 
 
 class Parser:
@@ -53,10 +56,14 @@ class Parser:
 
     def module(self) -> Module:
         functions: list[Function] = []
-        while self.tokens.at(*KINDS):
-            functions.append(self.function())
+        plans: list[Plan] = []
+        while self.tokens.at("plan", *KINDS):
+            if self.tokens.at("plan"):
+                plans.append(plan(self))
+            else:
+                functions.append(self.function())
         self.tokens.finish()
-        return Module(tuple(functions))
+        return Module(tuple(functions), tuple(plans))
 
     def function(self) -> Function:
         start = self.tokens.current
@@ -68,12 +75,13 @@ class Parser:
         return Function(name, kind, parameters, self.block(), results, origin)
 
     def parameter(self) -> Parameter:
+        start = self.tokens.current
         writable = self.tokens.accept("writable") is not None
         type_ = self.type()
         array = self.tokens.accept("[") is not None
         if array:
             self.tokens.expect("]")
-        return Parameter(self.tokens.name(), type_, array, writable)
+        return self.tokens.mark(start, Parameter(self.tokens.name(), type_, array, writable))
 
     def type(self) -> str:
         return self.one_of(TYPES, "a type")
@@ -90,11 +98,12 @@ class Parser:
         return tuple(statements)
 
     def statement(self) -> Stmt:
+        first = self.tokens.current
         compound: dict[str, Callable[[], Stmt]] = {"for": self.for_, "while": self.while_, "if": self.if_}
         for start, read in compound.items():
             if self.tokens.accept(start):
-                return read()
-        statement = self.simple()
+                return self.tokens.mark(first, read())
+        statement = self.tokens.mark(first, self.simple())
         self.tokens.expect(";")
         return statement
 
@@ -201,28 +210,33 @@ class Parser:
         return tuple(items)
 
     def expression(self) -> Exp:
+        start = self.tokens.current
         condition = self.operation(SELECT + 1)
         if not self.tokens.accept("?"):
             return condition
         then = self.operation(SELECT + 1)
         self.tokens.expect(":")
-        return Op("select", (condition, then, self.expression()))
+        return self.tokens.mark(start, Op("select", (condition, then, self.expression())))
 
     def operation(self, level: int) -> Exp:
         """Infix operators that bind at least this tightly."""
-        left = self.operand()
+        start, left = self.tokens.current, self.operand()
         while self.tokens.current.kind in ("symbol", "name") and LEVELS.get(self.tokens.current.text, 0) >= level:
             op = self.tokens.take().text
-            reassociate = op in "+*" and self.tokens.accept("~") is not None
-            left = Op(op, (left, self.operation(LEVELS[op] + 1)), reassociate)
+            left = self.tokens.mark(start, Op(op, (left, self.operation(LEVELS[op] + 1))))
         return left
 
     def operand(self) -> Exp:
-        tokens = self.tokens
+        tokens, start = self.tokens, self.tokens.current
         if tokens.accept("("):
             inside = self.expression()
             tokens.expect(")")
             return inside
+        return tokens.mark(start, self.plain())
+
+    def plain(self) -> Exp:
+        """An operand without parentheses."""
+        tokens = self.tokens
         if tokens.accept("shuffle"):
             mode = self.one_of(SHUFFLES, "a way to shuffle")
             tokens.expect("(")

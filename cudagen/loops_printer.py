@@ -1,6 +1,8 @@
 """The words and levels of the text of loops, and its printer (grammar: cudagen.loops_text)."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from nessie.base.layout import Doc, Mark, join, render
 from nessie.base.tokens import show_char, show_name, show_string
 from nessie.cudagen.loops import (
@@ -30,6 +32,7 @@ from nessie.cudagen.loops import (
     Vote,
     While,
 )
+from nessie.cudagen.plan import Buffer, Input, Phase, Plan, Result, ScalarResult
 from nessie.lambda_cu.ops import OPS
 
 TYPES = ("int", "float", "bool", "char")
@@ -51,8 +54,43 @@ def show(module: Module) -> str:
 
 
 def document(module: Module) -> Doc:
-    """The text, each function marked."""
-    return join("\n", [(Mark(show_function(function), function), "\n") for function in module.functions])
+    """The text, each plan and each function marked."""
+    plans = [Mark(show_plan(plan), plan) for plan in module.plans]
+    functions = [Mark(show_function(function), function) for function in module.functions]
+    return join("\n", [(part, "\n") for part in (*plans, *functions)])
+
+
+def show_plan(plan: Plan) -> str:
+    return "\n".join([f"plan {word(plan.name)}({', '.join(map(show_input, plan.parameters))}) {{",
+                      f"  cells {plan.cells};", f"  elements {show_exp(plan.elements)};",
+                      *(line for phase in plan.phases for line in phase_lines(phase)),
+                      *(f"  result {show_result(result)};" for result in plan.results), "}"])
+
+
+def show_input(parameter: Input) -> str:
+    size = "" if parameter.size is None else f"[{show_exp(parameter.size)}]"
+    return f"{parameter.base}{size} {word(parameter.name)}"
+
+
+def phase_lines(phase: Phase) -> Iterator[str]:
+    call = f"{word(phase.function)}({', '.join(map(show_exp, phase.arguments))})"
+    times = "once" if phase.chunks is None else f"chunks {show_exp(phase.chunks)}"
+    yield f"  {'library' if phase.library else 'phase'} {call} {times}{' {' if phase.buffers else ';'}"
+    if phase.buffers:
+        yield from (f"    buffer {show_buffer(buffer)};" for buffer in phase.buffers)
+        yield "  }"
+
+
+def show_buffer(buffer: Buffer) -> str:
+    fill = "" if buffer.fill is None else f" = {show_constant(buffer.fill, buffer.base)}"
+    return f"{buffer.base} {word(buffer.name)}[{show_exp(buffer.size)}]{fill}"
+
+
+def show_result(result: Result) -> str:
+    if isinstance(result, ScalarResult):
+        return f"{result.base} {word(result.name)} = cells[{result.slot}]"
+    length = "" if result.length is None else f"[{show_exp(result.length)}]"
+    return f"{word(result.buffer)}{length}"
 
 
 def show_function(function: Function) -> str:
@@ -143,9 +181,9 @@ def show_exp(exp: Exp, around: int = LOOSEST) -> str:
         case Op("select", (condition, then, orelse)):
             text = f"{show_exp(condition, SELECT + 1)} ? {show_exp(then, SELECT + 1)} : {show_exp(orelse, SELECT)}"
             return parenthesise(text, around > SELECT)
-        case Op(op, (left, right), reassociate) if op in LEVELS:
+        case Op(op, (left, right)) if op in LEVELS:
             level = LEVELS[op]
-            text = f"{show_exp(left, level)} {op}{'~' if reassociate else ''} {show_exp(right, level + 1)}"
+            text = f"{show_exp(left, level)} {op} {show_exp(right, level + 1)}"
             return parenthesise(text, around > level)
         case Op(op, arguments):
             return f"{op}({', '.join([show_exp(a) for a in arguments])})"

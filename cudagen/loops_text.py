@@ -1,5 +1,9 @@
 """loops as text: show(module) and parse(text), inverse to each other. C-like, with the operators' own names.
 
+    plan        plan name(int n, float[n] xs) { cells 2; elements e; phases, then results }
+    phase       phase function(e, e) chunks e { buffer float ys[e]; buffer int zs[e] = 0; }       or `once`; or `;`
+                library function(xs, ys) once;                        a function of the target's own
+    result      result float x = cells[0];   result ys;   result ys[e];         e: how many elements of it
     function    KIND name(int n, float[] xs, writable int[] out) -> int, float { ... }       kind: host, cuda, device
     statements  float x = e;   var float s = e;   s = e;   xs[e] = e;   release xs[e] = e;   shared float tile[32];
                 for (i = e; i < e; i += e) { ... }   while (e) { ... }   if (e) { ... } else { ... }
@@ -7,9 +11,9 @@
                 pause;   barrier;   note "what comes next";   return e, e;
     expressions 1  -2.5  inf  true  'a'  x  xs[e]  volatile xs[e]  relaxed xs[e]  acquire xs[e]
                 shuffle down(x, e)  vote(b)  e ? e : e
-                sin(e)  or, xor | and | == /= < <= > >= | + - +~ | * / rem mod *~       loosest first; all to the left
+                sin(e)  or, xor | and | == /= < <= > >= | + - | * / rem mod       loosest first; all to the left
 
-`+~` and `*~` may be reassociated. Names that are words of the form stand in backquotes.
+Names that are words of the form stand in backquotes.
 """
 from __future__ import annotations
 

@@ -14,12 +14,13 @@ SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx", FRAME)
 
 @dataclass
 class Scope:
-    """What names mean at some place: scalars and arrays to their (element) types, which may be written, and in
-    which kind of function this is."""
+    """What names mean at some place: scalars and arrays to their (element) types, which may be written, which lie in a
+    block's shared memory, and in which kind of function this is."""
     kind: str = "host"
     scalars: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, str] = field(default_factory=dict)
     writable: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
 
 
@@ -36,6 +37,7 @@ def type_of(exp: Exp, scope: Scope) -> str:
             require(order in ("", "volatile", "relaxed", "acquire"), f"{order} is no way to load")
             if order in ("relaxed", "acquire"):
                 only_cuda(scope, order)
+                seen_by_all(scope, order, array)
                 want(f"what {order} loads", type_, "int")
             return type_
         case Shuffle(name, offset, mode):
@@ -47,11 +49,8 @@ def type_of(exp: Exp, scope: Scope) -> str:
             only_cuda(scope, "Vote")
             want("what is voted on", lookup(name, scope.scalars, "scalar"), "bool")
             return "int"
-        case Op(op, arguments, reassociate):
-            types = tuple([type_of(a, scope) for a in arguments])
-            require(not reassociate or (op in ("+", "*") and set(types) == {"float"}),
-                    f"{op} on {', '.join(types)} cannot reassociate: only float + and * do")
-            return operator_type(op, types)
+        case Op(op, arguments):
+            return operator_type(op, tuple([type_of(a, scope) for a in arguments]))
     raise TypeError(exp)
 
 
@@ -95,6 +94,10 @@ def lookup(name: str, names: Mapping[str, str], what: str) -> str:
     if name not in names:
         raise IllFormed(f"{what} {name} is not bound here")
     return names[name]
+
+
+def seen_by_all(scope: Scope, what: str, array: str) -> None:
+    require(array not in scope.shared, f"{what} is not for shared arrays, such as {array}")
 
 
 def only_cuda(scope: Scope, what: str) -> None:

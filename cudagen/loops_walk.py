@@ -1,7 +1,7 @@
 """What is in the statements of a loops function, at any depth, and in their expressions."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from nessie.cudagen.loops import (
     Atomic,
@@ -9,6 +9,7 @@ from nessie.cudagen.loops import (
     Call,
     Exp,
     For,
+    Function,
     If,
     Let,
     Load,
@@ -95,12 +96,38 @@ def bound_names(body: tuple[Stmt, ...]) -> list[str]:
     return found
 
 
-def arrays_in_common(body: tuple[Stmt, ...]) -> set[str]:
-    """The arrays that threads change while others look at them: by atomics, or in an order that accesses keep."""
-    found = {part.array for statement in statements(body) for exp in expressions(statement) for part in parts(exp)
-             if isinstance(part, Load) and part.order}
+def arrays_in_common(functions: Sequence[Function]) -> dict[str, set[str]]:
+    """Of each function, the arrays that threads change while others look at them: by atomics, or in an order that
+    accesses keep. What is such an array in one function is one, too, in those that pass it, or that it is passed to."""
+    found = {f.name: set(accessed_in_common(f.body)) for f in functions}
+    passed = [links for f in functions for links in passed_arrays(f, {g.name: g for g in functions})]
+    grows = True
+    while grows:
+        grows = False
+        for ends in passed:
+            told = [array in found[function] for function, array in ends]
+            if any(told) and not all(told):
+                grows = True
+                for function, array in ends:
+                    found[function].add(array)
+    return found
+
+
+def accessed_in_common(body: tuple[Stmt, ...]) -> Iterator[str]:
+    """The arrays of which the statements themselves tell so."""
     for statement in statements(body):
         match statement:
             case Atomic(array=array) | Store(array, release=True):
-                found.add(array)
-    return found
+                yield array
+        yield from [part.array for exp in expressions(statement) for part in parts(exp)
+                    if isinstance(part, Load) and part.order]
+
+
+def passed_arrays(caller: Function, functions: Mapping[str, Function]) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Of each array that a call passes, the caller and what it is called there, the callee and what it is there."""
+    for statement in statements(caller.body):
+        if isinstance(statement, Call):
+            callee = functions[statement.function]
+            for argument, parameter in zip(statement.arguments, callee.parameters, strict=True):
+                if parameter.array and isinstance(argument, Name):
+                    yield (caller.name, argument.name), (callee.name, parameter.name)

@@ -33,9 +33,13 @@ def tables_of(program: ir.Program, recursion: bool = True) -> Tables:
         failing = nests or any([d.fails for d in callees]) or any([fails(f.body) for f in members])
         polls = nests or any([d.polls for d in callees]) or component[0] in calls[component[0]]
         for f in members:
-            devices[f.name] = Device(f"scalar_{identifier(f.name)}", f.results, failing, polls, nests)
+            devices[f.name] = Device(device_name(f), f.results, failing, polls, nests)
     return Tables({site.name: number for number, site in enumerate(program.sites)}, devices,
                   {id(call): number for number, call in enumerate(inner_calls(program.scalar_functions))})
+
+
+def device_name(f: ir.ScalarFunction) -> str:
+    return f"scalar_{identifier(f.name)}"
 
 
 def graph_of(program: ir.Program) -> dict[str, list[str]]:

@@ -104,8 +104,7 @@ def operator(code: Code, name: str, arguments: tuple[Value, ...]) -> Value:
     type_ = result_type(name, tuple(a.type for a in arguments))
     if type_ is None:
         raise InternalError(f"operator {name} does not apply to {', '.join(a.type for a in arguments)}")
-    loose = code.reassociate and type_ == "float" and name in ("+", "*")
-    exp = loops.Op(name, tuple(a.exp for a in arguments), loose)
+    exp = loops.Op(name, tuple(a.exp for a in arguments))
     held = code.once.get(exp) if code.once else None
     return held or Value(exp, type_, any(a.tainted for a in arguments))
 

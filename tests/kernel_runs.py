@@ -11,7 +11,7 @@ import numpy as np
 from nessie.base.values import DTYPES
 from nessie.cudagen import interpreted, loops_interpreter
 from nessie.cudagen.device import INDEX_BITS, MOST_ROUNDS, NO_FAILURE, Array
-from nessie.cudagen.generate import plans_of
+from nessie.cudagen.generate import generate
 from nessie.cudagen.interpreted import Interpreted
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.meanings import MEANINGS
@@ -193,9 +193,10 @@ def columns(rows: list[Any], count: int) -> list[Any]:
 
 def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | None = None) -> tuple[list[Any], int]:
     """As run_plan, on threads in an order that the seed draws. `width`: items a thread."""
-    (plan,), module = plans_of(program_of(kernel), "cuda", width)
+    module = generate(program_of(kernel), "cuda", width)
     check(module)
-    memory: dict[str, Any] = {p.name: a for p, a in zip(plan.kernel.params, arguments, strict=True)}
+    (plan,) = module.plans
+    memory: dict[str, Any] = {p.name: a for p, a in zip(plan.parameters, arguments, strict=True)}
     memory["cells"] = np.zeros(plan.cells, np.int64)
     memory["errors"] = np.array([NO_FAILURE, MOST_ROUNDS, 0, 0, 0], np.int64)
     memory["interrupt"] = np.zeros(1, np.int64)

@@ -29,13 +29,19 @@ CASES = [(row.name, type_) for row in ROWS for type_ in row.types]          # ev
 
 EVERYTHING = """
 host sums(int first_chunk, int last_chunk, int n, float[] xs, writable float[] parts) {
+  shared float sum[2];
+  shared bool some[1];
+  some[0] = false;
   for (c = first_chunk; c < last_chunk; c += 1) {
-    var float sum = 0.0;
+    for (lane = 0; lane < 2; lane += 1) {
+      sum[lane] = 0.0;
+    }
     for (i = c * 64; i < min(n, (c + 1) * 64); i += 1) {
       float x = xs[i];
-      sum = sum +~ x * x;
+      sum[i and 1] = sum[i and 1] + x * x;
+      some[0] = true;
     }
-    parts[c] = sum;
+    parts[c] = some[0] ? sum[0] + sum[1] : 0.0;
   }
 }
 
@@ -72,7 +78,7 @@ device power(float x, int n) -> float {
     return 1.0;
   }
   rest = call power(x, n - 1);
-  return rest *~ x;
+  return rest * x;
 }
 
 host scalars(bool negate, char c, int n, float x, int[] errors, writable float[] out, writable bool[] flags,
@@ -108,7 +114,7 @@ cuda block_sum(int n, float[] xs, writable float[] parts, writable int[] tickets
   int stride = gridDim * blockDim;
   var float sum = 0.0;
   for (i = blockIdx * blockDim + threadIdx; i < n; i += stride) {
-    sum = sum +~ xs[i];
+    sum = sum + xs[i];
   }
   var int offset = 16;
   while (offset > 0) {
