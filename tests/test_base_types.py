@@ -1,6 +1,12 @@
 """Types: tuples, of which one of many components is a deep tree; names shown; variables."""
 from __future__ import annotations
 
+import copy
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+
 from nessie.base.types import (
     BOOL,
     CHAR,
@@ -11,6 +17,7 @@ from nessie.base.types import (
     Seq,
     Type,
     Var,
+    _made,
     components,
     match_types,
     nest_right,
@@ -57,3 +64,34 @@ def test_matching_is_the_inverse_of_substitution() -> None:
     assert match_types(pattern, substitute(pattern, {"a": Seq(INT), "b": FLOAT})) == {"a": Seq(INT), "b": FLOAT}
     assert match_types(pattern, substitute(pattern, {"a": INT, "b": Seq(INT)})) is None
     assert match_types(Pair(a, a), Pair(INT, FLOAT)) is None
+
+
+def test_deep_types_are_compared() -> None:
+    def deep(count: int, last: Type) -> Type:
+        for _ in range(count):
+            last = Data("d", (Seq(last),))
+        return last
+
+    assert deep(20_000, INT) is deep(20_000, INT) and hash(deep(20_000, INT)) == hash(deep(20_000, INT))
+    assert deep(20_000, INT) != deep(20_000, BOOL) and deep(19_999, INT) != deep(20_000, INT)
+
+
+def test_what_is_left_out_is_the_default() -> None:
+    assert Var("a") is Var("a", "any") and Var("a") != Var("a", "number")
+    assert Data("a") is Data("a", ()) and Data("a") != Var("a")
+
+
+def test_types_that_threads_make_at_once_are_equal() -> None:
+    one = Seq(Var("made by two threads"))
+    _made.clear()
+    other = Seq(Var("made by two threads"))
+    assert one is not other and one == other and hash(one) == hash(other) and Seq(one) == Seq(other)
+
+
+def test_types_go_to_other_processes() -> None:
+    """Where texts have other hashes."""
+    written = pickle.dumps(Pair(Seq(INT), Data("table", (Var("a"),))))
+    program = "import pickle, sys; from nessie.base.types import *; " \
+              "print(pickle.load(sys.stdin.buffer) is Pair(Seq(INT), Data('table', (Var('a'),))))"
+    assert subprocess.run([sys.executable, "-c", program], input=written, capture_output=True).stdout == b"True\n"
+    assert copy.deepcopy(Seq(INT)) is Seq(INT) and replace(Var("a"), cls="number") is Var("a", "number")

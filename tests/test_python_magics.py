@@ -148,7 +148,7 @@ def test_a_cell_sets_the_seed(shell: InteractiveShell, capsys: pytest.CaptureFix
     ("--thread 1", "%%nesl has no option --thread\nhint: did you mean --threads? it has a target and"),
     ("--threads", "--threads needs a number, not nothing\nhint: %%nesl --threads 1"),
     ("--threads two", "--threads needs a number, not two"),
-    ("--threads 0", "threads is a whole number from 1 on, not 0"),
+    ("--threads 0", "threads is a whole number from 1 to 10^18, not 0"),
     ("cpu cpu", "a cell has one target, not cpu and cpu"), ("slow", "there is no target slow; the targets are")])
 def test_options_that_are_none_change_nothing(line: str, said: str, shell: InteractiveShell,
                                               capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,3 +178,20 @@ def test_names_of_pythons_are_not_taken_silently(shell: InteractiveShell, capsys
     shell.run_cell("ord = 3").raise_error()
     shell.run_cell("%%nesl\nfunction ord(x) = x;\nfunction chr(x) = x;").raise_error()
     assert capsys.readouterr().err.count("warning: ") == 1 and shell.user_ns["ord"](1) == 1
+
+
+@pytest.mark.parametrize(("value", "printed"), [
+    ("sum", "fn : [a] -> a :: (a in number)"), ("(sqrt, 1)", "(fn, 1) : float -> float, int"),
+    ("[sqrt]", "[fn] : [float -> float]"), ("box(sqrt)", "box(fn) : box(float -> float)"),
+    ("[(1, box(sqrt))]", "[(1, box(fn))] : [(int, box(float -> float))]"), ("box", "fn : a -> box(a) :: (a in any)"),
+])
+def test_functions_are_shown_as_the_prompt_shows_them(shell: InteractiveShell, capsys: pytest.CaptureFixture[str],
+                                                      value: str, printed: str) -> None:
+    shell.run_cell("%%nesl\ndatatype box(a) :: (a in any);").raise_error()
+    capsys.readouterr()
+    for written in (f"%nesl {value}", f"%%nesl\n{value}"):
+        shell.run_cell(written).raise_error()
+        assert capsys.readouterr() == (f"it = {printed}\n", "")
+    assert shell.run_line_magic("nesl", value) is None
+    shell.run_cell(f"%%nesl\nheld = {value};").raise_error()
+    assert "held" not in shell.user_ns

@@ -28,9 +28,13 @@ def program() -> nessie.Program:
 
 class Owner:
     """Of memory that stands for a GPU's, which a driver reads."""
+    known = False
 
     def __init__(self, array: Any) -> None:
         self.array, self.gpu, self.driver = array, self, self
+
+    def settle(self) -> None:
+        """Nobody is at work on it."""
 
     def read(self, address: int, values: Any) -> None:
         start = (address - self.array.ctypes.data) // self.array.itemsize

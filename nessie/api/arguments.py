@@ -24,6 +24,7 @@ from nessie.api.open_types import element_of, split
 from nessie.api.sequences import Nested as PyNested
 from nessie.api.sequences import Tuples, a, check_offsets, is_text
 from nessie.base import values
+from nessie.base.room import Room
 from nessie.base.source import NessieError
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, nest_right
 from nessie.base.values import DTYPES, Column, Flat, OnDevice
@@ -33,16 +34,18 @@ Found = tuple[Column, Type]
 
 @dataclass
 class Arguments:
-    """An argument, which messages call `where`. `shared`: arrays that are still the caller's, who may write to them;
-    `awkward`, `device`: has there been such an array?; `places`: those on a GPU; `pending`: may a GPU still be at work
-    on one?; `unchecked`: offsets on a GPU that are yet to be checked, with the length of what they are of."""
+    """An argument, which messages call `where`. `room`: for copies; `shared`: arrays that are still the caller's, who
+    may write to them; `awkward`, `device`: has there been such an array?; `places`: those on a GPU; `streams`: in which
+    a GPU may still be at work on one; `unchecked`: offsets on a GPU that are yet to be checked, with the length of what
+    they are of."""
     datatypes: Datatypes
     where: str = ""
+    room: Room = field(default_factory=Room)
     notes: list[str] = field(default_factory=list)
     shared: list[np.ndarray[Any, Any]] = field(default_factory=list)
     awkward: bool = False
     device: bool = False
-    pending: bool = False
+    streams: set[int] = field(default_factory=set)
     places: list[OnDevice] = field(default_factory=list)
     unchecked: list[tuple[OnDevice, int]] = field(default_factory=list)
 
@@ -98,9 +101,7 @@ class Arguments:
             case Tuples():
                 return len(value), *self.tuples(value, wanted)
         if has_interface(value):
-            place, base, pending = on_device(value)
-            self.device, self.pending = True, self.pending or pending
-            self.places.append(place)
+            place, base = self.placed(value)
             return len(place), place, base
         if is_foreign(value):
             from nessie.api.awkward_arrays import taken
@@ -119,19 +120,25 @@ class Arguments:
     def nested(self, nested: PyNested, wanted: Type | None) -> Found:
         length, content, element = self.part(nested.content, element_of(wanted))
         if has_interface(nested.offsets):
-            offsets, base, pending = on_device(nested.offsets)
+            offsets, base = self.placed(nested.offsets)
             if base != INT:
                 raise self.error("the offsets of a Nested are integers")
             if not isinstance(nested.offsets, DeviceArray):         # Nessie's own are right
                 self.unchecked.append((offsets, length))
-            self.device, self.pending = True, self.pending or pending
-            self.places.append(offsets)
             return values.Nested(offsets, content), Seq(element)
         if nested.converted:
             self.note(nested.converted)
         check_offsets(nested.offsets, length)
         self.shared.append(nested.offsets)
         return values.Nested(nested.offsets, content), Seq(element)
+
+    def placed(self, value: Any) -> tuple[OnDevice, Base]:
+        """An array on a GPU, and the type of its elements."""
+        place, base, streams = on_device(value)
+        self.device = True
+        self.places.append(place)
+        self.streams |= streams
+        return place, base
 
     def tuples(self, tuples: Tuples, wanted: Type | None) -> Found:
         make = tuples.make if isinstance(tuples.make, type) else tuple
@@ -187,6 +194,10 @@ class Arguments:
             return float(number)
         except OverflowError:
             raise self.error("an integer is beyond what a float holds") from None
+
+    def copies(self, size: int) -> None:
+        """So many bytes are about to be copied, or made."""
+        self.room.take(size, self.where)
 
     def note(self, what: str) -> None:
         self.notes.append(f"{self.where}: {what}")

@@ -23,6 +23,7 @@ from nessie.api.open_types import element_of, known
 from nessie.api.sequences import Nested as PyNested
 from nessie.api.sequences import Tuples, a, characters, check_offsets, ends_of, is_text, on_host
 from nessie.base import values
+from nessie.base.forking import STEADY
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.types import CHAR, STRING, Data, Pair, Seq, Type, nest_right
 from nessie.base.values import Column, Uniform, View
@@ -30,7 +31,8 @@ from nessie.base.values import Column, Uniform, View
 
 def awkward() -> Any:
     try:
-        import awkward
+        with STEADY:
+            import awkward
     except ImportError:
         raise Unsupported("Awkward Array is not installed", hint="pip install 'nessie-nesl[python]'") from None
     return awkward

@@ -7,7 +7,6 @@ Whoever finds nothing kept looks again once it is his turn, as another thread ma
 """
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,16 +17,20 @@ from weakref import WeakSet
 
 import numpy as np
 
+from nessie.api.results import check_leaves
 from nessie.api.sequences import check_offsets
 from nessie.api.taking import Taken
+from nessie.base.deadline import NEVER, Deadline
 from nessie.base.deep import run_deep
-from nessie.base.source import NessieError, Unsupported
-from nessie.base.types import Scheme, Type, expand, holds_function, show_type
+from nessie.base.forking import STEADY, anew_in_children
+from nessie.base.source import NessieError
+from nessie.base.types import Scheme, Type
 from nessie.base.values import DTYPES
 from nessie.calling import tuple_of
 from nessie.cudagen import host
-from nessie.cudagen.instructions import Code, Perform, translate
+from nessie.cudagen.instructions import Code, Perform
 from nessie.cudagen.memory import Memory, Pooled
+from nessie.cudagen.translate import codes_of
 from nessie.frontend import infer, mono, syntax, typed
 from nessie.frontend.environment import Entry, pattern_type
 from nessie.frontend.erase import erase
@@ -38,7 +41,7 @@ from nessie.pipeline import executable
 from nessie.session import Session
 from nessie.targets import GPUS, Limits, Target
 
-COMPILING = threading.RLock()
+COMPILING = STEADY                  # a fork waits for who compiles
 ALL: WeakSet[Calls] = WeakSet()
 LOOKED_UP = 0.5                 # seconds until free memory is looked up again
 
@@ -91,14 +94,14 @@ class Calls:
     performing: AbstractContextManager[Any] = field(default_factory=threading.RLock)    # what prints may call again
     found_free: dict[str, tuple[int, float]] = field(default_factory=dict)
 
-    def call(self, function: str, taken: Taken, target: str) -> tuple[Any, Type, list[Any]]:
+    def call(self, function: str, taken: Taken, target: str, limit: Deadline = NEVER) -> tuple[Any, Type, list[Any]]:
         """The flat result, its type, and the values of top-level variables, of which it may be a part."""
         def work() -> tuple[Any, Type, list[Any]]:
             found = self.at_types(function, taken.types, taken.names)
             given = found.arguments(taken.values)
             variables = [p for p in found.parameters if not isinstance(p, Number)]
             return self.run(found, given, taken, target), found.result, variables
-        return run_deep(work)
+        return run_deep(work, limit)
 
     def __post_init__(self) -> None:
         ALL.add(self)
@@ -141,9 +144,7 @@ class Calls:
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)           # an expression is one
         result = pattern_type(definition.pattern)
-        if holds_function(expand(result, self.session.content)):
-            raise Unsupported(f"{function} gives {show_type(result)}: a function cannot leave the program",
-                              hint="write a NESL function that applies it")
+        check_leaves(f"what {function} gives", result, self.session.content)
         made = monomorphise_expression(environment, definition.value, result)
         numbers = {name: Number(number) for number, name in enumerate(names)}
         parameters = [numbers[v.name] if v.name in numbers else self.session.values[v.name]
@@ -166,10 +167,11 @@ class Calls:
         target = self.target(name)
         job = replace(self.session.job, layouts=layouts, target=name)
         if name == "reference":             # which counts what it does in its target, for all programs
+            import nessie.lambda_cu.reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
             return Compiled(executable(job, program), {}, lambda: None, True)
         from nessie.kept import built_for_cpu, built_for_gpu
         built = built_for_gpu(job, program) if name in GPUS else built_for_cpu(job, program)
-        codes = translate(built.program)
+        codes = codes_of(built.program)
         effects = any(isinstance(i, Perform) for code in codes.values() for i in code.instructions)
         return Compiled(built.program, codes, lambda: target.device(built), effects)
 
@@ -188,7 +190,7 @@ class Calls:
         memory = self.memory_for(target)
         with self.performing if compiled.alone else nullcontext():
             if compiled.alone:
-                target.world.limit(self.limits.seconds, memory, self.limits.hints)
+                target.world.limit(memory, self.limits.hints)
             try:
                 return target.on_reference(compiled.program, given, memory) if name == "reference" else \
                     self.on_device(compiled, given, taken, memory, name)
@@ -210,7 +212,8 @@ class Calls:
             device.memory = self.memory         # what a call has freed, any other may use
         else:
             self.check_places(device, taken)
-        limits = host.Limits(self.limits.depth, memory, self.limits.seconds, self.limits.hints)
+        held = taken.copied if self.limits.memory is not None else 0
+        limits = host.Limits(self.limits.depth, memory, self.limits.hints, held)
         try:
             result = host.execute(compiled.program, given, device, limits, codes=compiled.codes,
                                   perform=self.session.target.world.perform,
@@ -223,8 +226,8 @@ class Calls:
 
     def check_places(self, device: Any, taken: Taken) -> None:
         """Arrays on a GPU: work on them is done, they are this device's, offsets are right."""
-        if taken.pending:
-            device.driver.synchronise()
+        if taken.streams:
+            device.driver.await_others(taken.streams)
         for place in taken.places:
             if place.length and not device.driver.reaches(place.address):
                 raise NessieError("an array lies in the memory of another GPU",
@@ -237,15 +240,11 @@ class Calls:
             check_offsets(offsets, length)
 
 
+@anew_in_children
 def forked() -> None:
-    """Only the thread that forked is there: what others were compiling has been waited for; nobody else has effects."""
-    COMPILING.release()
+    """Nobody else has effects."""
     for calls in list(ALL):
         calls.performing = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release, after_in_child=forked)
 
 
 def release_memory() -> int:

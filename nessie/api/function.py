@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nessie.api.errors import as_nessie_errors
+from nessie.base.forking import STEADY
 from nessie.base.source import NessieError
 from nessie.frontend.types_text import show_scheme
 
@@ -61,26 +62,30 @@ class Function:
         """What is fused and what is not, why, and at what cost, as `nessie explain` tells it. With arguments each
         schedule is run and measured on the CPU, and what had to be converted is told; `type` is that of the argument
         where there are none: "[float]", "([int], float)". `everything`: every pair, with its price."""
-        from nessie.api import views
         with as_nessie_errors():
+            with STEADY:
+                from nessie.api import views
             return views.explain(views.Asked(self._program, self.__name__, arguments, type, target), everything)
 
     def graph(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Graph:
         """The dependence graph with what shares a kernel, as `nessie graph` draws it."""
-        from nessie.api import views
         with as_nessie_errors():
+            with STEADY:
+                from nessie.api import views
             return views.graph(views.Asked(self._program, self.__name__, arguments, type, target))
 
     def kernels(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Kernels:
         """The fused kernels, and the code around them."""
-        from nessie.api import views
         with as_nessie_errors():
+            with STEADY:
+                from nessie.api import views
             return views.kernels(views.Asked(self._program, self.__name__, arguments, type, target))
 
     def stages(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Stages:
         """The program after each stage of the compiler, from its types to its code."""
-        from nessie.api import views
         with as_nessie_errors():
+            with STEADY:
+                from nessie.api import views
             return views.stages(views.Asked(self._program, self.__name__, arguments, type, target))
 
 

@@ -19,6 +19,7 @@ from nessie.base.types import CHAR, FLOAT, STRING, Base, Seq, Type
 if TYPE_CHECKING:
     from nessie.api.arguments import Arguments, Found
 
+OFFSET, CODES = 8, 12           # bytes of an offset, or a list's slot; of a character, with what it is made by way of
 MOST_NESTED = 100               # lists in lists
 SCALARS: dict[str, tuple[type, ...]] = {
     "bool": (bool, np.bool_),
@@ -50,7 +51,7 @@ def elements(arguments: Arguments, items: list[Any], wanted: Type | None) -> Fou
         if all(issubclass(kind, classes) and (name == "bool" or not issubclass(kind, bool)) for kind in kinds):
             return numpy_arrays.numbers(arguments, items, FLOAT if wanted == FLOAT and name != "bool" else Base(name))
     if all(issubclass(kind, str) for kind in kinds):
-        return text_column(items, wanted)
+        return text_column(arguments, items, wanted)
     if all(issubclass(kind, tuple) for kind in kinds):
         return tuples(arguments, items, kinds, wanted)
     if not any(issubclass(kind, (*chain(*SCALARS.values()), str, tuple)) for kind in kinds):
@@ -60,7 +61,8 @@ def elements(arguments: Arguments, items: list[Any], wanted: Type | None) -> Fou
                           "the elements of a sequence have one type")
 
 
-def text_column(items: list[str], wanted: Type | None) -> Found:
+def text_column(arguments: Arguments, items: list[str], wanted: Type | None) -> Found:
+    arguments.copies(CODES * sum(map(len, items)) + OFFSET * len(items))
     if wanted == CHAR and all(len(item) == 1 for item in items):
         return values.code_points("".join(items)), CHAR
     offsets = np.zeros(len(items) + 1, np.int64)
@@ -81,12 +83,15 @@ def sequences(arguments: Arguments, items: list[Any], kinds: set[type], wanted: 
     for kind in kinds:
         check_element(arguments, next(item for item in items if type(item) is kind))
     inner = element_of(wanted)
+    arguments.copies(OFFSET * len(items))
     offsets = np.zeros(len(items) + 1, np.int64)
     np.cumsum([len(item) for item in items], out=offsets[1:])
     if kinds == {np.ndarray} and all(item.ndim == 1 and item.dtype.kind in "biuf" for item in items) \
             and len({item.dtype for item in items}) == 1:
+        arguments.copies(sum(item.nbytes for item in items))
         content, element = numpy_arrays.scalars(arguments, np.concatenate(items), inner, own=True)
     else:
+        arguments.copies(OFFSET * int(offsets[-1]))
         joined = list(chain.from_iterable([pieces(arguments, item) for item in items]))
         content, element = elements(arguments, joined, inner)
     return values.Nested(offsets, content), Seq(element)
@@ -107,6 +112,8 @@ def pieces(arguments: Arguments, item: Any) -> Iterable[Any]:
     """The elements of a sequence in a list."""
     if isinstance(item, list | tuple | range | set | frozenset):
         return item
+    if isinstance(item, np.ndarray):
+        item = numpy_arrays.unmasked(arguments, item)
     return listed(item if is_known(item) else numpy_arrays.made_of(arguments, item))
 
 

@@ -3,7 +3,7 @@
     %%nesl [TARGET] [--threads N] [--memory BYTES] [--depth N] [--seconds S] [--seed N]
                         evaluates the cell's forms; its functions, datatypes and variables are Python's from then on,
                         save for functions' values, which cannot leave the program
-    %nesl EXPRESSION    its value
+    %nesl EXPRESSION    its value; a function's is shown as a cell shows it
 
 One program grows from cell to cell; the target and the options (nessie.api.options) that a cell names stay those of all
 that follows, and of calls. What is wrong is told without a traceback.
@@ -23,6 +23,7 @@ from nessie.api.program import Program
 from nessie.base.deep import run_deep
 from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
+from nessie.base.types import expand, holds_function
 from nessie.base.values import arrays
 from nessie.frontend import syntax, typed
 from nessie.frontend.environment import pattern_type
@@ -114,9 +115,12 @@ def value_of(program: Program, text: str) -> Any:
         before, session.environment = session.environment, environment
         try:
             value = session.compute(definition.value, type_)
+            if holds_function(expand(type_, session.content)):
+                print(session.outcome("it", value, type_))
+                return None
             flat = restore(value, type_, environment)
             shared = [array for held in session.values.values() for array in arrays(held)]
-            return program._results(shared).value(flat, type_)
+            return program._results(shared).value("it", flat, type_)
         finally:
             session.environment = before
 

@@ -9,7 +9,7 @@ from nessie.api import lists
 from nessie.api.open_types import element_of
 from nessie.api.sequences import CHARACTER, a
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Seq, Type
-from nessie.base.values import DTYPES, Column, Uniform
+from nessie.base.values import DTYPES, Column, Uniform, no_character
 
 if TYPE_CHECKING:
     from nessie.api.arguments import Arguments, Found
@@ -30,7 +30,12 @@ def scalar(arguments: Arguments, value: Any) -> Any:
 
 
 def unmasked(arguments: Arguments, array: Array) -> Array:
-    """The array as NumPy's own class has it: a matrix has rows of its own kind, masks are no values."""
+    """The array as NumPy's own class has it: a matrix has rows of its own kind, masks are no values. Texts are of
+    characters."""
+    if array.dtype.kind == "U":
+        codes = np.ascontiguousarray(array).reshape(-1).view(CODE.newbyteorder(array.dtype.byteorder))
+        if (wrong := no_character(codes)) is not None:
+            raise arguments.error(f"an array of texts has the code {codes[wrong]}, which is no character's")
     if type(array) is np.ndarray:
         return array
     if isinstance(array, np.ma.MaskedArray):
@@ -108,6 +113,9 @@ def elements(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
 
 def characters(arguments: Arguments, array: Array) -> Column:
     """The code points of an array of dtype U1."""
+    array = unmasked(arguments, array)
+    if not (array.flags.c_contiguous and array.dtype == CHARACTER):
+        arguments.copies(array.size * CHARACTER.itemsize)
     codes = np.ascontiguousarray(array, CHARACTER).reshape(-1).view(CODE).astype(DTYPES["char"], copy=False)
     return shared(arguments, array, codes)
 
@@ -122,6 +130,8 @@ def scalars(arguments: Arguments, array: Array, wanted: Type | None, own: bool =
         base = FLOAT
     if base == INT and array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
         raise arguments.error("there are integers beyond 64 bits")
+    if array.dtype != DTYPES[base.name] or not (array.flags.c_contiguous and array.flags.aligned):
+        arguments.copies(array.size * DTYPES[base.name].itemsize)
     flat = np.require(array, DTYPES[base.name], ["C", "ALIGNED"]).reshape(-1).view(DTYPES[base.name])
     if own and np.may_share_memory(flat, array):
         return flat, base
@@ -141,6 +151,7 @@ def shared(arguments: Arguments, array: Array, flat: Array) -> Array:
 
 def numbers(arguments: Arguments, items: list[Any], base: Base) -> Found:
     """Python's numbers."""
+    arguments.copies(len(items) * DTYPES[base.name].itemsize)
     try:
         return np.array(items, DTYPES[base.name]), base
     except OverflowError:

@@ -1,10 +1,7 @@
 """Types of which not all is known: what empty sequences are of, where neither Python nor the parameter says it."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from nessie.base.types import Data, Pair, Seq, Type, Var, components, free_variables, nest_right, substitute
-from nessie.files.fit import Misfit, joined
+from nessie.base.types import Pair, Seq, Type, Var, components, free_variables, nest_right
 
 UNKNOWN = Var("what is in an empty sequence")
 
@@ -31,33 +28,3 @@ def split(wanted: Type | None, length: int) -> list[Type | None]:
     if len(types) > length:
         types[length - 1:] = [nest_right(types[length - 1:], Pair)]
     return [*types, *[None] * (length - len(types))]
-
-
-def settled(wanted: Sequence[Type | None], held: Sequence[Type]) -> list[Type]:
-    """The types that the arguments should have: the parameters', their variables filled in from what is given."""
-    found: dict[str, Type] = {}
-    try:
-        for want, have in zip(wanted, held, strict=True):
-            if want is not None:
-                fill(want, have, found)
-    except Misfit:                  # inference says what is wrong
-        return list(held)
-    by_type = [have if want is None else substitute(want, found) for want, have in zip(wanted, held, strict=True)]
-    return [have if is_open(want) else want for want, have in zip(by_type, held, strict=True)]
-
-
-def fill(wanted: Type, held: Type, found: dict[str, Type]) -> None:
-    """Record in `found` what the variables of `wanted` stand for."""
-    match wanted, held:
-        case _, Var():
-            pass
-        case Var(name), _:
-            found[name] = joined(found.get(name, held), held)
-        case Seq(a), Seq(b):
-            fill(a, b, found)
-        case Pair(a, b), Pair(c, d):
-            fill(a, c, found)
-            fill(b, d, found)
-        case Data(a, items), Data(b, others) if a == b:
-            for item, other in zip(items, others, strict=True):
-                fill(item, other, found)

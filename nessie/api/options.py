@@ -1,14 +1,14 @@
 """How a program that Python has loaded runs."""
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 from nessie.api.sequences import a
+from nessie.base.limits import COUNT, SECONDS
 from nessie.base.source import NessieError
-from nessie.targets import TARGETS, Limits
+from nessie.targets import TARGETS
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Options:
     target: str = "cpu"
     threads: int | None = None
     memory: int | None = None
-    depth: int = Limits.depth
+    depth: int | None = None
     seconds: float | None = None
     seed: int = 0
     unchecked: bool = False
@@ -27,10 +27,10 @@ class Options:
         check_target(self.target)
         for name in ("threads", "memory", "depth"):
             value = getattr(self, name)
-            if not (value is None and name != "depth") and not (is_whole(value) and value >= 1):
-                raise wrong(name, value, "a whole number from 1 on")
-        if self.seconds is not None and not (isinstance(self.seconds, Real) and 0 < self.seconds < math.inf):
-            raise wrong("seconds", self.seconds, "a number above 0")
+            if value is not None and not (is_whole(value) and COUNT.takes(value)):
+                raise wrong(name, value, COUNT.wanted)
+        if self.seconds is not None and not (isinstance(self.seconds, Real) and SECONDS.takes(self.seconds)):
+            raise wrong("seconds", self.seconds, SECONDS.wanted)
         if not (is_whole(self.seed) and -2**63 <= self.seed < 2**63):
             raise wrong("seed", self.seed, "a whole number of 64 bits")
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
+from nessie.api.awkward_arrays import as_awkward
 from nessie.api.calls import COMPILING, Calls
 from nessie.api.datatypes import Datatypes
 from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
-from nessie.api.open_types import UNKNOWN, is_open
 from nessie.api.options import Options, a_text, check_target
 from nessie.api.results import Results
-from nessie.api.taking import Argument, Taken, empty_of_ints, taken
+from nessie.api.taking import Taken, taken
+from nessie.argument_types import Parameters
 from nessie.base.deep import run_deep
 from nessie.base.limits import PYTHON
 from nessie.base.names import shown_name
+from nessie.base.room import Room
 from nessie.base.source import NessieError, Source
-from nessie.base.types import INT, Fun, Type, holds_function, substitute
+from nessie.base.types import Fun, Type, holds_function
 from nessie.base.values import arrays
 from nessie.frontend import syntax
 from nessie.frontend.environment import Entry
@@ -123,21 +124,19 @@ class Program:
     def _variable(self, entry: Entry) -> Any:
         type_ = entry.scheme.type
         with as_nessie_errors():
-            if holds_function(type_):
-                raise NessieError(f"{shown_name(entry.name)} is a function's value: it cannot leave the program")
             value = restore(self._session.values[entry.name], type_, self._session.environment)
-            return self._results([*arrays(value)]).value(value, type_)
+            return self._results([*arrays(value)]).value(shown_name(entry.name), value, type_)
 
     # Calls --------------------------------------------------------------------------------------
 
     def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None) -> Any:
+        limit = self._calls.limits.deadline()
         target = check_target(target or self._options.target)
         arguments = self._taken(function, given, named)
-        result, type_, variables = self._calls.call(function, arguments, target)
+        result, type_, variables = self._calls.call(function, arguments, target, limit)
         shared = [*arguments.shared, *(array for value in variables for array in arrays(value))]
-        value = self._results(shared).value(result, type_)
+        value = self._results(shared).value(f"what {function} gives", result, type_)
         if arguments.awkward:
-            from nessie.api.awkward_arrays import as_awkward
             return as_awkward(value)
         return value
 
@@ -161,19 +160,9 @@ class Program:
         if places:
             all_wanted = self._session.parameter_types(function, entry.arity)
             wanted = [*all_wanted[:len(given)], *[all_wanted[place] for place in places]]
-        found = taken(self._datatypes, given, by_name, wanted)
-        return replace(found, arguments=tuple([self._closed(argument, want, function, takes)
-                                               for argument, want in zip(found.arguments, wanted, strict=True)]))
-
-    def _closed(self, argument: Argument, wanted: Type | None, function: str, takes: Type | None) -> Argument:
-        """The argument, whose type is known in full."""
-        if not is_open(argument.type):
-            return argument
-        if wanted is not None and not is_open(wanted):              # it is wrong, whatever it is of
-            return replace(argument, type=substitute(argument.type, {UNKNOWN.name: INT}))
-        raise NessieError(f"{argument.how.where} of {function} is empty, and nothing says of what: {function} takes "
-                          f"{shown(takes)}",
-                          hint=f"{empty_of_ints(argument, wanted)} is one of ints")
+        parameters = Parameters(f"{function} takes {shown(takes)}", wanted, self._session.content)
+        limits = self._calls.limits
+        return taken(self._datatypes, given, by_name, parameters, Room(limits.memory, limits.hints.memory))
 
     def __reduce__(self) -> Any:
         raise NessieError("a program can neither be pickled nor copied",
@@ -208,7 +197,7 @@ def shown(takes: Type | None) -> str:
 
 
 def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | None = None, memory: int | None = None,
-         depth: int = Limits.depth, seconds: float | None = None, seed: int = 0, unchecked: bool = False) -> Program:
+         depth: int | None = None, seconds: float | None = None, seed: int = 0, unchecked: bool = False) -> Program:
     """The program in a file (see Program). `target`: cpu, cuda, cudasim or reference; `threads` of the CPU; `memory` in
     bytes, at most; `depth` of recursion; `seconds` that a call may take; `seed` of random numbers; `unchecked` leaves
     the program's run-time checks out. NessieError, if it cannot be read or is wrong."""
@@ -219,7 +208,7 @@ def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | No
 
 
 def compile(text: str, *, name: str = "program", target: str = "cpu", threads: int | None = None,
-            memory: int | None = None, depth: int = Limits.depth, seconds: float | None = None, seed: int = 0,
+            memory: int | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
             unchecked: bool = False) -> Program:
     """The program that a text is, which messages call `name`; otherwise as `load`."""
     with as_nessie_errors():

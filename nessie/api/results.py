@@ -13,8 +13,22 @@ import numpy as np
 from nessie.api.device import DeviceArray
 from nessie.api.sequences import CHARACTER, Nested, Tuples
 from nessie.base import values
-from nessie.base.types import CHAR, STRING, Base, ContentOf, Data, Pair, Seq, Type, components
+from nessie.base.source import Unsupported
+from nessie.base.types import (
+    CHAR,
+    STRING,
+    Base,
+    ContentOf,
+    Data,
+    Pair,
+    Seq,
+    Type,
+    components,
+    expand,
+    holds_function,
+)
 from nessie.base.values import Column, Flat, OnDevice
+from nessie.frontend.types_text import show_scheme
 
 Array = np.ndarray[Any, Any]
 
@@ -28,16 +42,21 @@ class Results:
         self.written = [bounds(array) for array in shared if array.size]         # memory that others may write to
         self.read: list[tuple[int, int]] = []                                   # and that they may only read
 
-    def value(self, value: Any, type_: Type) -> Any:
+    def value(self, what: str, value: Any, type_: Type) -> Any:
+        """A flat value as Python's; `what` messages call it. Unsupported, where there is a function in it."""
+        check_leaves(what, type_, self.content)
+        return self.plain(value, type_)
+
+    def plain(self, value: Any, type_: Type) -> Any:
         match type_:
             case Base("char"):
                 return value if isinstance(value, str) else chr(value)
             case Base():
                 return value
             case Pair():
-                return tuple([self.value(v, t) for v, t in parts(value, type_)])
+                return tuple([self.plain(v, t) for v, t in parts(value, type_)])
             case Data(name):
-                return self.classes(name)(*[self.value(v, t) for v, t in parts(value, self.content(type_))])
+                return self.classes(name)(*[self.plain(v, t) for v, t in parts(value, self.content(type_))])
             case Seq(Base("char")):
                 return values.text_of(Flat(value.length, fetched(value.column)))
             case Seq(element):
@@ -84,6 +103,13 @@ class Results:
                 array = array.copy()
             self.written.append(bounds(array))
         return array
+
+
+def check_leaves(what: str, type_: Type, content: ContentOf) -> None:
+    """Unsupported, where a value of the type would hold a function: it is nothing outside of the program."""
+    if holds_function(expand(type_, content)):
+        raise Unsupported(f"{what} is {show_scheme(type_)}: a function cannot leave the program",
+                          hint="write a NESL function that applies it")
 
 
 def made(kind: type, **attributes: Any) -> Any:

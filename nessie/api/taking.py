@@ -10,11 +10,12 @@ import numpy as np
 
 from nessie.api.arguments import Arguments
 from nessie.api.datatypes import Datatypes
-from nessie.api.open_types import element_of, settled
-from nessie.base.types import Seq, Type, Var
-from nessie.base.values import Flat, Nested, OnDevice
-
-MOST_SHOWN = 10                 # offsets
+from nessie.api.open_types import is_open
+from nessie.argument_types import Given, Parameters, types_of
+from nessie.base.room import Room
+from nessie.base.types import Pair, Type, match_types, nest_right
+from nessie.base.values import OnDevice
+from nessie.files.parts import Columns
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class Taken:
-    """`names` of the last arguments, which are given by name."""
+    """`names` of the last arguments, which are given by name; `copied`: bytes that are not the caller's."""
     arguments: tuple[Argument, ...]
     names: tuple[str, ...] = ()
+    copied: int = 0
 
     @property
     def values(self) -> list[Any]:
@@ -59,9 +61,9 @@ class Taken:
         return any(argument.how.device for argument in self.arguments)
 
     @property
-    def pending(self) -> bool:
-        """May a GPU still be at work on it?"""
-        return any(argument.how.pending for argument in self.arguments)
+    def streams(self) -> set[int]:
+        """In which a GPU may still be at work on it."""
+        return set().union(*[argument.how.streams for argument in self.arguments])
 
     @property
     def places(self) -> list[OnDevice]:
@@ -73,45 +75,35 @@ class Taken:
         return list(chain.from_iterable(argument.how.unchecked for argument in self.arguments))
 
 
-def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any],
-          wanted: Sequence[Type | None]) -> Taken:
-    """What is given for parameters of the types `wanted`, as far as they are known, those by name last. What another
-    argument says of a variable may make a float of an int."""
+def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], wanted: Parameters,
+          room: Room) -> Taken:
+    """What is given for such parameters, those by name last. An argument whose type is another than it seems by itself
+    (what others say of a variable makes floats of ints) is taken once more, for that type. What has to be copied takes
+    of the room."""
     values = [*given, *named.values()]
     called = [f"argument {name}" for name in [*range(1, len(given) + 1), *named]]
-    first = [one(datatypes, where, value, want) for where, value, want in zip(called, values, wanted, strict=True)]
-    closed = settled(wanted, [argument.type for argument in first])
-    return Taken(tuple([argument if argument.type == type_ else one(datatypes, where, value, type_)
-                        for where, argument, value, type_ in zip(called, first, values, closed, strict=True)]),
-                 tuple(named))
+    first = [one(datatypes, where, value, want, room)
+             for where, value, want in zip(called, values, wanted.types, strict=True)]
+    types = [argument.type for argument in first]
+    if not fit(types, wanted.types):
+        types = types_of([Given(where, Columns(argument.type, argument.value))
+                          for where, argument in zip(called, first, strict=True)], wanted)
+    return Taken(tuple([argument if argument.type == type_ else one(datatypes, where, value, type_, room)
+                        for where, argument, value, type_ in zip(called, first, values, types, strict=True)]),
+                 tuple(named), room.used)
 
 
-def empty_of_ints(argument: Argument, wanted: Type | None) -> str:
-    """How to write the same in Python, of ints where nothing says of what it is."""
-    found = None
-    if isinstance(argument.value, Flat) and isinstance(argument.type, Seq):
-        found = written(argument.value.column, argument.type.element, element_of(wanted))
-    return found or "np.array([], int)"
+def fit(types: Sequence[Type], wanted: Sequence[Type | None]) -> bool:
+    """Are the types known in full, and those that the parameters have together? Most calls' are."""
+    known = [type_ for type_ in wanted if type_ is not None]
+    if len(known) < len(types) or any(map(is_open, types)):
+        return False
+    pattern: Type = nest_right(known, Pair)
+    return match_types(pattern, nest_right(list(types), Pair)) is not None
 
 
-def written(column: Any, type_: Type, wanted: Type | None) -> str | None:
-    """The elements of the type, None if there are others than sequences; `wanted` may say more of what they are."""
-    match type_, wanted, column:
-        case Var(), Seq(element), _:
-            content, offsets = written(column, type_, element), [0]
-        case Var(), _, _:
-            return "np.array([], int)"
-        case Seq(inside), _, Nested():
-            if len(column.offsets) > MOST_SHOWN:
-                return None
-            content, offsets = written(column.content, inside, element_of(wanted)), column.offsets.tolist()
-        case _:
-            return None
-    return f"nessie.Nested({offsets}, {content})" if content else None
-
-
-def one(datatypes: Datatypes, where: str, value: Any, wanted: Type | None) -> Argument:
-    how = Arguments(datatypes, where)
+def one(datatypes: Datatypes, where: str, value: Any, wanted: Type | None, room: Room) -> Argument:
+    how = Arguments(datatypes, where, room)
     try:
         return Argument(*how.value(value, wanted), how)
     except RecursionError:

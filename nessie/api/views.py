@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie import pipeline
@@ -14,7 +13,9 @@ from nessie.api.errors import as_nessie_errors
 from nessie.api.options import a_text, check_target
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
+from nessie.base.writing import write
 from nessie.calling import prepare_call
+from nessie.explaining import explain_call, explain_program
 from nessie.frontend import syntax
 from nessie.frontend.monomorphise import monomorphise
 from nessie.frontend.parser import parse_type
@@ -94,7 +95,7 @@ class Stages(Mapping[str, str]):
 
     def save(self, path: str) -> None:
         with as_nessie_errors():
-            Path(path).write_text(self.page, encoding="utf-8")
+            write(path, self.page)
 
     def __repr__(self) -> str:
         return "\n".join(f"== {name}\n{text.rstrip()}\n" for name, text in self.texts.items())
@@ -178,8 +179,6 @@ def compiling(work: Callable[[], T]) -> T:
 
 
 def explain(asked: Asked, everything: bool) -> Explanation:
-    from nessie.explaining import explain_call, explain_program
-
     def work() -> Explanation:
         if asked.given:
             arguments = held(asked)
@@ -212,10 +211,9 @@ def kernels(asked: Asked) -> Kernels:
 
 
 def stages(asked: Asked) -> Stages:
-    from nessie.inspect.collect import Collection
-    from nessie.inspect.page import page
-
     def work() -> Stages:
+        from nessie.inspect.collect import Collection
+        from nessie.inspect.page import page
         job, program = mono_of(asked)
         job = replace(job, entry=asked.function, target="cpu" if job.target == "reference" else job.target)
         made = {pipeline.MONO: program}

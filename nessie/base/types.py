@@ -6,72 +6,95 @@
     t1 -> t2                Fun; nominal: `identity` says which function it is
     point, table(a, b)      Data: a datatype with one constructor
     a :: a in number        Var, of a class
+
+Types made of the same parts are one object: comparing and hashing them takes no time, however deep they are.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from nessie.base.names import shown_name
 from nessie.base.records import dataclass
 
 T = TypeVar("T")
 
+_made: WeakValueDictionary[tuple[type, tuple[Any, ...]], Any] = WeakValueDictionary()       # by class and parts
 
-@dataclass(frozen=True)
-class Base:
+
+class OfParts:
+    """What is made of the same parts is one object, unless two threads make it at once: those two are equal all the
+    same. It keeps its hash; the parts have theirs by then, so neither is found by recursion."""
+    __slots__ = ("__weakref__", "_hash")
+    _hash: int
+
+    def __new__(cls, /, *parts: Any, **named: Any) -> Any:
+        names: tuple[str, ...] = cls.__match_args__             # type: ignore[attr-defined]
+        if len(parts) < len(names):
+            parts += tuple([named[name] if name in named else getattr(cls, name) for name in names[len(parts):]])
+        key = cls, parts
+        made = _made.get(key)
+        if made is None:
+            made = super().__new__(cls)
+            made._hash = hash(key)
+            _made[key] = made
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if self.__class__ is not other.__class__ or self._hash != hash(other):
+            return False
+        return bool(vars(self) == vars(other))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.__class__, tuple(vars(self).values())           # hashes are of no use to another process
+
+
+@dataclass(frozen=True, eq=False)
+class Base(OfParts):
     name: str
 
 
-@dataclass(frozen=True)
-class Seq:
+@dataclass(frozen=True, eq=False)
+class Seq(OfParts):
     element: Type
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Compared and hashed along its right spine in a loop: a tuple of thousands of components is that deep."""
+@dataclass(frozen=True, eq=False)
+class Pair(OfParts):
     first: Type
     second: Type
 
-    def __eq__(self, other: object) -> bool:
-        left: object = self
-        while isinstance(left, Pair) and isinstance(other, Pair):
-            if left is other:
-                return True
-            if left.first != other.first:
-                return False
-            left, other = left.second, other.second
-        return not isinstance(left, Pair) and not isinstance(other, Pair) and left == other
 
-    def __hash__(self) -> int:
-        return hash(components(self))
-
-
-@dataclass(frozen=True)
-class Fun:
+@dataclass(frozen=True, eq=False)
+class Fun(OfParts):
     """A function type. Two functions of equal argument and result have different types."""
     argument: Type
     result: Type
     identity: Type
 
 
-@dataclass(frozen=True)
-class Identity:
+@dataclass(frozen=True, eq=False)
+class Identity(OfParts):
     """Which function a function value is: its global name, at types, over captured values."""
     name: str
     types: tuple[Type, ...] = ()
     captured: tuple[Type, ...] = ()
 
 
-@dataclass(frozen=True)
-class Data:
+@dataclass(frozen=True, eq=False)
+class Data(OfParts):
     name: str
     arguments: tuple[Type, ...] = ()
 
 
-@dataclass(frozen=True)
-class Var:
+@dataclass(frozen=True, eq=False)
+class Var(OfParts):
     """A type variable, of class any, number, logical, ordinal or scalar."""
     name: str
     cls: str = "any"

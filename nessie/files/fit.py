@@ -1,34 +1,20 @@
 """Fitting what a file holds to the type that a parameter has.
 
-A file's arrays come with element types of their own. `fit` converts a column to the type wanted: ints become floats
-where floats are wanted, nothing else changes. `fill` gives type variables the types that a file suggests.
+A file's arrays come with element types of their own: ints become floats where floats are wanted; nothing else changes.
 """
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
-from nessie.base.types import (
-    CLASSES,
-    FLOAT,
-    Base,
-    ContentOf,
-    Pair,
-    Seq,
-    Type,
-    Var,
-    expand,
-    show_type,
-    substitute,
-)
+from nessie.base.types import CHAR, FLOAT, Base, ContentOf, Pair, Seq, Type, expand
 from nessie.base.values import Column, Flat
-
-
-class Misfit(Exception):
-    """What a file holds is not of the type wanted."""
+from nessie.files.parts import Columns, Misfit, misfit
+from nessie.files.reading import Reading
 
 
 def is_array(type_: Type) -> TypeGuard[Seq]:
@@ -36,59 +22,40 @@ def is_array(type_: Type) -> TypeGuard[Seq]:
     return isinstance(type_, Seq) and (isinstance(type_.element, Base) or is_array(type_.element))
 
 
-def fill(wanted: Type, held: Type, found: dict[str, Type]) -> None:
-    """Record in `found` what the variables of `wanted` stand for, where the file holds a value of type `held`."""
-    match wanted, held:
-        case Var(name, cls), _:
-            if CLASSES[cls] and not (isinstance(held, Base) and held.name in CLASSES[cls]):
-                raise Misfit(f"holds {show_type(held)} where {wanted_text(wanted)} is wanted")
-            found[name] = joined(found.get(name, held), held)
-        case Seq(a), Seq(b):
-            fill(a, b, found)
-        case Pair(a, b), Pair(c, d):
-            fill(a, c, found)
-            fill(b, d, found)
+@dataclass(frozen=True)
+class Arrays(Columns):
+    """A flat value of this type from the file. `wrong` makes the error of why it does not fit."""
+    file: Reading
+    wrong: Callable[[Misfit], NessieError]
+
+    def made(self, type_: Type, content: ContentOf) -> Any:
+        wanted = expand(type_, content)
+        match self.held, wanted:
+            case Seq(a), Seq(b):
+                return Flat(self.values.length, convert(self.file, self.values.column, a, b))
+            case Seq(), Base():
+                return chr(self.values.column[0])
+        scalar = convert(self.file, np.asarray(self.values), self.held, wanted).item()
+        return chr(scalar) if wanted == CHAR else scalar
+
+    def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
+        return self.wrong(misfit)
 
 
-def joined(a: Type, b: Type) -> Type:
-    """The type of what holds both: ints among floats are floats."""
-    match a, b:
-        case _ if a == b or isinstance(b, Var):
-            return a
-        case Var(), _:
-            return b
-        case Base(c), Base(d) if {c, d} == {"int", "float"}:
-            return Base("float")
-        case Seq(c), Seq(d):
-            return Seq(joined(c, d))
-    raise Misfit(f"holds both {show_type(a, False)} and {show_type(b, False)}")
-
-
-def fitted(value: Any, held: Type, wanted: Type, content: ContentOf) -> tuple[Any, Type]:
-    """A flat value of type `held` as one of the type wanted; that type with its variables filled in."""
-    found: dict[str, Type] = {}
-    fill(expand(wanted, content), held, found)
-    closed = substitute(wanted, found)
-    flat_type = expand(closed, content)
-    match held, flat_type:
-        case Seq(a), Seq(b):
-            return Flat(value.length, convert(value.column, a, b)), closed
-        case Base(a), Base(b):
-            return convert(np.asarray(value), Base(a), Base(b)).item(), closed
-    raise Misfit(f"holds {show_type(held, False)} where {show_type(wanted, False)} is wanted")
-
-
-def convert(value: Column, held: Type, wanted: Type) -> Column:
+def convert(file: Reading, value: Column, held: Type, wanted: Type) -> Column:
     match held, wanted:
         case Base("int"), Base("float"):
+            file.take(8 * value.size)
             return value.astype(np.float64)
         case Base(a), Base(b) if a == b:
             return value
+        case Seq(), Base("char"):
+            return value.content
         case Seq(a), Seq(b):
-            return value.over(convert(value.content, a, b))
+            return value.over(convert(file, value.content, a, b))
         case Pair(a, b), Pair(c, d):
-            return convert(value[0], a, c), convert(value[1], b, d)
-    raise Misfit(f"holds {show_type(held, False)} where {show_type(wanted, False)} is wanted")
+            return convert(file, value[0], a, c), convert(file, value[1], b, d)
+    raise misfit(held, wanted)
 
 
 def number(word: str, type_: Base) -> int | float | None:
@@ -104,13 +71,6 @@ def number(word: str, type_: Base) -> int | float | None:
         return None
 
 
-def wanted_text(type_: Type) -> str:
-    """What is wanted where this type is, as messages say it."""
-    if isinstance(type_, Var) and type_.cls != "any":
-        return f"{'an' if type_.cls == 'ordinal' else 'a'} {type_.cls}"
-    return show_type(type_, False)
-
-
 def shorten(word: str) -> str:
     """A word of a file, as messages show it."""
     if not word:
@@ -122,15 +82,6 @@ def offsets_of(lengths: Any) -> np.ndarray[Any, Any]:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
-
-
-def decoded(path: str, data: bytes) -> str:
-    """The text of a UTF-8 file."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise NessieError(f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8 text") from None
 
 
 def complain(path: str, text: str, line: int, reason: str, part: tuple[int, int] | None = None,
@@ -149,9 +100,3 @@ def line_part(text: str, line: int) -> tuple[int, int]:
         start = text.find("\n", start) + 1
     end = text.find("\n", start)
     return start, len(text) if end < 0 else end
-
-
-def check_room(path: str, words: int) -> None:
-    """Refuse what cannot fit into this machine, before the operating system promises it."""
-    if words * 8 > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
-        raise NessieError(f"{path}: needs {words * 8:,} bytes, more than this machine has")

@@ -3,41 +3,40 @@ a string or character a string, an infinite or undefined float Infinity, -Infini
 JSON lines: a sequence, each line an element of it.
 
 All values that stand at one place of the type are converted together, into one column. When something does not fit,
-a second, slower walk finds the first place where, for the message.
+a second, slower walk finds the first place where, for the message (files.json_places).
 """
 from __future__ import annotations
 
 import json
-import math
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError
 from nessie.base.types import (
     BOOL,
-    CLASSES,
+    CHAR,
     FLOAT,
     INT,
-    STRING,
     Base,
     ContentOf,
     Data,
     Pair,
     Seq,
     Type,
-    Var,
     expand,
     nest_right,
     show_type,
-    substitute,
-    unnest_right,
 )
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, plain_value
-from nessie.files.fit import Misfit, complain, decoded, fill, joined, offsets_of, wanted_text
+from nessie.files.fit import complain, offsets_of
+from nessie.files.json_places import KINDS, Place, components, line_of, misfits, where
+from nessie.files.json_text import cost, parsed
+from nessie.files.parts import ANY, Chars, File, Misfit, Part, require
+from nessie.files.reading import NUMBER, SLOT, Reading
 
 DUE = {                 # how Python says what is wrong begins -> what users are told
     "Expecting value": "a value is due", "Expecting ',' delimiter": "a comma or a closing bracket is due",
@@ -45,8 +44,10 @@ DUE = {                 # how Python says what is wrong begins -> what users are
     "Extra data": "the value has ended before", "Unterminated string": "the string has no end",
     "Invalid control character": "a line break or tab in a string is written \\n or \\t",
     "Invalid \\": "this is no escape that strings have", "Illegal trailing comma": "a comma too many"}
-Place = tuple[int, ...]                 # positions in the arrays around, outermost first
-KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "char": (str,)}
+PIECE = 1 << 16                 # numbers
+LIKELY: tuple[tuple[set[type], tuple[Type, ...]], ...] = (
+    ({int}, (INT, FLOAT)), ({int, float}, (FLOAT,)), ({bool}, (BOOL,)), ({str}, (Seq(ANY), CHAR)),
+    ({str, list}, (Seq(ANY),)))
 
 
 def why(message: str) -> str:
@@ -56,59 +57,103 @@ def why(message: str) -> str:
 
 # Reading ----------------------------------------------------------------------------------------
 
-def read_json(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    standard = path == "-"
-    data = sys.stdin.buffer.read() if standard else Path(path).read_bytes()
-    path = "standard input" if standard else path
-    text = decoded(path, data)
+def read_json(file: Reading) -> File:
+    data = file.data()
+    file.take(cost(data))
     try:
-        value = parsed(text)
+        return Json(file, data, parsed(data), line_of)
+    except UnicodeDecodeError:
+        file.decoded(data)
+        raise
     except json.JSONDecodeError as error:
-        raise complain(path, text, error.lineno, f"not JSON: {why(error.msg)} (column {error.colno})") from None
-    return taken(path, text, value, type_, content, line_of)
+        raise not_json(file, data, error.lineno, error) from None
 
 
-def read_jsonl(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
+def read_jsonl(file: Reading) -> File:
     """The sequence of the values that the lines hold, one each; empty lines hold none."""
-    text = decoded(path, Path(path).read_bytes())
+    data = file.data()
+    file.take(cost(data) + data.count(b"\n") * (2 * NUMBER + 2 * SLOT))
     values, lines = [], []
-    for number, line in enumerate(text.split("\n"), 1):
+    number, start = 0, 0
+    while start < len(data):
+        end = data.find(b"\n", start) % (len(data) + 1)        # -1: the last line has none
+        line = data[start:end]
+        number, start = number + 1, end + 1
         if line.strip():
             try:
                 values.append(parsed(line))
+            except UnicodeDecodeError:
+                file.decoded(data)
+                raise
             except json.JSONDecodeError as error:
-                raise complain(path, text, number, f"not JSON: {why(error.msg)} (column {error.colno})") from None
+                raise not_json(file, data, number, error) from None
             lines.append(number)
-    return taken(path, text, values, type_, content, lambda text, place: lines[place[0]] if place else 1)
+    return Json(file, data, values, lambda text, place: lines[place[0]] if place else 1)
 
 
-def taken(path: str, text: str, value: Any, type_: Type, content: ContentOf,
-          line: Callable[[str, Place], int]) -> tuple[Any, Type]:
-    """What Python's reader has made of the text as a value of the type. `line`: where in the text a place is."""
-    found: dict[str, Type] = {}
-    try:
-        collect([value], type_, found, content)
-        closed = substitute(type_, found)
-        column = to_column([value], closed, content)
-        return scalar_or_sequence(column, expand(closed, content)), closed
-    except Misfit as error:
-        known = substitute(type_, found)
-        place, reason = next(misfits(value, known, content, (), {}), ((), f"the file {error}"))
-        raise complain(path, text, line(text, place), where(place) + reason) from None
+def not_json(file: Reading, data: Any, line: int, error: json.JSONDecodeError) -> NessieError:
+    reason = f"not JSON: {why(error.msg)} (column {error.colno})"
+    return complain(file.path, file.decoded(data), line, reason)
 
 
-def parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:                      # an int of so many digits that Python refuses it
-        return json.loads(text, parse_int=bounded)
+@dataclass(frozen=True)
+class Json:
+    """What Python's reader has made of the file's text, which is `data` in UTF-8. `line`: where in the text a place
+    is."""
+    file: Reading
+    data: Any
+    value: Any
+    line: Callable[[str, Place], int]
+
+    def likely(self) -> Sequence[Type]:
+        return Values([self.value]).likely()
+
+    def inside(self, type_: Type, content: ContentOf) -> Iterable[tuple[Part, Type]]:
+        return Values([self.value]).inside(type_, content)
+
+    def made(self, type_: Type, content: ContentOf) -> Any:
+        try:
+            return scalar_or_sequence(to_column([self.value], type_, content), expand(type_, content))
+        except Misfit as misfit:
+            raise self.complaint(type_, content, misfit) from None
+
+    def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
+        place, reason = next(misfits(self.value, type_, content, (), {}), ((), f"the file {misfit}"))
+        text = self.file.decoded(self.data)
+        return complain(self.file.path, text, self.line(text, place), where(place) + reason)
 
 
-def bounded(digits: str) -> int:
-    """An int, or one that is too large for ints and floats, too."""
-    return int(digits[:4000])
+@dataclass(frozen=True)
+class Values:
+    """All values that stand at one place of the type."""
+    values: list[Any]
+
+    def likely(self) -> Sequence[Type]:
+        kinds = set(map(type, self.values))
+        if not kinds:
+            return ()
+        found = [types for some, types in LIKELY if kinds <= some]
+        require(bool(found))
+        return found[0]
+
+    def inside(self, type_: Type, content: ContentOf) -> Iterable[tuple[Part, Type]]:
+        kinds = set(map(type, self.values))
+        match type_:
+            case Base(name):
+                require(kinds <= set(KINDS[name]) and (name != "char" or all(len(v) == 1 for v in self.values)))
+            case Seq(element):
+                require(kinds <= {str, list})
+                if str in kinds:
+                    yield Chars(), element
+                yield Values(elements_of([v for v in self.values if isinstance(v, list)] if str in kinds
+                                         else self.values)), element
+            case Pair() | Data():
+                fields = components(type_, content)
+                require(kinds <= {list} and {len(v) for v in self.values} <= {len(fields)})
+                for i, field in enumerate(fields):
+                    yield Values([v[i] for v in self.values]), field
+            case _:
+                raise Misfit(f"cannot hold {show_type(type_)}")
 
 
 def scalar_or_sequence(column: Column, type_: Type) -> Any:
@@ -123,62 +168,9 @@ def scalar_or_sequence(column: Column, type_: Type) -> Any:
     return column[0].item()
 
 
-def collect(values: list[Any], type_: Type, found: dict[str, Type], content: ContentOf) -> None:
-    """Find the types that variables stand for, from the values at their places."""
-    match type_:
-        case Var():
-            guessed: Type = Var("unknown")
-            for value in values:
-                guessed = joined(guessed, guess(value))
-            fill(type_, default(guessed, type_.cls), found)
-        case Seq(element):
-            collect(list(chain.from_iterable(v for v in values if isinstance(v, list))), element, found, content)
-        case Pair() | Data():
-            fields = components(type_, content)
-            rows = [v for v in values if isinstance(v, list) and len(v) == len(fields)]
-            for i, field in enumerate(fields):
-                collect([row[i] for row in rows], field, found, content)
-
-
-def guess(value: Any) -> Type:
-    match value:
-        case bool():
-            return BOOL
-        case int():
-            return INT
-        case float():
-            return FLOAT
-        case str():
-            return STRING
-        case list():
-            element: Type = Var("unknown")
-            simple = {type(e) for e in value}
-            for e in ([simple_value(t) for t in simple] if simple <= {bool, int, float, str} else value):
-                element = joined(element, guess(e))
-            return Seq(element)
-    raise Misfit(f"holds {json_kind(value)}, which is no NESL value")
-
-
-def simple_value(kind: type) -> Any:
-    return kind()
-
-
-def default(type_: Type, cls: str) -> Type:
-    """Where a file says nothing (an empty array), elements are ints."""
-    match type_:
-        case Var():
-            return Base((CLASSES[cls] or ("int",))[0])
-        case Seq(element):
-            return Seq(default(element, "any"))
-    return type_
-
-
-def components(type_: Type, content: ContentOf) -> list[Type]:
-    """What stands side by side in the array of a tuple or a datatype."""
-    if isinstance(type_, Data):
-        inside = content(type_)
-        return components(inside, content) if isinstance(inside, Pair) else [inside]
-    return unnest_right(type_, Pair)
+def elements_of(values: list[Any]) -> list[Any]:
+    """What is in the arrays, one after another."""
+    return values[0] if len(values) == 1 else list(chain.from_iterable(values))
 
 
 def to_column(values: list[Any], type_: Type, content: ContentOf) -> Column:
@@ -188,10 +180,9 @@ def to_column(values: list[Any], type_: Type, content: ContentOf) -> Column:
         case Seq(Base("char")) if all(isinstance(v, str) for v in values):
             return Nested(offsets_of([len(v) for v in values]), code_points("".join(values)))
         case Seq(element):
-            require({type(v) for v in values} <= {list})
+            require({type(v) for v in values} <= ({list, str} if element == CHAR else {list}))
             lengths = [len(v) for v in values]
-            flat = values[0] if len(values) == 1 else list(chain.from_iterable(values))
-            return Nested(offsets_of(lengths), to_column(flat, element, content))
+            return Nested(offsets_of(lengths), to_column(elements_of(values), element, content))
         case Pair() | Data():
             fields = components(type_, content)
             require({type(v) for v in values} <= {list} and {len(v) for v in values} <= {len(fields)})
@@ -205,112 +196,13 @@ def scalar_column(values: list[Any], name: str) -> Column:
     if name == "char":
         require(all(len(v) == 1 for v in values))
         return code_points("".join(values))
+    found = np.empty(len(values), DTYPES[name])
     try:
-        return np.array(values, DTYPES[name])
+        for start in range(0, len(values), PIECE):          # each is done soon
+            found[start:start + PIECE] = values[start:start + PIECE]
     except OverflowError:
         raise Misfit("holds a number out of range") from None
-
-
-def require(holds: bool) -> None:
-    if not holds:
-        raise Misfit("does not hold what is wanted")
-
-
-# Errors -----------------------------------------------------------------------------------------
-
-def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
-            seen: dict[str, Type]) -> Iterator[tuple[Place, str]]:
-    """Where the value is not of the type, in order. `seen`: what variables have stood for so far."""
-    match type_, value:
-        case Base(name), _:
-            if type(value) not in KINDS[name] or (name == "char" and len(value) != 1):
-                yield place, f"{json_kind(value)} where {name} is wanted"
-            elif isinstance(value, int) and not -2**63 <= value < 2**63 and not (name == "float" and is_finite(value)):
-                yield place, f"the number is beyond {'64 bits' if name == 'int' else 'the floats'}"
-        case Seq(Base("char")), str():
-            return
-        case Seq(element), list():
-            for i, e in enumerate(value):
-                yield from misfits(e, element, content, (*place, i), seen)
-        case (Pair() | Data()), list() if len(value) == len(fields := components(type_, content)):
-            for i, (e, field) in enumerate(zip(value, fields, strict=True)):
-                yield from misfits(e, field, content, (*place, i), seen)
-        case (Pair() | Data()), list():
-            yield place, f"an array of {len(value)} where {show_type(type_, False)} is wanted"
-        case Var(_, cls), _ if CLASSES[cls]:
-            if not any(type(value) in KINDS[name] for name in CLASSES[cls]):
-                yield place, f"{json_kind(value)} where {wanted_text(type_)} is wanted"
-        case Var(name), _:
-            yield from odd_ones(value, place)
-            try:
-                seen[name] = joined(seen.get(name, Var("unknown")), guess(value))
-            except Misfit as error:
-                yield place, str(error)
-        case _:
-            yield place, f"{json_kind(value)} where {show_type(type_, False)} is wanted"
-
-
-def is_finite(value: int) -> bool:
-    """As a float."""
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
-
-
-def odd_ones(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """The first thing in the value that makes it have no type."""
-    if not isinstance(value, list):
-        if value is None or isinstance(value, dict):
-            yield place, f"{json_kind(value)}, which is no NESL value"
-        return
-    for i, e in enumerate(value):
-        yield from odd_ones(e, (*place, i))
-    element: Type = Var("unknown")
-    for i, e in enumerate(value):
-        try:
-            element = joined(element, guess(e))
-        except Misfit as error:
-            yield (*place, i), f"the array {error}"
-            return
-
-
-def json_kind(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return "an int"
-        case float():
-            return "a float"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-    return "an object"
-
-
-def where(place: Place) -> str:
-    return f"at {''.join(f'[{i}]' for i in place)}: " if place else ""
-
-
-def line_of(text: str, place: Place) -> int:
-    """The line where the value at this place starts."""
-    decoder, at = json.JSONDecoder(parse_int=bounded), skip_blanks(text, 0)
-    for position in place:
-        at = skip_blanks(text, at + 1)              # the bracket
-        for _ in range(position):
-            _, at = decoder.raw_decode(text, at)
-            at = skip_blanks(text, skip_blanks(text, at) + 1)      # the comma
-    return text.count("\n", 0, at) + 1
-
-
-def skip_blanks(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    return at
+    return found
 
 
 # Writing ----------------------------------------------------------------------------------------

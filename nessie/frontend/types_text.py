@@ -14,6 +14,7 @@ from functools import cache
 
 from nessie.base.tokens import Tokens, show_name
 from nessie.base.types import (
+    CLASSES,
     Base,
     Data,
     Fun,
@@ -140,7 +141,11 @@ def parse_variables(tokens: Tokens) -> tuple[Var, ...]:
     """[a in number, b], or nothing."""
     def variable() -> Var:
         name = tokens.name()
-        return Var(name, tokens.name("a class") if tokens.accept("in") else "any")
+        if not tokens.accept("in"):
+            return Var(name)
+        if tokens.current.text not in CLASSES:
+            tokens.fail(f"a class is expected here: {', '.join(CLASSES)}")
+        return Var(name, tokens.take().text)
     return tokens.listed(variable, "]") if tokens.accept("[") else ()
 
 

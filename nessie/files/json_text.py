@@ -1,0 +1,129 @@
+"""JSON text to Python's values, an array of many elements in pieces of the text: each is done soon, so that what takes
+too long, or is interrupted, ends soon as well.
+
+Pieces end at commas, outside of texts and of the arrays in an array. An element that is longer than a piece, if it is
+an array, is taken apart in turn. What cannot be taken apart, and what is wrong, is Python's reader's as a whole.
+"""
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+
+from nessie.files.reading import NUMBER, SHORT_TEXT, SLOT, width
+
+PIECE = 1 << 18                 # bytes
+DEEPEST = 20                    # arrays in arrays that are taken apart
+LIST = 112                      # bytes of a short one
+COLUMNS = 2 * SLOT              # of an element: in a list of all at one place, and in an array
+CHARACTER = 4                   # in an array
+CHANGES = np.zeros(256, np.int8)                # of how deep we are, by bytes
+CHANGES[list(b"[{")], CHANGES[list(b"]}")] = 1, -1
+QUOTE, COMMA = b'",'
+ESCAPED = re.compile(rb"\\.", re.DOTALL)
+
+
+class Whole(Exception):
+    """The text is to be read as a whole."""
+
+
+def cost(data: bytes | bytearray) -> int:
+    """Bytes of Python's objects, and of the arrays that they become: at most, and less than twice what they are."""
+    lists = data.count(b"[") + data.count(b"{")
+    texts = data.count(b'"') // 2
+    elements = data.count(b",") + lists
+    numbers = min(max(0, elements - texts), len(data) // 4)
+    beside = 16 * min(len(data), PIECE)         # what a piece becomes on the way
+    characters = len(data) * (2 * CHARACTER + width(data)) if texts else 0
+    return int(beside + elements * (SLOT + SLOT // 8 + COLUMNS) + numbers * NUMBER + lists * LIST
+               + texts * SHORT_TEXT + characters)
+
+
+def parsed(data: Any) -> Any:
+    """The value. JSONDecodeError or UnicodeDecodeError where it is none, of all of the data."""
+    start = blanks(data, 3 if data[:3] == b"\xef\xbb\xbf" else 0)
+    if len(data) > PIECE and data[start:start + 1] == b"[":
+        try:
+            found, end = Pieces(data).array(start + 1)
+            if blanks(data, end) == len(data):
+                return found
+        except (ValueError, Whole):
+            pass
+    return read(str(data, "utf-8-sig"))
+
+
+def read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:                      # an int of so many digits that Python refuses it
+        return json.loads(text, parse_int=bounded)
+
+
+def bounded(digits: str) -> int:
+    """An int, or one that is too large for ints and floats, too."""
+    return int(digits[:4000])
+
+
+def blanks(data: Any, at: int) -> int:
+    """Where they end."""
+    while at < len(data) and data[at] in b" \t\r\n":
+        at += 1
+    return at
+
+
+class Pieces:
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def array(self, at: int, depth: int = 0) -> tuple[list[Any], int]:
+        """The elements of the array whose bracket stands before, and where it ends."""
+        found: list[Any] = []
+        while True:
+            at = blanks(self.data, at)
+            size, ends = self.piece(at)
+            if size:
+                found += elements(self.data[at:at + size])
+                at += size
+            elif ends and not found:
+                return found, at + 1
+            elif self.data[at:at + 1] == b"[" and depth < DEEPEST:
+                inner, at = self.array(at + 1, depth + 1)
+                found.append(inner)
+                at = blanks(self.data, at)
+                ends = self.data[at:at + 1] == b"]"
+                if not ends and self.data[at:at + 1] != b",":
+                    raise Whole
+            else:
+                raise Whole
+            at += 1
+            if ends:
+                return found, at
+
+    def piece(self, at: int) -> tuple[int, bool]:
+        """How many bytes to the last comma between elements that is near, or to the array's end, and whether it is
+        that; 0 where there is none."""
+        block = bytes(self.data[at:at + PIECE])
+        codes = np.frombuffer(ESCAPED.sub(b"  ", block) if b"\\" in block else block, np.uint8)
+        changes = CHANGES[codes]
+        if QUOTE in block:
+            inside = np.cumsum(codes == QUOTE, dtype=np.int32) & 1
+            changes = np.where(inside, 0, changes)
+            codes = np.where(inside, 0, codes)
+        depth = np.cumsum(changes, dtype=np.int32)
+        over = depth < 0
+        if over.any():
+            return int(over.argmax()), True
+        commas = np.flatnonzero((codes == COMMA) & (depth == 0))
+        return (int(commas[-1]), False) if commas.size else (0, False)
+
+
+def elements(text: Any) -> list[Any]:
+    """What stands between commas; one at least."""
+    found: list[Any] = read(f"[{str(text, 'utf-8')}]")
+    if not found:
+        raise Whole
+    return found
