@@ -13,20 +13,21 @@ The entries are parsed by NumPy, all at once; only when that fails is the offend
 """
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nessie.base.records import dataclass
-from nessie.base.types import FLOAT, INT, Base, ContentOf, Pair, Seq, Type
+from nessie.base.types import FLOAT, INT, Base, Pair, Seq
 from nessie.base.values import Flat, Nested
-from nessie.files.fit import Misfit, check_room, complain, decoded, fitted, number, offsets_of, shorten
+from nessie.files.fit import Arrays, complain, number, offsets_of, shorten
+from nessie.files.reading import SHORT_TEXT, SLOT, Reading
 
 FORMATS = ("coordinate", "array")
 FIELDS = {"real": FLOAT, "double": FLOAT, "integer": INT, "pattern": INT}
 SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 LONGEST_NUMBER = 400
+ROOM = 1 << 18                  # bytes of words that NumPy reads at a time, each in the room of the longest
 
 Ints = np.ndarray[Any, Any]
 
@@ -56,19 +57,27 @@ class Body:
     per_line: int
 
 
-def read_mtx(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    file = File(path, decoded(path, Path(path).read_bytes()))
+def read_mtx(reading: Reading) -> Arrays:
+    file = File(reading.path, reading.text())
     header, rest = read_header(file)
+    reading.take(cost(file, header))
     body = read_body(file, header, rest)
     if header.format == "array":
         rows, columns, values = dense_entries(file, header, body)
     else:
         rows, columns, values = coordinate_entries(file, header, body)
-    matrix = by_rows(path, header, rows, columns, values)
-    try:
-        return fitted(Flat(header.rows, matrix), Seq(Seq(Pair(INT, FIELDS[header.field]))), type_, content)
-    except Misfit as error:
-        raise complain(path, file.text, 1, f"a {header.field} matrix {error}") from None
+    matrix = by_rows(header, rows, columns, values)
+    return Arrays(Seq(Seq(Pair(INT, FIELDS[header.field]))), Flat(header.rows, matrix), reading,
+                  lambda misfit: complain(file.path, file.text, 1, f"a {header.field} matrix {misfit}"))
+
+
+def cost(file: File, header: Header) -> int:
+    """Bytes of the words, of where they stand, of the entries as the file has them and by rows, and of the rows."""
+    words = min(len(file.text) // 2 + 1, 3 * (header.entries + file.text.count("\n")))
+    entries = min(header.entries, words) * (1 if header.symmetry == "general" else 2)
+    characters = len(file.text) * (1 if file.text.isascii() else 4)
+    return 2 * characters + 4 * len(file.text) + words * (SHORT_TEXT + 5 * SLOT) + entries * 11 * SLOT \
+        + (header.rows + 1) * 3 * SLOT + 2 * ROOM
 
 
 # The header -------------------------------------------------------------------------------------
@@ -166,7 +175,12 @@ def numbers(file: File, body: Body, place: int, type_: Base) -> np.ndarray[Any, 
     longest = max(map(len, words), default=0)
     try:
         if longest <= LONGEST_NUMBER and not any("_" in w for w in words):
-            return np.array(words, f"U{max(longest, 1)}").astype(kind)
+            piece = ROOM // (4 * max(longest, 1))
+            found: np.ndarray[Any, Any] = np.empty(len(words), kind)
+            for start in range(0, len(words), piece):
+                part = words[start:start + piece]
+                found[start:start + piece] = np.array(part, f"U{max(longest, 1)}").astype(kind)
+            return found
     except (ValueError, OverflowError):
         pass
     at = next(i for i, word in enumerate(words) if len(word) > LONGEST_NUMBER or number(word, type_) is None)
@@ -223,8 +237,7 @@ def dense_entries(file: File, header: Header, body: Body) -> tuple[Ints, Ints, A
     return rows, columns, values
 
 
-def by_rows(path: str, header: Header, rows: Ints, columns: Ints, values: Any) -> Nested:
-    check_room(path, header.rows + 1)
+def by_rows(header: Header, rows: Ints, columns: Ints, values: Any) -> Nested:
     order = np.lexsort((columns, rows))
     offsets = offsets_of(np.bincount(rows, minlength=header.rows).astype(np.int64))
     return Nested(offsets, (columns[order].astype(np.int64), values[order]))

@@ -6,116 +6,191 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import IO, Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from nessie.base.source import NessieError
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, ContentOf, Pair, Seq, Type
-from nessie.base.values import DTYPES, Column, Flat, Nested, Uniform
-from nessie.files.fit import Misfit, fitted
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Pair, Seq, Type
+from nessie.base.values import DTYPES, Column, Flat, Nested, Uniform, no_character
+from nessie.files.fit import Arrays
+from nessie.files.reading import PIECE, Reading
+
+NAMES = ("format", "data", "indices", "indptr", "shape", "offsets", "content")
 
 Array = np.ndarray[Any, Any]
 
 
-def read_npy(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    with loading(path, "a NumPy array of numbers, booleans or characters"):
-        array = np.load(path, allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        raise NessieError(f"{path}: an archive of arrays; name it .npz")
+def read_npy(file: Reading) -> Arrays:
+    path = file.path
+    with loading(path, "a NumPy array of numbers, booleans or characters"), open(path, "rb") as stream:
+        if zipfile.is_zipfile(stream):
+            raise NessieError(f"{path}: an archive of arrays; name it .npz")
+        stream.seek(0)
+        array = load(file, stream, os.fstat(stream.fileno()).st_size)
+    shape = array.shape
     column: Column
-    column, kind = scalars(path, "the array", array)
+    column, kind = scalars(file, "the array", array)
     held: Type = kind
-    for dimension in range(array.ndim - 1, 0, -1):
-        segments = math.prod(array.shape[:dimension])
-        column = Uniform(segments, array.shape[dimension], column)
-    for _ in array.shape:
+    for dimension in range(len(shape) - 1, 0, -1):
+        segments = math.prod(shape[:dimension])
+        column = Uniform(segments, shape[dimension], column)
+    for _ in shape:
         held = Seq(held)
-    value = Flat(array.shape[0], column) if array.ndim else column.reshape(-1)[0]
-    return fit(path, value, held, type_, content)
+    value = Flat(shape[0], column) if shape else column.reshape(-1)[0]
+    return Arrays(held, value, file, partial(wrong, file.path))
+
+
+def load(file: Reading, stream: IO[bytes], size: int) -> Array:
+    """The array in a stream of so many bytes. What its header says is there is counted before it is made."""
+    version = np.lib.format.read_magic(stream)
+    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in headers:
+        raise ValueError(f"a header of version {version[0]}.{version[1]}, which numbers do not need")
+    shape, by_columns, dtype = headers[version](stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays")
+    count, header = math.prod(shape), stream.tell()
+    if count < 0 or min(shape, default=0) < 0:
+        raise ValueError(f"the shape {shape}")
+    if count * dtype.itemsize > size - header:
+        raise ValueError(f"{count * dtype.itemsize:,} bytes are due, {max(0, size - header):,} are there")
+    if count and dtype.itemsize == 0:
+        raise ValueError(f"elements of type {dtype}, which have no bytes")
+    file.take(count * dtype.itemsize)
+    found = np.empty(count, dtype)
+    room = found.view(np.uint8).data if count else memoryview(b"")
+    for start in range(0, len(room), PIECE):
+        fill(stream, room[start:start + PIECE])
+    return found.reshape(shape[::-1]).T if by_columns else found.reshape(shape)
+
+
+def fill(stream: IO[bytes], room: memoryview) -> None:
+    while room:
+        piece = stream.read(len(room))
+        if not piece:
+            raise ValueError("the file ends within the array")
+        room[:len(piece)] = piece
+        room = room[len(piece):]
 
 
 @contextmanager
 def loading(path: str, what: str) -> Iterator[None]:
     """NumPy, zipfile and zlib have many ways to refuse a file."""
     try:
-        yield
+        with catch_warnings():              # of headers that an old NumPy has written
+            simplefilter("ignore")
+            yield
     except (NessieError, OSError, MemoryError):
         raise
     except Exception as error:
         reason: object = error
-        if "pickle" in str(error):          # what begins as no format does is taken for a pickle
-            reason = "Python objects cannot be read" if "Object arrays" in str(error) else "it does not begin as one"
+        if "magic string" in str(error):
+            reason = "it does not begin as one"
+        elif "Object arrays" in str(error):
+            reason = "Python objects cannot be read"
         raise NessieError(f"{path}: not {what}: {reason}") from None
 
 
-def fit(path: str, value: Any, held: Type, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    try:
-        return fitted(value, held, type_, content)
-    except Misfit as error:
-        raise NessieError(f"{path}: {error}") from None
-
-
-def scalars(path: str, name: str, array: Array) -> tuple[Array, Base]:
+def scalars(file: Reading, name: str, array: Array) -> tuple[Array, Base]:
     """The elements in order, as a column of scalars, and their type."""
+    if not array.flags.c_contiguous:
+        file.take(array.nbytes)
     flat = np.ascontiguousarray(array).reshape(-1)
     match array.dtype.kind:
         case "b":
             return flat, BOOL
         case "u" if flat.size and flat.max() > np.iinfo(np.int64).max:
-            raise NessieError(f"{path}: {name} has integers beyond 64 bits")
+            raise NessieError(f"{file.path}: {name} has integers beyond 64 bits")
         case "i" | "u":
-            return flat.astype(DTYPES["int"]), INT
+            return converted(file, flat, "int"), INT
         case "f":
-            return flat.astype(DTYPES["float"]), FLOAT
+            return converted(file, flat, "float"), FLOAT
         case "U" if array.dtype.itemsize == 4:
-            return flat.astype("<U1").view("<i4").astype(DTYPES["char"]), CHAR
-    raise NessieError(f"{path}: {name} has elements of type {array.dtype}; "
+            file.take(2 * array.nbytes)
+            return characters(file.path, name, flat), CHAR
+    raise NessieError(f"{file.path}: {name} has elements of type {array.dtype}; "
                       "integers, floats, booleans and single characters can be read")
+
+
+def converted(file: Reading, flat: Array, base: str) -> Array:
+    if flat.dtype != DTYPES[base]:
+        file.take(flat.size * DTYPES[base].itemsize)
+    return flat.astype(DTYPES[base], copy=False)
+
+
+def characters(path: str, name: str, array: Array) -> Array:
+    """Strings of one character as their code points."""
+    order = "<" if array.dtype.str[0] == "<" else ">"
+    codes = array.view(f"{order}i4").astype(DTYPES["char"])
+    wrong = no_character(codes)
+    if wrong is not None:
+        raise NessieError(f"{path}: {name} has the code {codes[wrong]} at element {wrong}, which is no character's")
+    return codes
 
 
 # .npz -------------------------------------------------------------------------------------------
 
-def read_npz(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    arrays = load_archive(path)
+def read_npz(file: Reading) -> Arrays:
+    path, arrays = file.path, load_archive(file)
     if "format" in arrays:
-        value, held = sparse_rows(path, arrays)
+        value, held = sparse_rows(file, arrays)
     elif {"offsets", "content"} <= arrays.keys():
-        elements, kind = scalars(path, "content", vector(path, arrays, "content"))
-        offsets = checked_offsets(path, arrays, "offsets", elements.size)
+        elements, kind = scalars(file, "content", vector(path, arrays, "content"))
+        offsets = checked_offsets(file, arrays, "offsets", elements.size)
         value, held = Flat(offsets.size - 1, Nested(offsets, elements)), Seq(Seq(kind))
     else:
         names = ", ".join(arrays) or "no arrays"
         raise NessieError(f"{path}: holds {names}; a sparse matrix saved by SciPy, or offsets and content, is due")
-    return fit(path, value, held, type_, content)
+    return Arrays(held, value, file, partial(wrong, path))
 
 
-def load_archive(path: str) -> dict[str, Array]:
-    with loading(path, "an archive of NumPy arrays"):
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray):
+def wrong(path: str, reason: object) -> NessieError:
+    return NessieError(f"{path}: {reason}")
+
+
+def load_archive(file: Reading) -> dict[str, Array]:
+    """Its arrays by name, of names that have a meaning; of others nothing is read."""
+    path = file.path
+    with loading(path, "an archive of NumPy arrays"), open(path, "rb") as stream:
+        start = stream.read(len(np.lib.format.MAGIC_PREFIX))
+        if start == np.lib.format.MAGIC_PREFIX:
             raise NessieError(f"{path}: a single array; name it .npy")
-        with found as archive:
-            return {name: archive[name] for name in archive.files}
+        if not zipfile.is_zipfile(stream):
+            raise ValueError("it does not begin as one")
+        with zipfile.ZipFile(stream) as archive:
+            return {name: member(file, archive, entry) if name in NAMES else np.zeros(0)
+                    for entry in archive.infolist() for name in [entry.filename.removesuffix(".npy")]}
 
 
-def sparse_rows(path: str, arrays: dict[str, Array]) -> tuple[Flat, Type]:
+def member(file: Reading, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
+    with archive.open(entry) as stream:
+        return load(file, stream, entry.file_size)
+
+
+def sparse_rows(file: Reading, arrays: dict[str, Array]) -> tuple[Flat, Type]:
     """SciPy's compressed rows as rows of (column, value)."""
-    kind = arrays["format"].reshape(-1)[:1].tolist()
-    name = kind[0].decode() if kind and isinstance(kind[0], bytes) else str(kind[0] if kind else "")
+    path = file.path
+    with loading(path, "a sparse matrix of SciPy"):         # which has the name in bytes or characters
+        name = "".join(map(str, arrays["format"].reshape(-1)[:1].astype("U")))
     if name != "csr":
         raise NessieError(f"{path}: a sparse matrix of the format {name}; convert it by .tocsr() before saving")
-    values, base = scalars(path, "data", vector(path, arrays, "data"))
-    columns = integers(path, arrays, "indices")
-    shape = integers(path, arrays, "shape")
+    values, base = scalars(file, "data", vector(path, arrays, "data"))
+    columns = integers(file, arrays, "indices")
+    shape = integers(file, arrays, "shape")
     if shape.size != 2 or columns.size != values.size:
         raise NessieError(f"{path}: the matrix has {shape.size} dimensions, {columns.size} column indices "
                           f"and {values.size} values")
-    offsets = checked_offsets(path, arrays, "indptr", values.size)
+    offsets = checked_offsets(file, arrays, "indptr", values.size)
     if offsets.size != shape[0] + 1:
         raise NessieError(f"{path}: indptr has {offsets.size} entries, {shape[0] + 1} are due for {shape[0]} rows")
+    file.take(2 * columns.size)             # what is compared
     if columns.size and not (columns.min() >= 0 and columns.max() < shape[1]):
         wrong = int(np.flatnonzero((columns < 0) | (columns >= shape[1]))[0])
         raise NessieError(f"{path}: column index {columns[wrong]} (entry {wrong}) is out of range 0 to {shape[1] - 1}")
@@ -131,16 +206,17 @@ def vector(path: str, arrays: dict[str, Array], name: str) -> Array:
     return arrays[name]
 
 
-def integers(path: str, arrays: dict[str, Array], name: str) -> Array:
-    values, base = scalars(path, name, vector(path, arrays, name))
+def integers(file: Reading, arrays: dict[str, Array], name: str) -> Array:
+    values, base = scalars(file, name, vector(file.path, arrays, name))
     if base != INT:
-        raise NessieError(f"{path}: {name} has elements of type {base.name}, integers are due")
+        raise NessieError(f"{file.path}: {name} has elements of type {base.name}, integers are due")
     return values
 
 
-def checked_offsets(path: str, arrays: dict[str, Array], name: str, total: int) -> Array:
+def checked_offsets(file: Reading, arrays: dict[str, Array], name: str, total: int) -> Array:
     """Offsets that cut `total` elements into segments."""
-    offsets = integers(path, arrays, name)
+    path, offsets = file.path, integers(file, arrays, name)
+    file.take(offsets.size)                 # what is compared
     if not offsets.size or offsets[0] != 0 or offsets[-1] != total:
         raise NessieError(f"{path}: {name} must go from 0 to {total}, the number of elements")
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])

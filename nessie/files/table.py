@@ -2,12 +2,17 @@
 
 A table's first row names its columns, which are the tuples' components in the same order. A cell of type [char] is
 taken as it stands; a bool is t, f, true or false in any case.
+
+Spreadsheets calculate a text that begins like a formula, whoever wrote it. On request such a text is written behind an
+apostrophe, which says to them that it is one, and so is the name of its column: from that it is read back as it was. A
+text that already has apostrophes before what begins a formula gets one more, so that nothing is read as what it is not.
 """
 from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -31,14 +36,19 @@ from nessie.base.types import (
     nest_right,
     no_datatypes,
     show_type,
-    substitute,
 )
 from nessie.base.values import Column, Flat, Nested, code_points, plain_value
-from nessie.files.fit import Misfit, complain, decoded, fill, line_part, number, offsets_of, shorten
+from nessie.files.fit import complain, line_part, number, offsets_of, shorten
+from nessie.files.parts import ANY, Chars, File, Misfit, Part, require
+from nessie.files.reading import NUMBER, SHORT_TEXT, SLOT, Reading
 from nessie.files.text import guess, numbers, odd_one
 
+ROW = 128                       # bytes of a row's list and of its number
+CODE = 4                        # bytes of a character in an array
 BOOLS = {"t": True, "true": True, "f": False, "false": False}
 SEPARATORS = ";\t|"                     # of tables that are none of .csv
+TEXT = "'"                              # what follows is no formula
+FORMULA = re.compile(f"{TEXT}*(?:[\t\r\n]|\\s*[=+@\uff1d\uff0b\uff0d\uff20-])")     # what begins like one
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,50 @@ class Table:
     rows: list[list[str]]
     lines: list[int]
 
-    def complaint(self, reason: str, hint: str = "") -> NessieError:
+    @property
+    def columns(self) -> list[list[str]]:
+        columns = [list(cells) for cells in zip(*self.rows, strict=True)] or [[] for _ in self.header]
+        return [list(map(unquoted, cells)) if is_quoted(name) else cells
+                for name, cells in zip(self.header, columns, strict=True)]
+
+    def likely(self) -> Sequence[Type]:
+        return Seq(ANY),
+
+    def inside(self, type_: Type, content: ContentOf) -> Iterable[tuple[Part, Type]]:
+        if isinstance(type_, Seq):
+            return [(Rows(self.columns, list(map(is_quoted, self.header))), type_.element)]
+        raise Misfit("does not hold what is wanted")
+
+    def made(self, type_: Type, content: ContentOf) -> Any:
+        assert isinstance(type_, Seq)               # it fits
+        kinds = leaves_of(type_.element, content)
+        columns = [cell_column(cells, kind) for cells, kind in zip(self.columns, kinds, strict=True)]
+        return Flat(len(self.rows), nest(columns, expand(type_.element, content)))
+
+    def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
+        if not isinstance(type_, Seq):
+            return self.columns_complaint(f"a table is a sequence of tuples, not {show_type(type_, False)}")
+        leaves = leaves_of(type_.element, content)
+        if len(leaves) != len(self.header):
+            return self.wrong_columns(len(leaves), type_.element)
+        for position, (leaf, cells) in enumerate(zip(leaves, self.columns, strict=True)):
+            if isinstance(leaf, Var):
+                if odd := odd_one(cells, leaf):
+                    return self.located(odd[1], odd[0], position)
+            elif not isinstance(leaf, Base) and leaf != STRING:
+                return self.columns_complaint(f"the column {self.header[position]} cannot hold {show_type(leaf)}")
+            elif (row := first_odd(cells, leaf)) is not None:
+                return self.located(f"{shorten(cells[row])} where {show_type(leaf)} is wanted", row, position)
+        return self.columns_complaint(f"the file {misfit}")
+
+    def wrong_columns(self, due: int, wanted: Type) -> NessieError:
+        count = len(self.header)
+        return self.columns_complaint(
+            f"{due} {'column is' if due == 1 else 'columns are'} due for {show_type(wanted, False)}, "
+            f"the table has {count}: {', '.join(map(shorten, self.header))}",
+            "cut -d, -f1,2 IN.csv > OUT.csv keeps the columns 1 and 2" if due < count else "")
+
+    def columns_complaint(self, reason: str, hint: str = "") -> NessieError:
         """The error for something wrong with the columns that there are."""
         return complain(self.path, self.text, 1, reason, hint=hint or separator_hint(self.header))
 
@@ -73,37 +126,59 @@ def separator_hint(header: list[str]) -> str:
 
 # Reading ----------------------------------------------------------------------------------------
 
-def read_csv(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    table = read_table(path, decoded(path, Path(path).read_bytes()))
-    columns = [list(cells) for cells in zip(*table.rows, strict=True)] or [[] for _ in table.header]
-    if not isinstance(type_, (Seq, Var)):
-        raise table.complaint(f"a table is a sequence of tuples, not {show_type(type_, False)}")
-    wanted = type_.element if isinstance(type_, Seq) else Var("element")
-    free: list[Type] = [Var(f"column {i}") for i in range(len(columns))]
-    leaves = free if isinstance(wanted, Var) else leaves_of(wanted, content)
-    check_columns(table, len(leaves), wanted)
-    found: dict[str, Type] = {}
-    for position, (leaf, cells) in enumerate(zip(leaves, columns, strict=True)):
-        try:
-            if isinstance(leaf, Var):
-                fill(leaf, guess(cells), found)
-        except Misfit as error:
-            assert isinstance(leaf, Var)
-            odd = odd_one(cells, leaf, found)
-            raise table.located(odd[1], odd[0], position) if odd else table.complaint(str(error)) from None
-    kinds = [substitute(leaf, found) for leaf in leaves]
-    done = [cell_column(table, position, cells, kind)
-            for position, (cells, kind) in enumerate(zip(columns, kinds, strict=True))]
-    element = nest_right(kinds, Pair) if isinstance(wanted, Var) else substitute(wanted, found)
-    return Flat(len(table.rows), nest(done, expand(element, content))), Seq(element)
+def read_csv(file: Reading) -> File:
+    text = file.text()
+    file.take(cost(text))
+    return read_table(file.path, text)
 
 
-def check_columns(table: Table, due: int, wanted: Type) -> None:
-    count = len(table.header)
-    if due != count:
-        raise table.complaint(f"{due} {'column is' if due == 1 else 'columns are'} due for {show_type(wanted, False)}, "
-                          f"the table has {count}: {', '.join(map(shorten, table.header))}",
-                          "cut -d, -f1,2 IN.csv > OUT.csv keeps the columns 1 and 2" if due < count else "")
+def cost(text: str) -> int:
+    """Bytes of the cells, of lists that hold them by rows and by columns, and of the arrays that they become."""
+    rows, marked = text.count("\n") + 1, text.count(TEXT)
+    cells = text.count(",") + rows
+    width = 1 if text.isascii() else 4
+    characters = len(text) * width + CODE * 2 * len(text)               # of cells, and in the reader
+    unmarked = marked * SHORT_TEXT + (len(text) * width if marked else 0)       # cells without their apostrophes
+    return characters + unmarked + cells * (SHORT_TEXT + 4 * SLOT + NUMBER + SLOT) + rows * ROW
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table, by their columns; which of them are quoted."""
+    columns: list[list[str]]
+    quoted: list[bool]
+
+    def likely(self) -> Sequence[Type]:
+        if len(self.columns) == 1:
+            return Cells(self.columns[0], self.quoted[0]).likely()
+        shape: Type = nest_right(list[Type]([ANY]) * len(self.columns), Pair)
+        return (shape,)
+
+    def inside(self, type_: Type, content: ContentOf) -> Iterable[tuple[Part, Type]]:
+        leaves = leaves_of(type_, content)
+        require(len(leaves) == len(self.columns))
+        return zip(map(Cells, self.columns, self.quoted), leaves)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a column; quoted ones are texts."""
+    cells: list[str]
+    quoted: bool
+
+    def likely(self) -> Sequence[Type]:
+        if self.quoted:
+            return Seq(ANY), CHAR
+        if not self.cells:
+            return ()
+        kinds: dict[Type, Sequence[Type]] = {INT: (INT, FLOAT), FLOAT: (FLOAT,), STRING: ()}
+        return *kinds[guess(self.cells)], Seq(ANY), CHAR, BOOL
+
+    def inside(self, type_: Type, content: ContentOf) -> Iterable[tuple[Part, Type]]:
+        if isinstance(type_, Seq):
+            return [(Chars(), type_.element)]
+        require(isinstance(type_, Base) and first_odd(self.cells, type_) is None)
+        return []
 
 
 def read_table(path: str, text: str) -> Table:
@@ -131,6 +206,17 @@ def read_table(path: str, text: str) -> Table:
     return table
 
 
+def is_quoted(name: str) -> bool:
+    """Whether the column of this name holds texts, those that begin like formulas behind an apostrophe. A name between
+    two says that the table is quoted so as a whole, which is no matter of formulas."""
+    return name.startswith(TEXT) and not name.endswith(TEXT)
+
+
+def unquoted(cell: str) -> str:
+    """The text in a cell of such a column."""
+    return cell[1:] if cell.startswith(TEXT) and FORMULA.match(cell) else cell
+
+
 def leaves_of(type_: Type, content: ContentOf) -> list[Type]:
     """What each column should hold: the components of the tuple, of all its parts."""
     match type_:
@@ -149,28 +235,29 @@ def nest(columns: list[Column], type_: Type) -> Column:
     return columns.pop(0)
 
 
-def cell_column(table: Table, position: int, cells: list[str], kind: Type) -> Column:
-    """The cells of the column at this position as values of the kind."""
-    if kind == STRING:
-        return Nested(offsets_of([len(c) for c in cells]), code_points("".join(cells)))
-    if kind in (INT, FLOAT):
-        assert isinstance(kind, Base)
-        values = numbers(cells, kind)
-        if not isinstance(values, int):
-            return values
-        wrong = values
-    elif kind == BOOL:
-        found = [BOOLS.get(c.strip().lower()) for c in cells]
-        if None not in found:
-            return np.array(found, np.bool_)
-        wrong = found.index(None)
-    elif kind == CHAR:
-        if all(len(c) == 1 for c in cells):
+def first_odd(cells: list[str], kind: Type) -> int | None:
+    """The first cell that is none of the kind."""
+    match kind:
+        case Base("int" | "float"):
+            found = numbers(cells, kind)
+            return found if isinstance(found, int) else None
+        case Base("bool"):
+            return next((i for i, cell in enumerate(cells) if cell.strip().lower() not in BOOLS), None)
+        case Base("char"):
+            return next((i for i, cell in enumerate(cells) if len(cell) != 1), None)
+    return None
+
+
+def cell_column(cells: list[str], kind: Type) -> Column:
+    """The cells as values of the kind, which they fit."""
+    match kind:
+        case Base("int" | "float"):
+            return numbers(cells, kind)
+        case Base("bool"):
+            return np.array([BOOLS[cell.strip().lower()] for cell in cells], np.bool_)
+        case Base("char"):
             return code_points("".join(cells))
-        wrong = next(i for i, c in enumerate(cells) if len(c) != 1)
-    else:
-        raise table.complaint(f"the column {table.header[position]} cannot hold {show_type(kind)}")
-    raise table.located(f"{shorten(cells[wrong])} where {show_type(kind)} is wanted", wrong, position)
+    return Nested(offsets_of([len(cell) for cell in cells]), code_points("".join(cells)))
 
 
 # Writing ----------------------------------------------------------------------------------------
@@ -182,14 +269,17 @@ def is_table(type_: Type) -> bool:
     return isinstance(type_, Seq) and all(cell(leaf) for leaf in leaves_of(type_.element, no_datatypes))
 
 
-def encode_csv(path: str, value: Any, type_: Type) -> bytes:
-    """A table as the bytes of a .csv file; its columns are named column1, column2 and so on."""
+def encode_csv(path: str, value: Any, type_: Type, quoting: bool = False) -> bytes:
+    """A table as the bytes of a .csv file; its columns are named column1, column2 and so on. `quoting`: texts are
+    quoted, and those that begin like formulas are marked as texts."""
     assert isinstance(type_, Seq)
     kinds = leaves_of(type_.element, no_datatypes)
-    columns = [cell_texts(plain_value(Flat(value.length, column), Seq(kind)), kind)
+    columns = [cell_texts(plain_value(Flat(value.length, column), Seq(kind)), kind, quoting)
                for column, kind in zip(unnest(value.column, type_.element), kinds, strict=True)]
-    rows = [[f"column{number}" for number in range(1, len(kinds) + 1)], *zip(*columns, strict=True)]
-    text = csv_text(rows, csv.QUOTE_MINIMAL)
+    names = [f"{TEXT if quoting and kind in (STRING, CHAR) else ''}column{number}"
+             for number, kind in enumerate(kinds, 1)]
+    rows = [names, *zip(*columns, strict=True)]
+    text = csv_text(rows, csv.QUOTE_NONNUMERIC if quoting else csv.QUOTE_MINIMAL)
     if "\r" in text:                        # quoted only where it ends the writer's lines, yet ends the reader's
         text = csv_text(rows, csv.QUOTE_NONNUMERIC)
     try:
@@ -212,8 +302,9 @@ def unnest(column: Column, type_: Type) -> list[Column]:
     return [column]
 
 
-def cell_texts(values: list[Any], kind: Type) -> list[Any]:
+def cell_texts(values: list[Any], kind: Type, quoting: bool) -> list[Any]:
     """Values as what the writer writes; numbers it writes as they are read, in full."""
-    if kind == STRING:
-        return ["".join(value) for value in values]
+    if kind in (STRING, CHAR):
+        texts = ["".join(value) for value in values]
+        return [TEXT + text if quoting and FORMULA.match(text) else text for text in texts]
     return ["true" if value else "false" for value in values] if kind == BOOL else values

@@ -2,20 +2,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.types import (
+    CHAR,
     CLASSES,
     FLOAT,
     INT,
     STRING,
     Base,
     ContentOf,
+    Data,
     Seq,
     Type,
     Var,
@@ -23,17 +26,13 @@ from nessie.base.types import (
     show_type,
 )
 from nessie.base.values import DTYPES, Flat, Nested, code_points
-from nessie.files.fit import (
-    Misfit,
-    complain,
-    decoded,
-    fill,
-    fitted,
-    number,
-    offsets_of,
-    shorten,
-    wanted_text,
-)
+from nessie.files.fit import complain, number, offsets_of, shorten
+from nessie.files.parts import ANY, Chars, File, Misfit, Part, wanted_text
+from nessie.files.reading import NUMBER, SHORT_TEXT, SLOT, Reading
+
+PIECE = 1 << 14                 # characters whose words are looked at together
+CODE = 4                        # bytes of a character in an array
+BLANK = re.compile(r"\s")
 
 # Numbers ----------------------------------------------------------------------------------------
 
@@ -52,91 +51,173 @@ def guess(words: list[str]) -> Type:
     return FLOAT if all(number(word, FLOAT) is not None for word in words) else STRING
 
 
-def odd_one(words: list[str], leaf: Var, found: dict[str, Type]) -> tuple[int, str] | None:
-    """The position of the first word that cannot be what the variable stands for, and why."""
-    for position, word in enumerate(words):
-        try:
-            fill(leaf, guess([word]), dict(found))
-        except Misfit as error:
-            return position, f"{shorten(word)} where {wanted_text(leaf)} is wanted" if CLASSES[leaf.cls] else str(error)
+def odd_one(words: list[str], leaf: Var) -> tuple[int, str] | None:
+    """The position of the first word that is not in the variable's class, and why."""
+    for position, word in enumerate(words if CLASSES[leaf.cls] else []):
+        kind = guess([word])
+        if not (isinstance(kind, Base) and kind.name in CLASSES[leaf.cls]):
+            return position, f"{shorten(word)} where {wanted_text(leaf)} is wanted"
     return None
 
 
 # .txt -------------------------------------------------------------------------------------------
 
-def read_txt(path: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    text = decoded(path, Path(path).read_bytes())
-    match expand(type_, content):
-        case Seq(Base("char")):
-            column = code_points(text)
-            return Flat(column.size, column), type_
-        case Seq(Seq(Base("char"))):
-            parts = lines(text)
-            return Flat(parts.offsets.size - 1, parts), type_
-        case (Base("int" | "float") as kind) | Seq(Base("int" | "float") as kind):
-            return read_numbers(path, text, kind, type_, content)
-        case Var() | Seq(Var()):
-            return read_open(path, text, type_, content)
-    raise complain(path, text, 1, f"a text cannot be of type {show_type(type_, False)}")
+def read_txt(file: Reading) -> File:
+    text = file.text()
+    file.take(cost(text))
+    return Text(file, text)
 
 
-def lines(text: str) -> Nested:
+def cost(text: str) -> int:
+    """Bytes of the words, and of numbers that they are, of one piece."""
+    largest = max((end - start for start, end in cuts(text)), default=0)
+    words = min(largest, PIECE) // 2 + 1
+    return 2 * (1 if text.isascii() else 4) * largest + words * (SHORT_TEXT + NUMBER + 3 * SLOT)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, its lines or its numbers; or the only number in it."""
+    file: Reading
+    text: str
+
+    def likely(self) -> Sequence[Type]:
+        return Seq(ANY), INT, FLOAT
+
+    def inside(self, type_: Type, content: ContentOf) -> Iterable[tuple[Part, Type]]:
+        match type_:
+            case Seq(element):
+                return [(Words(self.text), element)]
+            case Base("int" | "float") if is_one(self.text) and odd_number(self.text, type_) is None:
+                return []
+            case Data():
+                return [(self, content(type_))]
+        raise Misfit("does not hold what is wanted")
+
+    def made(self, type_: Type, content: ContentOf) -> Any:
+        match expand(type_, content):
+            case Seq(Base("char")):
+                column = characters(self.file, self.text)
+                return Flat(column.size, column)
+            case Seq(Seq(Base("char"))):
+                parts = lines(self.file, self.text)
+                return Flat(parts.offsets.size - 1, parts)
+            case Base() as kind:
+                return self.numbers(kind)[0].item()
+            case Seq(Base() as kind):
+                values = self.numbers(kind)
+                return Flat(values.size, values)
+
+    def numbers(self, kind: Base) -> np.ndarray[Any, Any]:
+        found = [np.zeros(0, DTYPES[kind.name])]
+        for words in pieces(self.text):
+            self.file.take(2 * SLOT * len(words))       # and when all are put together
+            part = numbers(words, kind)
+            assert not isinstance(part, int)            # they fit
+            found.append(part)
+        return np.concatenate(found)
+
+    def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
+        wanted = expand(type_, content)
+        leaf = wanted.element if isinstance(wanted, Seq) else wanted
+        if isinstance(leaf, Var) and (odd := odd_in(self.text, lambda words: odd_one(words, leaf))):
+            return self.complain_word(*odd)
+        if leaf in (INT, FLOAT):
+            assert isinstance(leaf, Base)
+            if odd := odd_number(self.text, leaf):
+                what = "an int" if leaf == INT else "a number"
+                return self.complain_word(odd[0], f"{shorten(odd[1])} is not {what}")
+        if wanted == leaf and (isinstance(leaf, Var) or leaf in (INT, FLOAT)):
+            count = sum(map(len, pieces(self.text)))
+            return complain(self.file.path, self.text, 1, f"one number is due, the file has {count}")
+        return complain(self.file.path, self.text, 1, f"a text cannot be of type {show_type(type_, False)}")
+
+    def complain_word(self, position: int, reason: str) -> NessieError:
+        word = next(islice(re.finditer(r"\S+", self.text), position, None))
+        line = self.text.count("\n", 0, word.start()) + 1
+        return complain(self.file.path, self.text, line, reason, word.span())
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a text is a sequence of: numbers, if there are words and all of them are numbers; else characters."""
+    text: str
+
+    def likely(self) -> Sequence[Type]:
+        kinds = set[Type]()
+        for words in pieces(self.text):
+            kinds.add(guess(words))
+            if STRING in kinds:
+                break
+        return (INT, FLOAT, CHAR, Seq(ANY)) if kinds and STRING not in kinds else (CHAR, Seq(ANY), INT, FLOAT)
+
+    def inside(self, type_: Type, content: ContentOf) -> Iterable[tuple[Part, Type]]:
+        match type_:
+            case Base("int" | "float") if odd_number(self.text, type_) is None:
+                return []
+            case Base("char"):
+                return []
+            case Seq(element):
+                return [(Chars(), element)]
+        raise Misfit("does not hold what is wanted")
+
+
+def pieces(text: str) -> Iterator[list[str]]:
+    """Its words, some at a time."""
+    for start, end in cuts(text):
+        if words := text[start:end].split():
+            yield words
+
+
+def cuts(text: str) -> Iterator[tuple[int, int]]:
+    """Parts of the text that end before blanks."""
+    start = 0
+    while start < len(text):
+        blank = BLANK.search(text, start + PIECE)
+        end = blank.start() if blank else len(text)
+        yield start, end
+        start = end
+
+
+def odd_in(text: str, odd: Callable[[list[str]], tuple[int, str] | None]) -> tuple[int, str] | None:
+    """The position of the first word that is odd, and what is said of it, if there is one; `odd` says that of some
+    words."""
+    before = 0
+    for words in pieces(text):
+        if found := odd(words):
+            return before + found[0], found[1]
+        before += len(words)
+    return None
+
+
+def odd_number(text: str, kind: Base) -> tuple[int, str] | None:
+    """The position of the first word that is no number of this kind, and the word, if there is one."""
+    def odd(words: list[str]) -> tuple[int, str] | None:
+        found = numbers(words, kind)
+        return (found, words[found]) if isinstance(found, int) else None
+    return odd_in(text, odd)
+
+
+def is_one(text: str) -> bool:
+    """Is there one word?"""
+    return len(text.split(None, 1)) == 1
+
+
+def characters(file: Reading, text: str) -> np.ndarray[Any, Any]:
+    """Its code points; what they are made by way of is as large."""
+    file.take(2 * CODE * len(text))
+    found = code_points(text)
+    file.give(CODE * len(text))
+    return found
+
+
+def lines(file: Reading, text: str) -> Nested:
     """The text between line ends; after the last one nothing follows."""
-    column = code_points(text.replace("\r\n", "\n"))
+    count = text.count("\n")
+    file.take((CODE + 3 * CODE + 2) * len(text) + 5 * SLOT * count)    # a copy of the text, of its codes, and masks
+    column = characters(file, text.replace("\r\n", "\n") if "\r\n" in text else text)
     if column.size and column[-1] != ord("\n"):
         column = np.append(column, np.int32(ord("\n")))
     ends = np.flatnonzero(column == ord("\n"))
     starts = np.concatenate([np.zeros(min(1, ends.size), np.int64), ends[:-1] + 1])
     return Nested(offsets_of(ends - starts), column[column != ord("\n")])
-
-
-def read_open(path: str, text: str, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    """Numbers if there are any and nothing else, or where there can be no text; else the text."""
-    words = text.split()
-    kind = guess(words) if words or not fits_text(type_) else STRING
-    if isinstance(kind, Base):
-        return read_numbers(path, text, kind, type_, content)
-    column = code_points(text)
-    try:
-        return fitted(Flat(column.size, column), STRING, type_, content)
-    except Misfit as error:
-        raise odd_word(path, text, type_, str(error)) from None
-
-
-def odd_word(path: str, text: str, type_: Type, reason: str) -> NessieError:
-    """The error for the word that does not fit, or for the reason where no word alone is to blame."""
-    leaf = type_.element if isinstance(type_, Seq) else type_
-    found = odd_one(text.split(), leaf, {}) if isinstance(leaf, Var) else None
-    return complain_word(path, text, *found) if found else complain(path, text, 1, reason)
-
-
-def complain_word(path: str, text: str, position: int, reason: str) -> NessieError:
-    word = next(islice(re.finditer(r"\S+", text), position, None))
-    return complain(path, text, text.count("\n", 0, word.start()) + 1, reason, word.span())
-
-
-def fits_text(type_: Type) -> bool:
-    match type_:
-        case Seq(Var(_, cls)):
-            return not CLASSES[cls] or "char" in CLASSES[cls]
-        case Var(_, cls):
-            return cls == "any"
-    return False
-
-
-def read_numbers(path: str, text: str, kind: Base, type_: Type, content: ContentOf) -> tuple[Any, Type]:
-    """All numbers of the text; where a scalar is wanted, the only one."""
-    words = text.split()
-    values = numbers(words, kind)
-    if isinstance(values, int):
-        what = "an int" if kind == INT else "a number"
-        raise complain_word(path, text, values, f"{shorten(words[values])} is not {what}")
-    wanted = expand(type_, content)
-    one = isinstance(wanted, Base) or (isinstance(wanted, Var) and wanted.cls != "any")
-    if one and values.size != 1:
-        raise complain(path, text, 1, f"one number is due, the file has {values.size}")
-    try:
-        return fitted(values[0], kind, type_, content) if one else \
-            fitted(Flat(values.size, values), Seq(kind), type_, content)
-    except Misfit as error:
-        raise odd_word(path, text, type_, str(error)) from None

@@ -1,0 +1,164 @@
+"""Files are written here and nowhere else: whoever reads one sees what it was or the whole of what it is.
+
+    write(path, content)        what a user names: a file, a link, a pipe, a device
+    replace_file(path, content) exactly this entry of a folder, whatever lies there
+
+The content goes into a file beside the old one, which is then moved into its place. Until then a full disk, Ctrl-C or
+a signal leaves the old file as it was. The new file has no name before it is whole, where the system makes such files
+(Linux), so that nothing is left behind, however the process ends.
+
+    a link                      is followed: its file is replaced, and the link stays
+    mode, owner and group       of a file that is replaced are kept
+    a file that cannot be moved is overwritten, where its folder may not be written to, or its owner not kept; a full
+                                disk has the old content written back
+    a file with several names   is overwritten in the same way: each of them (hard links) keeps naming it
+    pipes, devices, /dev/stdout are written to
+"""
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from contextlib import suppress
+
+from nessie.base.source import NessieError
+
+PIECE = 1 << 20                         # bytes written at a time, so that Ctrl-C is heard
+DESCRIPTOR = re.compile(r"/dev/(?:(stdin|stdout|stderr)|fd/(\d+))\Z|/proc/(?:self|thread-self)/fd/(\d+)\Z")
+STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
+UNMOVABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)       # what the folder or its mount says
+NAMELESS = getattr(os, "O_TMPFILE", 0)
+NO_NAMELESS = (errno.EISDIR, errno.EOPNOTSUPP, errno.ENOENT, errno.EINVAL)      # of file systems without such files
+UNFINISHED = ".part"                    # how the names end that files have before they are moved
+BINARY = getattr(os, "O_BINARY", 0)
+
+
+def write(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write the file; text as UTF-8, what UTF-8 has not by its code. NessieError, with the reason, where that cannot
+    be."""
+    try:
+        write_file(os.fspath(path), encoded(content))
+    except (OSError, ValueError) as error:
+        raise NessieError(f"cannot write {os.fspath(path)}: {reason(error)}") from None
+
+
+def reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Write to what the user names. OSError where that cannot be."""
+    number = descriptor_of(path)
+    if number is not None:              # opened anew it would begin at its beginning
+        with open(os.dup(number), "wb", buffering=0) as stream:
+            write_all(stream.fileno(), content)
+        return
+    old = status_of(path)
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with open(path, "wb", buffering=0) as stream:
+            write_all(stream.fileno(), content)
+        return
+    if not os.path.basename(path):
+        raise OSError(number := errno.EISDIR if path else errno.ENOENT, os.strerror(number))
+    target = os.path.realpath(path)
+    if old is None:
+        replace_file(target, content, 0o666, durable=True)
+        return
+    os.close(os.open(target, os.O_WRONLY | BINARY))        # a file that says it must not be changed is not replaced
+    if old.st_nlink > 1:
+        overwrite(target, content)
+        return
+    try:
+        replace_file(target, content, like=old, durable=True)
+    except OSError as error:
+        if error.errno not in UNMOVABLE:
+            raise
+        overwrite(target, content)
+
+
+def descriptor_of(path: str) -> int | None:
+    """The number of this process's stream that the path names."""
+    found = DESCRIPTOR.match(path)
+    if found is None:
+        return None
+    return STANDARD[found[1]] if found[1] else int(found[2] or found[3])
+
+
+def status_of(path: str) -> os.stat_result | None:
+    """What is there, behind links; None: nothing."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def replace_file(path: str, content: bytes, mode: int = 0o600, like: os.stat_result | None = None,
+                 durable: bool = False) -> None:
+    """Put a file with this content in this place: as a fresh one of this mode, or with mode, owner and group of `like`.
+    `durable`: even the loss of power leaves one of both. OSError where that cannot be: nothing has changed then."""
+    beside = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}{UNFINISHED}")
+    try:
+        handle = new_file(beside, mode)
+        try:
+            write_all(handle, content)
+            if like:
+                keep_owner(handle, like)
+            if durable:
+                os.fsync(handle)
+            if not os.fstat(handle).st_nlink:
+                os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=handle)       # else link would not follow it
+        finally:
+            os.close(handle)
+        os.replace(beside, path)
+    finally:
+        with suppress(OSError):             # it is there only where something has gone wrong
+            os.unlink(beside)
+
+
+def new_file(path: str, mode: int) -> int:
+    """A descriptor of an empty file in the path's folder: without a name if that can be, else with this one."""
+    if NAMELESS and os.path.isdir("/proc/self/fd"):
+        try:
+            return os.open(os.path.dirname(path) or ".", NAMELESS | os.O_WRONLY, mode)
+        except OSError as error:
+            if error.errno not in NO_NAMELESS:
+                raise
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
+
+
+def keep_owner(handle: int, old: os.stat_result) -> None:
+    """PermissionError where another's file would become this user's."""
+    if not hasattr(os, "fchown"):
+        return
+    now = os.fstat(handle)
+    if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
+        os.fchown(handle, old.st_uid, old.st_gid)
+    os.fchmod(handle, stat.S_IMODE(old.st_mode))
+
+
+def write_all(handle: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(handle, left[:PIECE]):]
+
+
+def overwrite(path: str, content: bytes) -> None:
+    """Change the file where it lies; if that fails, back to what it was: that much room it has."""
+    handle = os.open(path, os.O_RDWR | BINARY)
+    with open(handle, "r+b", buffering=0) as file:
+        old = file.readall()
+        try:
+            file.seek(0)
+            write_all(handle, content)
+            file.truncate(len(content))
+            os.fsync(handle)
+        except BaseException:
+            file.seek(0)
+            write_all(handle, old)
+            file.truncate(len(old))
+            raise
