@@ -12,24 +12,22 @@ the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from nessie.base import effects
+from nessie.base.deadline import deadline
 from nessie.base.deep import interruptible
-from nessie.base.limits import COMMAND_LINE, LimitHints
+from nessie.base.limits import out_of_memory, too_deep
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, Interrupted, NessieError, Origin, called_from, places
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.device import (
     ENDLESS,
     INDEX_BITS,
-    MOST_CALLS,
-    MOST_ROUNDS,
     NO_FAILURE,
     NO_STACK,
     TOO_DEEP,
@@ -40,6 +38,7 @@ from nessie.cudagen.device import (
     said_beyond,
 )
 from nessie.cudagen.host_eval import HostFailure, Surroundings, evaluate
+from nessie.cudagen.host_limits import ACTIVATION, Limits, bytes_waiting
 from nessie.cudagen.instructions import (
     Code,
     Compute,
@@ -56,36 +55,23 @@ from nessie.cudagen.instructions import (
     Perform,
     Results,
     Slots,
-    translate,
 )
+from nessie.cudagen.translate import codes_of
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.idle import Given, Idle, idle
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
 from nessie.lambda_cu.recursion import calls_of, origin_of, way_to
+from nessie.lambda_cu.running_calls import RunningCalls
 from nessie.lambda_cu.scope import calls_in, inner_calls
 
-UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
-ROUNDS_A_CALL = 1000                    # a call in tail position is a round of a loop, which holds no memory
+__all__ = ["Limits", "Stats", "execute"]
 
+UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 MOVING = (Jump, Move, Drop)             # what the host level's statements become beside the work
 
 BASES = {dtype: base for base, dtype in DTYPES.items()}
 
 Frame = list[Any]                       # what the slots hold; None where nothing
-
-
-@dataclass(frozen=True)
-class Limits:
-    """`memory` in bytes on the device, `seconds` of time; None: as much as there is. `hints` say how to set them."""
-    depth: int = MOST_CALLS
-    memory: int | None = None
-    seconds: float | None = None
-    hints: LimitHints = COMMAND_LINE
-
-    @property
-    def rounds(self) -> int:
-        """How often a loop may go round whose bound is not known."""
-        return min(self.depth * ROUNDS_A_CALL, MOST_ROUNDS)
 
 
 @dataclass
@@ -94,6 +80,7 @@ class Stats:
     steps: int = 0
     deepest: int = 0                    # calls within calls
     peak: int = 0                       # bytes in use on the device after a launch, at most
+    calls: list[str] = field(default_factory=list)      # the functions that are running, outermost first
 
 
 def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limits: Limits | None = None,
@@ -102,31 +89,29 @@ def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limit
     """Call the program's entry. `codes`, if the program was translated before; `perform` does its effects; `deliver`
     gives the caller an array of the result, which otherwise is downloaded."""
     limits = limits or Limits()
-    host = Host(program, translate(program) if codes is None else codes, device, limits, stats or Stats(), perform)
+    host = Host(program, codes_of(program) if codes is None else codes, device, limits, stats or Stats(), perform)
     host.deliver = deliver or host.deliver
-    device.begin(limits.memory, limits.rounds, min(limits.depth, MOST_ROUNDS))
-    alarm = None
-    if limits.seconds is not None:
-        alarm = threading.Timer(limits.seconds, device.interrupt)       # ends a kernel that runs on and on
-        alarm.daemon = True
-        alarm.start()
+    device.begin(limits.on_device, limits.rounds, limits.calls)
     try:
         with interruptible(device.interrupt):
             return host.call_entry(arguments)
+    except BaseException:
+        device.interrupt()                      # what still runs, and nobody waits for
+        raise
     finally:
-        if alarm is not None:
-            alarm.cancel()
         host.release_all()
 
 
 @dataclass
 class Activation:
-    """A function that is running: its code, where it is, what it holds, and where its caller wants the results."""
+    """A function that is running: its code, where it is, what it holds, and where its caller wants the results. While
+    it waits for one that it calls, `size` is the bytes that it takes."""
     code: Code
     frame: Frame
     at: int = 0
     results: Results = ()
     origin: Origin = ()
+    size: int = 0
 
 
 class Host:
@@ -135,17 +120,19 @@ class Host:
     def __init__(self, program: ir.Program, codes: dict[str, Code], device: Device, limits: Limits,
                  stats: Stats, perform: effects.Perform) -> None:
         self.program, self.codes, self.device, self.limits, self.stats = program, codes, device, limits, stats
+        self.calls = RunningCalls(program, device.costs, limits.depth, stats.calls)
         self.perform_effect = perform
         self.deliver: Callable[[Array], Any] = device.download
         self.kernels = {k.name: k for k in program.kernels}
         self.functions = {f.name: f for f in program.scalar_functions}
         self.idle_kernels: dict[str, Idle | None] = {}
         self.stack: list[Activation] = []
+        self.waiting = 0                        # bytes of all functions that wait
         self.constants: dict[int, Array] = {}
         self.unread: set[Operand] = set()       # the top frame's scalars from kernels since the last look
         self.launched: Origin = ()              # of the last kernel: what an interruption has cut short
         self.kernel: ir.Kernel | None = None    # that one
-        self.started = time.monotonic()
+        self.deadline = deadline()
 
     # The loop -----------------------------------------------------------------------------------
 
@@ -174,8 +161,10 @@ class Host:
                     hold(result)
                 self.drop(instruction.dead, activation.frame)
                 self.stack.pop()
+                self.calls.end()
                 if not self.stack:
                     return results
+                self.waiting -= self.stack[-1].size
                 self.unread = moved(self.unread, instruction.results, activation.results)
                 self.assign(activation.results, results, self.stack[-1].frame)
                 for result in results:
@@ -200,6 +189,8 @@ class Host:
                 self.look(origin)
                 self.enter(self.codes[function], [self.value(a, frame) for a in arguments], results, origin)
                 self.drop(dead, frame)
+                activation.size = bytes_waiting(frame)
+                self.waiting += activation.size
             case Perform(dead=dead):
                 self.perform(instruction, frame)
                 self.drop(dead, frame)
@@ -218,12 +209,27 @@ class Host:
                 self.drop(dead, frame)
 
     def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
-        if len(self.stack) >= self.limits.depth:
-            raise self.error(self.too_deep(), origin, self.limits.hints.depth)
+        most = self.calls.beyond(code.name, len(self.stack))
+        if most is not None:
+            raise self.error(too_deep(most), origin, self.limits.hints.depth)
+        self.check_stack(origin)
         frame: Frame = [None] * code.slots
         self.assign(code.parameters, arguments, frame)
         self.stack.append(Activation(code, frame, 0, results, origin))
+        self.calls.begin(code.name)
         self.stats.deepest = max(self.stats.deepest, len(self.stack))
+
+    def check_stack(self, origin: Origin) -> None:
+        """Refuse a call where those that wait take all memory, or all that a stack may have."""
+        memory, most = self.limits.host_memory, self.limits.stack
+        used = self.limits.held + self.waiting
+        if memory is None:                      # the stack lies where arrays do
+            memory, used = self.limits.memory, used + self.device.used()
+        if memory is not None and self.waiting and used + ACTIVATION > memory:
+            raise self.error(out_of_memory(ACTIVATION, used, memory), origin, self.limits.hints.memory)
+        if most is not None and self.waiting > most:
+            raise self.error(f"recursion takes more than {most:,} bytes, {len(self.stack):,} calls deep", origin,
+                             self.limits.hints.depth)
 
     # Slots --------------------------------------------------------------------------------------
 
@@ -261,6 +267,7 @@ class Host:
         """After an error: whatever frames still hold; and the constants."""
         for activation in self.stack:
             self.drop(tuple(slot for slot, held in enumerate(activation.frame) if held is not None), activation.frame)
+        self.stack.clear()                      # an error may be kept, and its traceback keeps the host
         for array in self.constants.values():
             self.unhold(array)
 
@@ -309,7 +316,7 @@ class Host:
             self.poll(origin)
             if rounds > self.limits.rounds:
                 way = way_to(call, calls_in(instruction.value), self.functions)
-                raise self.error(self.endless(), way or origin, self.limits.hints.depth)
+                raise self.error(too_deep(self.limits.rounds), way or origin, self.limits.hints.depth)
 
         around = Surroundings(self.functions, read, poll)
         try:
@@ -363,8 +370,9 @@ class Host:
         try:
             return work(*arguments)
         except OutOfMemory as full:
-            raise self.error(f"out of memory: {full.wanted:,} bytes are needed, {full.used:,} of {full.limit:,} are in "
-                             "use", origin, self.limits.hints.memory) from None
+            limit = full.limit if self.limits.memory is None else self.limits.memory
+            raise self.error(out_of_memory(full.wanted, full.used + self.limits.held, limit), origin,
+                             self.limits.hints.memory) from None
         except (HostFailure, NessieError, RecursionError, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -394,21 +402,16 @@ class Host:
         call = inner_calls(self.program.scalar_functions)[at]
         origin = origin_of(call, self.kernel, self.launched, self.functions)
         hints = self.limits.hints
-        message, hint = {ENDLESS: (self.endless(), hints.depth), TOO_DEEP: (self.too_deep(), hints.depth),
+        message, hint = {ENDLESS: (too_deep(self.limits.rounds), hints.depth),
+                         TOO_DEEP: (too_deep(self.limits.calls), hints.depth),
                          NO_STACK: ("recursion is deeper than the stack allows", hints.stack)}[what]
         return located(message, origin, self.stack, hint=hint)
 
-    def too_deep(self) -> str:
-        return f"recursion is deeper than {self.limits.depth:,} calls"
-
-    def endless(self) -> str:
-        return f"recursion is deeper than {self.limits.rounds:,} calls"
-
     def poll(self, origin: Origin) -> None:
         """Notice the time and interruptions."""
-        seconds = self.limits.seconds
-        if seconds is not None and time.monotonic() - self.started > seconds:
-            raise self.error(f"it took longer than {seconds:g} s", origin, self.limits.hints.seconds)
+        if self.deadline.passed():
+            self.check(origin)
+            raise self.deadline.error(*located("", origin, self.stack).places)
         if self.device.interrupted:
             self.check(origin)
             raise Interrupted("interrupted", *located("", origin, self.stack).places)
@@ -436,7 +439,7 @@ def idle_value(given: Given) -> Any:
 
 
 def array_of(base: str, values: Sequence[Any]) -> Any:
-    return np.array([ord(v) for v in values] if base == "char" else values, DTYPES[base])
+    return np.array(list(map(ord, values)) if base == "char" else values, DTYPES[base])
 
 
 def hold(value: Held) -> None:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from nessie.base.records import dataclass
 from nessie.cudagen import loops
 from nessie.cudagen.device import NO_FAILURE, ErrorWords
-from nessie.cudagen.plan import ArrayResult, Phase, Plan
+from nessie.cudagen.plan import SHARED, ArrayResult, Phase, Plan
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.default_depths import Costs
 from nessie.lambda_cu.stats import Stats
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ Size = Callable[[Sequence[Any], Any], int]      # of a launch's words and its ce
 class Launches(ErrorWords):
     """A device's part that launches the program's kernels: `launchers` has them by name."""
     skips = False
+    costs = Costs(statement=3, operation=1, launch=4, argument=1.5)
 
     def __init__(self, program: ir.Program, launchers: Mapping[str, Launcher]) -> None:
         self.program, self.launchers = program, launchers
         self.stats = Stats()
-        self.traffic: dict[str, Traffic] = {}
+        self.traffic: dict[str, tuple[Traffic, tuple[str, ...]]] = {}    # with the names of all that moves
 
     def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
         if not self.skips and self.failure() != NO_FAILURE:
@@ -42,18 +44,19 @@ class Launches(ErrorWords):
         self.stats.count(elements)
         if self.stats.detailed:
             seconds = perf_counter() - started
-            moved = self.bytes_moved(launcher.plan.kernel, arguments, results)
+            moved = self.bytes_moved(kernel, arguments, results)
             self.stats.count_kernel(kernel, elements, moved, seconds)
         return results
 
-    def bytes_moved(self, kernel: ir.Kernel, arguments: Sequence[Any], results: Sequence[Any]) -> int:
-        """By a launch that has these arguments and results."""
+    def bytes_moved(self, name: str, arguments: Sequence[Any], results: Sequence[Any]) -> int:
+        """By a launch of the kernel of this name that has these arguments and results."""
         from nessie.lambda_cu.traffic import bytes_moved, traffic  # where somebody wants to know
-        if kernel.name not in self.traffic:
+        if name not in self.traffic:
+            kernel = next(k for k in self.program.kernels if k.name == name)
             functions = {f.name: f for f in self.program.scalar_functions}
-            self.traffic[kernel.name] = traffic(kernel, functions)
-        names = (*(p.name for p in kernel.params), *kernel.returns)
-        return bytes_moved(self.traffic[kernel.name], dict(zip(names, (*arguments, *results), strict=True)))
+            self.traffic[name] = traffic(kernel, functions), (*(p.name for p in kernel.params), *kernel.returns)
+        of, names = self.traffic[name]
+        return bytes_moved(of, dict(zip(names, (*arguments, *results), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Launcher:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.slots: dict[str, int] = {}
-        for name in (*(p.name for p in plan.kernel.params), "cells", "errors", "interrupt"):
+        for name in (*(p.name for p in plan.parameters), *SHARED):
             self.slot(name)
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}

@@ -28,7 +28,7 @@ def check(program: ir.Program) -> None:
     for what, named in (("site", program.sites), ("scalar function", program.scalar_functions),
                         ("kernel", program.kernels), ("function", program.functions)):
         with within(what):
-            distinct(item.name for item in named)
+            distinct((item.name, item) for item in named)
     sites = {site.name for site in program.sites}
     scalars = functions_of(program)
     for function in program.scalar_functions:
@@ -53,25 +53,36 @@ def within(place: str) -> Iterator[None]:
     try:
         yield
     except IllFormed as error:
-        raise IllFormed(f"{place}: {error}") from None
+        error.args = (f"{place}: {error}",)
+        raise
 
 
 def check_kernel(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction],
                  sites: Collection[str]) -> tuple[ir.Type, ...]:
     """The types of what it returns."""
-    taken = distinct([param.name for param in kernel.params] + [name for b in kernel.binds for name in b.names])
+    taken = distinct([(param.name, param) for param in kernel.params] +
+                     [(name, b) for b in kernel.binds for name in b.names])
     place = Place(Scope({}, functions), taken, sites)
     for param in kernel.params:
-        if param.type != "site":
-            check_type(param.type, place.scope)
-        bind(param.name, param.type, place.scope)
+        check_parameter(param, place.scope)
     for binding in kernel.binds:
         with within(f"let {', '.join(binding.names)}"):
             check_binding(binding, place)
-    for name in kernel.returns:
+    return returned(kernel.returns, place.scope)
+
+
+def check_parameter(param: ir.Param, scope: Scope) -> None:
+    if param.type != "site":
+        check_type(param.type, scope)
+    bind(param.name, param.type, scope)
+
+
+def returned(names: tuple[str, ...], scope: Scope) -> tuple[ir.Type, ...]:
+    """The types of what is returned."""
+    for name in names:
         require(name != "_", "_ is returned")
-        require(name in place.scope.names, f"{name} is returned, but not bound")
-    return tuple(place.scope.names[name] for name in kernel.returns)
+        require(name in scope.names, f"{name} is returned, but not bound")
+    return tuple(scope.names[name] for name in names)
 
 
 def check_binding(binding: ir.Bind, place: Place) -> None:

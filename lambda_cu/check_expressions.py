@@ -18,14 +18,18 @@ class Place:
     sites: Collection[str]
 
 
-def distinct(names: Iterable[str]) -> set[str]:
-    """The names, each bound once; `_` binds nothing."""
+def distinct(bound: Iterable[tuple[str, object]]) -> set[str]:
+    """The names, each bound once; `_` binds nothing. Each comes with what binds it."""
     found: set[str] = set()
-    for name in names:
-        require(name not in found, f"{name} is bound twice")
-        if name != "_":
-            found.add(name)
+    for name, binder in bound:
+        add_new(binder, name, found)
     return found
+
+
+def add_new(binder: object, name: str, found: set[str]) -> None:
+    require(name not in found, f"{name} is bound twice")
+    if name != "_":
+        found.add(name)
 
 
 def check_expression(exp: ir.Exp, place: Place) -> None:
@@ -41,7 +45,7 @@ def check_expression(exp: ir.Exp, place: Place) -> None:
             raise IllFormed("_ is read")
         case ir.Let(names, value, body):
             check_expression(value, place)
-            for name in sorted(distinct(names)):
+            for name in sorted(distinct((name, exp) for name in names)):
                 require(name not in place.taken, f"let binds {name}, which is bound already")
             place.taken.update(names)
             check_expression(body, place)
@@ -52,7 +56,7 @@ def check_expression(exp: ir.Exp, place: Place) -> None:
 
 
 def check_thunk(thunk: ir.Thunk, place: Place) -> None:
-    params = distinct(thunk.params)
+    params = distinct((name, thunk) for name in thunk.params)
     for name in sorted(params):
         require(name not in place.taken, f"the parameter {name} is a name of the kernel too")
     using = set(thunk.using)
@@ -69,11 +73,15 @@ def check_thunk(thunk: ir.Thunk, place: Place) -> None:
     place.taken.difference_update(params)
 
 
+def check_scalar(param: ir.Param) -> None:
+    require(param.type in SCALARS, f"the parameter {param.name} is not a scalar")
+
+
 def check_scalar_function(function: ir.ScalarFunction, functions: Mapping[str, ir.ScalarFunction],
                           sites: Collection[str]) -> None:
     for param in function.params:
-        require(param.type in SCALARS, f"the parameter {param.name} is not a scalar")
-    taken = distinct(param.name for param in function.params)
+        check_scalar(param)
+    taken = distinct((param.name, param) for param in function.params)
     scope = Scope({param.name: param.type for param in function.params if param.name != "_"}, functions)
     check_expression(function.body, Place(scope, taken, sites))
     types = type_of(function.body, scope)

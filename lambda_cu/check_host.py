@@ -15,6 +15,7 @@ from nessie.lambda_cu.scope import results as results_of
 from nessie.lambda_cu.scope import statements
 from nessie.lambda_cu.typing import (
     Scope,
+    are_constants,
     check_constant,
     check_type,
     require,
@@ -40,8 +41,8 @@ class Host(Place):
 
 
 def check_function(function: ir.Function, tables: Tables) -> None:
-    bound = [param.name for s in statements(function.body) for param in results_of(s)]
-    taken = distinct([param.name for param in function.params] + bound)
+    bound = [param for s in statements(function.body) for param in results_of(s)]
+    taken = distinct((param.name, param) for param in (*function.params, *bound))
     host = Host(Scope({}, tables.scalars), taken, tables.sites, tables)
     bind_all(function.params, host)
     check_results(function.results, host)
@@ -50,12 +51,10 @@ def check_function(function: ir.Function, tables: Tables) -> None:
 
 def check_results(results: tuple[ir.Param, ...], host: Host) -> None:
     """The results have different names; their types name parameters or earlier results."""
-    distinct(result.name for result in results)
+    distinct((result.name, result) for result in results)
     scope = host.scope.with_names({})
     for result in results:
-        check_type(result.type, scope)
-        if result.name != "_":
-            scope.names[result.name] = result.type
+        bring(result, scope)
 
 
 def check_block(block: ir.Block, results: tuple[ir.Param, ...], host: Host) -> None:
@@ -106,8 +105,9 @@ def check_data(result: ir.Param, values: Sequence[int | float | bool | str], con
     size = constants.get(type_.size) if isinstance(type_.size, str) else type_.size
     require(size is not None and size + type_.plus == len(values),
             f"data {result.name} : {show_type(type_)} has {len(values)} elements")
-    for value in values:
-        check_constant(ir.Const(value, type_.base))
+    if not are_constants(values, type_.base):
+        for value in values:
+            check_constant(ir.Const(value, type_.base))
 
 
 def check_run(results: tuple[ir.Param, ...], name: str, arguments: tuple[ir.Atom, ...], host: Host) -> None:
@@ -135,10 +135,14 @@ def agree(what: str, params: tuple[ir.Param, ...], arguments: tuple[ir.Atom, ...
     sizes = {param.name: as_size(argument) for param, argument in zip(params, arguments, strict=True)
              if param.type == atom_type(argument, host) == "int"}
     for param, argument in zip(params, arguments, strict=True):
-        wanted, found = with_size(param.type, sizes), atom_type(argument, host)
-        if wanted != found:
-            raise IllFormed(f"{what} {show_type(found)} for {param.name}, but {show_type(wanted)} is needed")
+        check_argument(argument, what, param.name, with_size(param.type, sizes), host)
     return sizes
+
+
+def check_argument(argument: ir.Atom, what: str, name: str, wanted: ir.Type, host: Host) -> None:
+    found = atom_type(argument, host)
+    if wanted != found:
+        raise IllFormed(f"{what} {show_type(found)} for {name}, but {show_type(wanted)} is needed")
 
 
 def check_given(what: str, results: tuple[ir.Param, ...], given: tuple[ir.Param, ...],
@@ -146,14 +150,18 @@ def check_given(what: str, results: tuple[ir.Param, ...], given: tuple[ir.Param,
     """The names that are bound have the types of what is given, whose sizes are arguments or earlier results."""
     require(len(results) == len(given), f"{what} gives {len(given)} results, but {len(results)} names are bound")
     for result, value in zip(results, given, strict=True):
-        size = value.type.size if isinstance(value.type, ir.Array) and result.name != "_" else 0
-        if isinstance(size, str) and size not in sizes:
-            raise IllFormed(f"{what} gives {show_type(value.type)}, but not its size {size} before it")
-        type_ = with_size(value.type, sizes)
-        if result.name != "_" and result.type != type_:
-            raise IllFormed(f"{what} gives {show_type(type_)}, but {result.name} is {show_type(result.type)}")
+        check_result(result, what, value.type, sizes)
         if value.type == "int":
             sizes[value.name] = result.name
+
+
+def check_result(result: ir.Param, what: str, given: ir.Type, sizes: Mapping[str, ir.Size]) -> None:
+    size = given.size if isinstance(given, ir.Array) and result.name != "_" else 0
+    if isinstance(size, str) and size not in sizes:
+        raise IllFormed(f"{what} gives {show_type(given)}, but not its size {size} before it")
+    type_ = with_size(given, sizes)
+    if result.name != "_" and result.type != type_:
+        raise IllFormed(f"{what} gives {show_type(type_)}, but {result.name} is {show_type(result.type)}")
 
 
 def with_size(type_: ir.Type, sizes: Mapping[str, ir.Size]) -> ir.Type:
@@ -184,8 +192,14 @@ def bind_all(params: tuple[ir.Param, ...], host: Host) -> None:
     """Bring the names into scope, one by one; `_` binds nothing."""
     for param in params:
         if param.name != "_":
-            check_type(param.type, host.scope)
-            host.scope.names[param.name] = param.type
+            bring(param, host.scope)
+
+
+def bring(param: ir.Param, scope: Scope) -> None:
+    """Its type is one in this scope, into which it comes; `_` binds nothing."""
+    check_type(param.type, scope)
+    if param.name != "_":
+        scope.names[param.name] = param.type
 
 
 # The entry --------------------------------------------------------------------------------------

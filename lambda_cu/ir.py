@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from nessie.base.records import dataclass
+from nessie.base.records import KeepsHash, dataclass
 from nessie.base.source import NOWHERE, Origin
 
 # Types ------------------------------------------------------------------------------------------
@@ -72,21 +72,21 @@ class Var:
 
 
 @dataclass(frozen=True)
-class Op:
+class Op(KeepsHash):
     """A scalar operator of lambda_cu.ops: total, its arguments are checked before."""
     op: str
     arguments: tuple[Exp, ...]
 
 
 @dataclass(frozen=True)
-class Read:
+class Read(KeepsHash):
     """array[index]; the index is in range, by construction or by a check around it."""
     array: str
     index: Exp
 
 
 @dataclass(frozen=True)
-class If:
+class If(KeepsHash):
     """Lazy: only the branch taken is evaluated."""
     condition: Exp
     then: Exp
@@ -94,7 +94,7 @@ class If:
 
 
 @dataclass(frozen=True)
-class Let:
+class Let(KeepsHash):
     """let x = e in b; let (x, y) = e in b takes a tuple apart. Strict: e is evaluated, errors and all."""
     names: tuple[str, ...]
     value: Exp
@@ -102,7 +102,7 @@ class Let:
 
 
 @dataclass(frozen=True)
-class Tuple:
+class Tuple(KeepsHash):
     """Only as a thunk's result, a branch or body of one, a let's value, or a scalar function's result."""
     items: tuple[Exp, ...]
 
@@ -116,7 +116,7 @@ class Fail:
 
 
 @dataclass(frozen=True)
-class CallScalar:
+class CallScalar(KeepsHash):
     """A scalar function of the program, on scalars. `origin`: where recursion that goes too deep is reported."""
     function: str
     arguments: tuple[Exp, ...]

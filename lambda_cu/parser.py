@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from nessie.base.places import Places
 from nessie.base.source import Origin, Source, Span
 from nessie.base.tokens import Token, Tokens
 from nessie.lambda_cu import ir
@@ -33,9 +34,10 @@ __all__ = ["parse", "parse_exp", "parse_function", "parse_kernel", "parse_thunk"
 T = TypeVar("T")
 
 
-def parse(text: str | Source, sources: Mapping[str, Source] | None = None) -> ir.Program:
+def parse(text: str | Source, places: Places | None = None,
+          sources: Mapping[str, Source] | None = None) -> ir.Program:
     """The program; `sources` are the texts, by name, that its sites point into."""
-    tokens = Tokens(text, KEYWORDS)
+    tokens = Tokens(text, KEYWORDS, places)
     typed: list[tuple[ir.Kernel, tuple[ir.Type, ...], Token]] = []
     sites = many(tokens, "site", lambda: site(tokens, sources or {}))
     scalars = many(tokens, "scalar", lambda: scalar_function(tokens))
@@ -69,7 +71,7 @@ def many(tokens: Tokens, keyword: str, item: Callable[[], T]) -> tuple[T, ...]:
 
 
 def site(tokens: Tokens, sources: Mapping[str, Source]) -> ir.Site:
-    tokens.expect("site")
+    start = tokens.expect("site")
     name, message = tokens.name(), tokens.literal("string")
     element = tokens.accept("element")
     origin: list[Span] = []
@@ -77,7 +79,7 @@ def site(tokens: Tokens, sources: Mapping[str, Source]) -> ir.Site:
         origin.append(span(tokens, sources))
         while tokens.accept(","):
             origin.append(span(tokens, sources))
-    return ir.Site(name, message, tuple(origin), bool(element))
+    return tokens.mark(start, ir.Site(name, message, tuple(origin), bool(element)))
 
 
 def span(tokens: Tokens, sources: Mapping[str, Source]) -> Span:
@@ -90,14 +92,14 @@ def span(tokens: Tokens, sources: Mapping[str, Source]) -> Span:
 
 
 def entry(tokens: Tokens) -> ir.Entry:
-    tokens.expect("entry")
+    start = tokens.expect("entry")
     name = tokens.name()
     tokens.expect(":")
     if tokens.at("(") and tokens.follows(")"):
         tokens.take(), tokens.take()
         tokens.expect("->")
-        return ir.Entry(name, (), layout(tokens))
-    return ir.Entry(name, tokens.listed(lambda: layout(tokens), "->"), layout(tokens))
+        return tokens.mark(start, ir.Entry(name, (), layout(tokens)))
+    return tokens.mark(start, ir.Entry(name, tokens.listed(lambda: layout(tokens), "->"), layout(tokens)))
 
 
 def scalar_function(tokens: Tokens) -> ir.ScalarFunction:
@@ -122,8 +124,8 @@ def kernel(tokens: Tokens, typed: list[tuple[ir.Kernel, tuple[ir.Type, ...], Tok
     written = types(tokens) if tokens.accept("->") else None
     tokens.expect("{")
     binds = many(tokens, "let", lambda: bind(tokens))
-    tokens.expect("return")
-    returns = tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),)
+    last = tokens.expect("return")
+    returns = tokens.mark(last, tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),))
     tokens.expect("}")
     result = ir.Kernel(name, params, binds, returns, here(tokens, start))
     if written is not None:
@@ -149,7 +151,7 @@ def soac(tokens: Tokens) -> ir.Soac:
     if parser is None or token.kind != "name":
         tokens.fail("the name of a SOAC is expected here: MAP, REDUCE, ...")
     tokens.take()
-    result = parser(tokens)
+    result = tokens.mark(token, parser(tokens))
     segmented = not isinstance(result, ir.Once) and not isinstance(result.space, ir.Flat)
     if segmented != (name != token.text):
         tokens.fail(f"the space is {'' if segmented else 'not '}segmented: this is {'SEG_' * segmented}{name}", token)
@@ -205,6 +207,10 @@ def identity(tokens: Tokens) -> tuple[ir.Exp, ...]:
 
 def space(tokens: Tokens) -> ir.Space:
     start = tokens.current
+    return tokens.mark(start, sized(tokens, start))
+
+
+def sized(tokens: Tokens, start: Token) -> ir.Space:
     form = tokens.accept("uniform", "affine", "irregular")
     tokens.expect("(")
     if form == "irregular":
@@ -240,8 +246,9 @@ def function(tokens: Tokens) -> ir.Function:
 def block(tokens: Tokens) -> ir.Block:
     tokens.expect("{")
     found = many(tokens, "let", lambda: statement(tokens))
-    tokens.expect("return")
+    start = tokens.expect("return")
     results = atoms(tokens) if tokens.at("(") else (atom(tokens),)
+    tokens.mark(start, results)
     tokens.expect("}")
     return ir.Block(found, results)
 
@@ -297,9 +304,9 @@ def parameters(tokens: Tokens) -> tuple[ir.Param, ...]:
 
 
 def parameter(tokens: Tokens) -> ir.Param:
-    name = tokens.name()
+    start, name = tokens.current, tokens.name()
     tokens.expect(":")
-    return ir.Param(name, "site" if tokens.accept("site") else type_(tokens))
+    return tokens.mark(start, ir.Param(name, "site" if tokens.accept("site") else type_(tokens)))
 
 
 def atoms(tokens: Tokens) -> tuple[ir.Atom, ...]:
@@ -308,9 +315,10 @@ def atoms(tokens: Tokens) -> tuple[ir.Atom, ...]:
 
 
 def atom(tokens: Tokens) -> ir.Atom:
+    start = tokens.current
     if tokens.accept("site"):
-        return ir.Const(tokens.name("a site"), "site")
-    return ir.Var(tokens.name()) if tokens.at_name() else constant(tokens)
+        return tokens.mark(start, ir.Const(tokens.name("a site"), "site"))
+    return tokens.mark(start, ir.Var(tokens.name())) if tokens.at_name() else constant(tokens)
 
 
 def here(tokens: Tokens, start: Token) -> Origin:

@@ -46,18 +46,18 @@ def expression(tokens: Tokens) -> ir.Exp:
 
 
 def let(tokens: Tokens) -> ir.Exp:
-    tokens.expect("let")
+    start = tokens.expect("let")
     names = tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),)
     tokens.expect("=")
     value = expression(tokens)
     tokens.expect("in")
-    return ir.Let(names, value, expression(tokens))
+    return tokens.mark(start, ir.Let(names, value, expression(tokens)))
 
 
 def conditional(tokens: Tokens) -> ir.Exp:
-    tokens.expect("if")
+    start = tokens.expect("if")
     condition = expression(tokens)
-    return branches(condition, tokens)
+    return tokens.mark(start, branches(condition, tokens))
 
 
 def branches(condition: ir.Exp, tokens: Tokens) -> ir.Exp:
@@ -69,7 +69,7 @@ def branches(condition: ir.Exp, tokens: Tokens) -> ir.Exp:
 
 def infix(tokens: Tokens, level: int) -> ir.Exp:
     """An expression of operators that bind at least as tightly as `level`."""
-    left = primary(tokens)
+    start, left = tokens.current, primary(tokens)
     chained = 0             # the strength of a comparison just read: another cannot follow
     while (op := tokens.current).text in PRECEDENCE and op.kind in ("symbol", "name"):
         strength = PRECEDENCE[op.text]
@@ -78,7 +78,7 @@ def infix(tokens: Tokens, level: int) -> ir.Exp:
         if strength == chained:
             tokens.fail("comparisons do not chain: put one of them between parentheses")
         tokens.take()
-        left = ir.Op(op.text, (left, infix(tokens, strength + 1)))
+        left = tokens.mark(start, ir.Op(op.text, (left, infix(tokens, strength + 1))))
         chained = strength if strength == COMPARISON else 0
     return left
 
@@ -87,18 +87,18 @@ def primary(tokens: Tokens) -> ir.Exp:
     token = tokens.current
     match token.kind:
         case "int" | "float" | "char":
-            return ir.Const(tokens.take().value, token.kind)
+            return tokens.mark(token, ir.Const(tokens.take().value, token.kind))
         case "symbol" if token.text == "-":
-            return negative(tokens)
+            return tokens.mark(token, negative(tokens))
         case "symbol" if token.text == "(":
             return parenthesised(tokens)
         case "name" if token.text in WORDS:
             tokens.take()
             return WORDS[token.text]
         case "name" if token.text == "fail":
-            return failure(tokens)
+            return tokens.mark(token, failure(tokens))
         case "name" if token.text in OPS and tokens.follows("("):
-            return ir.Op(tokens.take().text, arguments(tokens))
+            return tokens.mark(token, ir.Op(tokens.take().text, arguments(tokens)))
     return named(tokens)
 
 
@@ -109,10 +109,11 @@ def named(tokens: Tokens) -> ir.Exp:
     if tokens.accept("["):
         index = expression(tokens)
         tokens.expect("]")
-        return ir.Read(text, index)
+        return tokens.mark(start, ir.Read(text, index))
     if tokens.at("("):
-        return ir.CallScalar(text, arguments(tokens), (tokens.span(start),))
-    return ir.Var(text)
+        called = arguments(tokens)
+        return ir.CallScalar(text, called, (tokens.span(start),))
+    return tokens.mark(start, ir.Var(text))
 
 
 def arguments(tokens: Tokens) -> tuple[ir.Exp, ...]:
@@ -131,16 +132,16 @@ def negative(tokens: Tokens) -> ir.Const:
 
 def parenthesised(tokens: Tokens) -> ir.Exp:
     """(e), or a tuple: (), (a,), (a, b)."""
-    tokens.expect("(")
+    start = tokens.expect("(")
     if tokens.accept(")"):
-        return ir.Tuple(())
+        return tokens.mark(start, ir.Tuple(()))
     first = expression(tokens)
     if tokens.accept(")"):
         return first
     tokens.expect(",")
     if tokens.accept(")"):
-        return ir.Tuple((first,))
-    return ir.Tuple((first, *tokens.listed(lambda: expression(tokens), ")")))
+        return tokens.mark(start, ir.Tuple((first,)))
+    return tokens.mark(start, ir.Tuple((first, *tokens.listed(lambda: expression(tokens), ")"))))
 
 
 def failure(tokens: Tokens) -> ir.Fail:
@@ -159,7 +160,7 @@ def constant(tokens: Tokens) -> ir.Const:
 
 def thunk(tokens: Tokens) -> ir.Thunk:
     """{ i => e using xs, y }"""
-    tokens.expect("{")
+    start = tokens.expect("{")
     params = tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name("a parameter"),)
     tokens.expect("=>")
     body = expression(tokens)
@@ -169,7 +170,7 @@ def thunk(tokens: Tokens) -> ir.Thunk:
         while tokens.accept(","):
             using.append(tokens.name())
     tokens.expect("}")
-    return ir.Thunk(params, body, tuple(using))
+    return tokens.mark(start, ir.Thunk(params, body, tuple(using)))
 
 
 # Types and layouts ------------------------------------------------------------------------------

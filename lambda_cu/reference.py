@@ -31,6 +31,8 @@ from nessie.lambda_cu.stats import Stats
 
 __all__ = ["Limits", "Stats", "execute"]
 
+ACTIVATION, NAME = 400, 130             # bytes of a call, and of a name that its caller holds meanwhile
+
 
 def execute(program: ir.Program, arguments: Sequence[Any], limits: Limits | None = None,
             stats: Stats | None = None, perform: Perform = no_effects) -> Any:
@@ -40,8 +42,11 @@ def execute(program: ir.Program, arguments: Sequence[Any], limits: Limits | None
             for value in to_names(argument, layout)]
     program = specialise_sites(program)
     machine = Machine(program, Context(program, limits or Limits(), stats or Stats()), perform)
-    with np.errstate(all="ignore"):
-        results = machine.run(program.entry.function, held)
+    try:
+        with np.errstate(all="ignore"):
+            results = machine.run(program.entry.function, held)
+    finally:
+        machine.stack.clear()                   # an error may be kept, and its traceback keeps the machine
     return from_names(results, program.entry.result)
 
 
@@ -93,6 +98,7 @@ class Activation:
     origin: Origin = ()                     # of the user's statement that led here
     position: int = 0
     unread: set[str] | None = None          # scalars that kernels found and the host has not looked at
+    size: int = 0                           # bytes that it counts for
 
 
 class Machine:
@@ -102,7 +108,6 @@ class Machine:
         self.functions = {function.name: function for function in program.functions}
         self.code: dict[str, Code] = {}
         self.stack: list[Activation] = []
-        self.depth = 0
 
     def run(self, function: str, arguments: Sequence[Any]) -> list[Any]:
         """The function's results; each round does one statement."""
@@ -124,19 +129,21 @@ class Machine:
             if activation.names is outer.names:         # a branch has come to its end
                 self.forget(outer.code.steps[outer.position - 1], outer.names)
             else:
-                self.depth -= 1
+                self.context.end_call(activation.size)
                 self.context.called.pop()
 
     def enter(self, name: str, values: Sequence[Any], results: tuple[ir.Param, ...]) -> None:
         """Begin a call."""
-        self.depth += 1
-        if self.depth > self.context.limits.depth:
-            self.context.too_deep()
-        self.context.called.append(self.context.origin)
+        most = self.context.running.beyond(name, len(self.context.called))
+        if most is not None:
+            self.context.too_deep(most)
         function = self.functions[name]
+        size = ACTIVATION + NAME * len(self.stack[-1].names) if self.stack else 0
+        self.context.begin_call(name, size)
+        self.context.called.append(self.context.origin)
         code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}
-        self.stack.append(Activation(code, names, results, self.context.origin))
+        self.stack.append(Activation(code, names, results, self.context.origin, size=size))
 
     def do(self, step: Step, activation: Activation) -> None:
         statement, names = step.statement, activation.names

@@ -7,7 +7,7 @@ that is not recorded, and its results are zeros.
 """
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,23 +37,32 @@ def run_calls(evaluator: Evaluator, function: str, arguments: Values, index: Ind
 
     def enter(name: str, arguments: Values, index: Indices) -> None:
         size = ACTIVATION + WORDS * 8 * len(index)
-        context.reserve(size)
-        context.held += size
+        context.begin_call(name, size)
         stack.append((activation(evaluator, name, arguments, index), size))
 
-    enter(function, arguments, index)
+    try:
+        enter(function, arguments, index)
+        return run_stack(evaluator, stack, enter)
+    finally:
+        stack.clear()                           # an error may be kept, and with it what its traceback holds
+
+
+def run_stack(evaluator: Evaluator, stack: list[tuple[Steps, int]], enter: Callable[[str, Values, Indices], None],
+              ) -> Values:
+    """Run the activations until the first ends, whose results these are."""
+    context = evaluator.context
     answer: Answer | None = None
     while True:
         try:
             call, arguments, index = stack[-1][0].send(answer)  # type: ignore[arg-type]
         except StopIteration as end:
-            context.held -= stack.pop()[1]
+            context.end_call(stack.pop()[1])
             answer = end.value
             if not stack:
                 results: Values = end.value[0]
                 return results
             continue
-        if len(stack) < context.limits.depth:
+        if context.running.beyond(call.function, len(stack)) is None:
             enter(call.function, arguments, index)
             answer = None
         else:
@@ -75,7 +84,7 @@ def activation(evaluator: Evaluator, name: str, arguments: Values, index: Indice
     while waiting:
         context.poll()
         rounds += 1
-        if rounds > context.limits.depth:
+        if rounds > context.running.most(name):
             context.raise_pending()
             again = going_round(function)
             assert again is not None

@@ -1,18 +1,20 @@
 """What one run of the reference executor keeps: the first error, the limits, the counts."""
 from __future__ import annotations
 
-import time
 import weakref
 from typing import Any, NoReturn
 
 import numpy as np
 
-from nessie.base.limits import COMMAND_LINE, LimitHints
+from nessie.base.deadline import deadline
+from nessie.base.limits import COMMAND_LINE, LimitHints, out_of_memory, too_deep
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, NessieError, Origin, Span, called_from, places, user_span
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.default_depths import MOST_STACK, Costs
 from nessie.lambda_cu.idle import Idle, idle
 from nessie.lambda_cu.recursion import origin_of
+from nessie.lambda_cu.running_calls import RunningCalls
 from nessie.lambda_cu.scope import children, inner_calls, subexpressions
 from nessie.lambda_cu.stats import Stats
 from nessie.lambda_cu.traffic import Traffic, traffic
@@ -20,19 +22,22 @@ from nessie.lambda_cu.traffic import Traffic, traffic
 Array = np.ndarray[Any, Any]
 
 INDEX_BITS = 40
+COSTS = Costs(statement=5, operation=2, launch=40, inside=5, scalar=1)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How deep functions may call, how many bytes may be held, how long it may take; `hints` say how to set that."""
-    depth: int = 1_000_000
+    """How deep functions may call (None: as default_depths says, on a stack of MOST_STACK bytes), how many bytes may
+    be held, of which the caller holds `held`; `hints` say how to set that."""
+    depth: int | None = None
     memory: int | None = None
-    seconds: float | None = None
     hints: LimitHints = COMMAND_LINE
+    held: int = 0
 
 
 class Context:
     def __init__(self, program: ir.Program, limits: Limits, stats: Stats) -> None:
+        self.program = program
         self.sites = program.sites
         self.numbers = {site.name: number for number, site in enumerate(program.sites)}
         self.scalar_functions = {function.name: function for function in program.scalar_functions}
@@ -40,15 +45,17 @@ class Context:
         self.call_numbers = {id(call): number for number, call in enumerate(self.calls)}
         self.calling = calling(program)
         self.limits, self.stats = limits, stats
+        self.running = RunningCalls(program, COSTS, limits.depth, stats.calls)
         self.traffic: dict[str, Traffic] = {}   # of kernels, by their names, where bytes are counted
         self.idle_kernels: dict[str, Idle | None] = {}      # when kernels would not be launched, by their names
         self.error: int | None = None           # the least key of a failure not yet raised
-        self.held = 0                           # bytes of arrays that are alive
+        self.held = limits.held                 # bytes of arrays that are alive, and of the stack
+        self.stack = 0                          # bytes of functions that run
         self.origin: Origin = ()                # of the statement under way, or of the user's call that leads there
         self.called: list[Origin] = []          # the calls of the functions that are running, outermost first
         self.launched: Origin = ()              # the same of the last kernel, or of the first since a failure
         self.kernel: ir.Kernel | None = None    # that one
-        self.started = time.monotonic()
+        self.deadline = deadline()
 
     def idle_when(self, kernel: ir.Kernel) -> Idle | None:
         """When a target would not launch the kernel."""
@@ -94,16 +101,29 @@ class Context:
 
     def poll(self) -> None:
         """Notice the time."""
-        seconds = self.limits.seconds
-        if seconds is not None and time.monotonic() - self.started > seconds:
+        if self.deadline.passed():
             self.raise_pending()
-            raise NessieError(f"it took longer than {seconds:g} s", *self.places(), hint=self.limits.hints.seconds)
+            raise self.deadline.error(*self.places())
+
+    def begin_call(self, function: str, size: int) -> None:
+        """The function takes so many bytes while it runs."""
+        self.reserve(size)
+        self.held += size
+        self.stack += size
+        if self.limits.depth is None and self.stack > MOST_STACK:
+            self.fail(f"recursion takes more than {MOST_STACK:,} bytes, {len(self.stats.calls):,} calls deep",
+                      self.limits.hints.depth)
+        self.running.begin(function)
+
+    def end_call(self, size: int) -> None:
+        self.held -= size
+        self.stack -= size
+        self.running.end()
 
     def reserve(self, size: int) -> None:
         """Refuse an allocation that goes over the limit, before it is made."""
         if self.limits.memory is not None and self.held + size > self.limits.memory:
-            message = f"{size:,} bytes are needed, {self.held:,} of {self.limits.memory:,} are in use"
-            self.fail(f"out of memory: {message}", self.limits.hints.memory)
+            self.fail(out_of_memory(size, self.held, self.limits.memory), self.limits.hints.memory)
 
     def hold(self, array: Array) -> None:
         """Count the array until nobody holds it."""
@@ -116,11 +136,11 @@ class Context:
 
     def too_many_calls(self, call: ir.CallScalar) -> NoReturn:
         """This one in a scalar function is too much."""
-        self.too_deep(origin_of(call, self.kernel, self.launched, self.scalar_functions))
+        most = self.running.most(call.function)
+        self.too_deep(most, origin_of(call, self.kernel, self.launched, self.scalar_functions))
 
-    def too_deep(self, origin: Origin = ()) -> NoReturn:
-        message = f"recursion is deeper than {self.limits.depth:,} calls"
-        raise NessieError(message, *self.places(origin), hint=self.limits.hints.depth)
+    def too_deep(self, most: int, origin: Origin = ()) -> NoReturn:
+        raise NessieError(too_deep(most), *self.places(origin), hint=self.limits.hints.depth)
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
         """Raise an error of the statement under way."""

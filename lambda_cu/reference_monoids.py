@@ -6,12 +6,12 @@ another order than they lie in, so it need not commute. Known operators on ints 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nessie.base.forking import cached_property
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.reference_lanes import Indices, Lanes, Values
 from nessie.lambda_cu.reference_ops import MONOIDS

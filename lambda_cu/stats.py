@@ -19,12 +19,13 @@ class KernelStats:
 @dataclass
 class Stats:
     """Kernels launched, the elements that they walked, statements of the host level. `kernels`, each by its name, are
-    counted only where `detailed`."""
+    counted only where `detailed`. `calls`: the functions that are running, outermost first."""
     launches: int = 0
     elements: int = 0
     steps: int = 0
     detailed: bool = False
     kernels: dict[str, KernelStats] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
 
     def count(self, elements: int) -> None:
         """A launch."""

@@ -4,8 +4,9 @@ An expression has a tuple of scalar types, of one item unless it is a tuple. Wha
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
@@ -117,6 +118,15 @@ def check_constant(exp: ir.Const) -> None:
         require(len(str(exp.value)) == 1, f"{exp.value!r} is not one character")
     if isinstance(exp.value, int):
         require(-2 ** 63 <= exp.value < 2 ** 63, f"{exp.value} is outside the ints")
+
+
+def are_constants(values: Sequence[Any], type_: str) -> bool:
+    """What check_constant asks of each, of many at once."""
+    if type_ not in SCALARS or not set(PYTHON[type_]).issuperset(map(type, values)):
+        return False
+    if type_ == "char":
+        return not set(map(len, values)) - {1}
+    return type_ != "int" or not values or (min(values) >= -2 ** 63 and max(values) < 2 ** 63)
 
 
 def scalar_named(name: str, scope: Scope) -> str:

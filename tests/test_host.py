@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nessie.base import deep
+from nessie.base.deadline import Deadline
 from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, NessieError
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type
@@ -23,9 +24,11 @@ from nessie.base.values import DTYPES, flatten_value, plain_value
 from nessie.cudagen import host_eval, meanings
 from nessie.cudagen.device import NO_FAILURE, Array, Held, OutOfMemory
 from nessie.cudagen.host import Limits, Stats, execute
-from nessie.cudagen.instructions import Code, Compute, Constant, Drop, Give, Jump, JumpUnless, Launch, Move, translate
+from nessie.cudagen.instructions import Code, Compute, Constant, Drop, Give, Jump, JumpUnless, Launch, Move
+from nessie.cudagen.translate import codes_of
 from nessie.lambda_cu import ir, ops, reference
 from nessie.lambda_cu.check import check
+from nessie.lambda_cu.default_depths import Costs
 from nessie.lambda_cu.parser import parse, parse_exp
 from nessie.lambda_cu.reference_context import Context
 from nessie.lambda_cu.reference_context import Limits as ReferenceLimits
@@ -37,6 +40,7 @@ from nessie.lambda_cu.reference_ops import MEANINGS
 class StrictDevice:
     """Kernels by the reference executor; memory that may be used neither after it is freed nor freed twice."""
     skips = False
+    costs = Costs(statement=1, operation=1, launch=10)
 
     def __init__(self, program: ir.Program) -> None:
         self.kernels = {k.name: k for k in program.kernels}
@@ -108,7 +112,7 @@ def run(text: str, argument_types: tuple[Type, ...], result: Type, *arguments: A
 
 
 def codes(text: str) -> dict[str, Code]:
-    return translate(parse(text))
+    return codes_of(parse(text))
 
 
 DOUBLE = """
@@ -394,7 +398,7 @@ def test_memory_has_a_limit() -> None:
 
 def test_time_has_a_limit() -> None:
     with pytest.raises(NessieError, match=r"longer than 0\.05 s"):
-        run(COUNT, (INT,), INT, -1, limits=Limits(seconds=0.05))
+        run_deep(lambda: run(COUNT, (INT,), INT, -1), Deadline(0.05, ""))
 
 
 def test_a_scalar_loop_hears_the_clock() -> None:
@@ -408,7 +412,7 @@ entry main : int -> int
 """
     assert run(text, (INT,), INT, -200_000) == 0
     with pytest.raises(NessieError, match=r"longer than 0\.05 s"):
-        run(text, (INT,), INT, 1, limits=Limits(seconds=0.05))
+        run_deep(lambda: run(text, (INT,), INT, 1), Deadline(0.05, ""))
 
 
 def test_interruption() -> None:
@@ -417,6 +421,22 @@ def test_interruption() -> None:
     timer.start()
     with pytest.raises(NessieError, match="Interrupted"):
         run(COUNT, (INT,), INT, -1, device=device)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, NessieError("too long for a GPU")])
+def test_what_still_runs_after_an_error_is_interrupted(error: Any) -> None:
+    """Whoever comes next would wait for it."""
+    class Stumbling(StrictDevice):
+        def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
+            raise error
+
+    device = Stumbling(parse(FOUR_TIMES))
+    with pytest.raises((KeyboardInterrupt, InternalError, NessieError)):
+        run(FOUR_TIMES, (Seq(FLOAT),), Pair(FLOAT, Seq(FLOAT)), [1.0], device=device)
+    assert device.interrupted
+    device = StrictDevice(parse(FOUR_TIMES))
+    run(FOUR_TIMES, (Seq(FLOAT),), Pair(FLOAT, Seq(FLOAT)), [1.0], device=device)
+    assert not device.interrupted
 
 
 def test_ctrl_c_interrupts_the_run() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nessie.base.deadline import Deadline
 from nessie.base.deep import run_deep
 from nessie.base.source import InternalError, NessieError
 from nessie.base.types import CHAR, INT, Seq
@@ -429,7 +430,7 @@ entry main : int, int -> [int]
 
 def test_time_is_limited() -> None:
     with pytest.raises(NessieError, match="it took longer than 0 s"):
-        host("count : int, int -> int", 3, 0, limits=Limits(seconds=0))
+        run_deep(lambda: host("count : int, int -> int", 3, 0), Deadline(0, ""))
 
 
 def test_chars_and_bools_come_back() -> None:

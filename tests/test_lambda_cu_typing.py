@@ -6,7 +6,7 @@ import pytest
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import thunk
-from nessie.lambda_cu.typing import Scope, bound_types, type_of
+from nessie.lambda_cu.typing import Scope, are_constants, bound_types, check_constant, type_of
 
 SQUARE = ir.ScalarFunction("square", (ir.Param("x", "float"),), ("float",), ir.Op("*", (ir.Var("x"), ir.Var("x"))))
 SCOPE = Scope({"n": "int", "k": "int", "xs": ir.Array("float", "n"), "offs": ir.Array("int", "k", 1), "b": "bool"},
@@ -96,3 +96,16 @@ def test_what_soacs_bind(names: tuple[str, ...], soac: ir.Soac, types: tuple[ir.
 def test_soacs_that_have_no_type(soac: ir.Soac, message: str) -> None:
     with pytest.raises(IllFormed, match=message):
         bound_types(ir.Bind(("a", "b"), soac), SCOPE)
+
+
+@pytest.mark.parametrize("type_", ["int", "float", "bool", "char", "site"])
+@pytest.mark.parametrize("value", [0, -2**63, 2**63, -2**63 - 1, 0.5, True, "c", "", "cc", None])
+def test_many_constants_are_checked_as_each_is(value: object, type_: str) -> None:
+    usual = {"int": 7, "float": 0.0, "bool": False, "char": "x", "site": 0}[type_]
+    try:
+        check_constant(ir.Const(value, type_))                  # type: ignore[arg-type]
+        good = True
+    except IllFormed:
+        good = False
+    assert are_constants([usual, value, usual], type_) == good
+    assert are_constants([], type_) == (type_ != "site")

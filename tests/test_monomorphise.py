@@ -176,6 +176,56 @@ def test_polymorphic_recursion_without_end_is_an_error() -> None:
             main(source)
 
 
+def test_a_circle_that_grows_is_shown_by_its_calls() -> None:
+    """By way of a function that passes its argument on, and one that is no part of the circle."""
+    source = ("function g(x) : a -> int :: (a in any); function pass(x) = g(x); function other(x) = #[x];"
+              "function h(x) = other(x) + pass([x]); function g(x) = h(x); function main(n) = g(n + 1);")
+    with pytest.raises(NessieError, match="pass is called at ever larger types, without end") as caught:
+        main(source)
+    assert [(span.source.text[span.start:span.end], label) for span, label in caught.value.places] == [
+        ("pass([x])", "the type grows here"), ("g(x)", ""), ("h(x)", "")]
+
+
+ENDING = {
+    "one after another": "function pair(x) = (x, 1); function main(n) = let a0 = n; "
+                         + "; ".join(f"a{i} = pair(a{i - 1})" for i in range(1, 305)) + " in #[a304] + n;",
+    "a circle that exchanges types": "function g(x, y, n) : (a, b, int) -> int :: (a in any; b in any);"
+        "function h(x, y, n) = if n == 0 then #[x] else g(y, x, n - 1);"
+        "function g(x, y, n) : (a, b, int) -> int :: (a in any; b in any) = h(y, x, n) + #[y];"
+        "function main(n) = g(n + 0, [(n, 2.0)], 5);",
+    "a circle that begins anew": "function g(x, n) : (a, int) -> int :: (a in any);"
+        "function h(x, n) = if n == 0 then #[x] else g([(n, n)], n - 1);"
+        "function g(x, n) : (a, int) -> int :: (a in any) = h([[x]], n); function main(n) = g(n + 0, 3);",
+    "a larger type outside of the circle": "function size(x) = #[x]; function g(x, n) : (a, int) -> int :: (a in any);"
+        "function h(x, n) = if n == 0 then size([x]) else g(x, n - 1) + size(([x], x));"
+        "function g(x, n) : (a, int) -> int :: (a in any) = h(x, n) + size([x]); function main(n) = g(n + 0, 3);",
+}
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_types_that_end_have_their_functions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nessie.frontend.monomorphise.MANY", 2)
+    run_deep(lambda: main(ENDING[name]))
+
+
+def test_so_many_types_are_told() -> None:
+    names = "abcdeghijk"
+    source = "function a(x) = 1; " + "".join(f"function {g}(x) = {f}([x]) + {f}((x, 1)) + {f}((1, x)); "
+                                             for f, g in zip(names, names[1:]))
+    with pytest.raises(NessieError, match=r"needs more than 5,000 functions at different types: [\d,]+ of them are "
+                                          r"\w, the last at .*\n(.*\n)*hint: a function is compiled for each type"):
+        main(source + "function main(n) = k(n + 0);")
+    main(source + "function main(n) = e(n + 0);")
+
+
+def test_so_large_types_are_told() -> None:
+    names = "abcdegh"
+    source = "function a(x) = 1; " + "".join(f"function {g}(x) = {f}((x, x, x, x, x, x)); "
+                                             for f, g in zip(names, names[1:]))
+    with pytest.raises(NessieError, match=r"[ab] is called at types with more than 30,000 parts"):
+        main(source + "function main(n) = h(n + 0);")
+
+
 def test_types_that_the_top_level_leaves_open_are_no_functions_own() -> None:
     """The variables a and b of the top level are not those of g."""
     definitions, environment = environment_of("function g(v) = g(v); (g([1]), g([2.5]));")

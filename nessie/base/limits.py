@@ -1,7 +1,36 @@
-"""What is said where a run goes over a limit: whoever sets the limits knows how they are set."""
+"""The limits of a run: which numbers they may be, on the command line and from Python, and what is said where a run
+goes over one: whoever sets the limits knows how they are set."""
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from nessie.base.records import dataclass
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Numbers above 0, up to `most`: far more than makes sense, and what clocks and counters of 64 bits can do with.
+    `wanted` says so."""
+    wanted: str
+    most: int
+    whole: bool = True
+
+    def takes(self, number: Any) -> bool:
+        return bool(0 < number <= self.most and (not self.whole or number == math.floor(number)))
+
+
+COUNT = Amount("a whole number from 1 to 10^18", 10**18)            # of threads, of calls inside each other
+BYTES = Amount("a number of bytes up to 10^18, such as 5000, 64K or 2.5G", 10**18)
+SECONDS = Amount("a number of seconds up to 10^9, such as 0.5 or 60", 10**9, whole=False)
+
+
+def out_of_memory(wanted: int, used: int, limit: int) -> str:
+    return f"out of memory: {wanted:,} bytes are needed, {used:,} of {limit:,} are in use"
+
+
+def too_deep(most: int) -> str:
+    return f"recursion is deeper than {most:,} calls"
 
 
 @dataclass(frozen=True)

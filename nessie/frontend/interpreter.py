@@ -16,6 +16,7 @@ from dataclasses import field
 from typing import Any
 
 from nessie.base.deep import frames_for, run_deep
+from nessie.base.names import shown_name
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Origin, user_span
 from nessie.base.types import Data, Fun, Type, Var, instantiate, substitute
@@ -32,8 +33,8 @@ from nessie.frontend.typed_typing import content_type
 from nessie.frontend.types_text import primitive_scheme
 
 MEANING = {**MEANINGS, **DERIVED}
-DEPTH = 100_000                         # calls within calls
-FRAMES = 40 * DEPTH                     # of Python's: a call takes some, more where it stands deep in an expression
+DEPTH, MOST_DEPTH = 30_000, 100_000     # calls within calls: some seconds; at most, if told so
+FRAMES = 40 * MOST_DEPTH                # of Python's: a call takes some, more where it stands deep in an expression
 Locals = dict[str, Any]
 TypeVariables = dict[str, Type]
 
@@ -84,6 +85,7 @@ class World:
     depth: int = 0
     calls: list[Call] = field(default_factory=list)         # the functions now running, in the form that runs
     nested: int = 0                                         # how many functions these are
+    deeper: str = ""                                        # how deeper recursion is allowed
 
     def function(self, name: str) -> typed.Function | None:
         return self.functions.get(name) or self.library.function(name)
@@ -105,6 +107,12 @@ class World:
     def charge(self, work: int, depth: int = 1) -> None:
         self.work += work
         self.depth += depth
+
+    def running(self) -> tuple[int, str]:
+        """How many functions run, and the last one's name."""
+        site = self.calls[-1].site if self.calls else None
+        function = site.function if site else None
+        return self.nested, shown_name(function.name) if isinstance(function, typed.Global) else "a function"
 
     def expect(self, elements: int) -> None:
         """So many elements are about to be made of nothing."""
@@ -348,4 +356,6 @@ def error_at(world: World, message: str, origin: Origin, values: str = "") -> Ne
 
 
 def too_deep(world: World) -> NessieError:
-    return error_at(world, f"recursion is deeper than {world.nested - 1:,} calls", ())
+    found = error_at(world, f"recursion is deeper than {world.nested - 1:,} calls", ())
+    found.hint = world.deeper
+    return found

@@ -7,7 +7,8 @@
         instance, and an argument of function type is only the values it captured. Variables of the top level become
         parameters of all functions that need them, the entry's callers give their values.
   ends  because the types that functions are used at are finitely many; where they grow without end (recursion at
-        ever larger types, which forward declarations allow) an error says so.
+        ever larger types, which forward declarations allow: frontend.ever_larger) an error says so. Of finitely many
+        there may still be more than anybody can compile.
 """
 from __future__ import annotations
 
@@ -15,19 +16,34 @@ from dataclasses import replace
 
 from nessie.base.names import Names, shown_name
 from nessie.base.records import dataclass
-from nessie.base.source import NOWHERE, NessieError, Origin, user_span
-from nessie.base.types import INT, Fun, Identity, Type, free_variables, match_types, nest_right, substitute
+from nessie.base.source import NOWHERE, NessieError, Origin, Span, user_span
+from nessie.base.types import (
+    INT,
+    Fun,
+    Identity,
+    Pair,
+    Type,
+    free_variables,
+    match_types,
+    nest_right,
+    show_type,
+    substitute,
+)
 from nessie.frontend import mono, typed, typed_walk
 from nessie.frontend.environment import Anonymous, Environment, pattern_type
 from nessie.frontend.erase import erase
+from nessie.frontend.ever_larger import ever_larger
 from nessie.frontend.mono_walk import called, map_parts
 from nessie.frontend.primitives import IN_MONO, PRIMITIVES
 from nessie.frontend.specialise import Instance, Specialiser, Supply
 from nessie.frontend.typed_typing import leaves
 from nessie.frontend.types_text import show_scheme
-from nessie.frontend.unify import is_too_large
+from nessie.frontend.unify import LARGEST, is_too_large
 
-MOST_COPIES = 300               # of one function at different types
+MOST_COPIES = 5_000             # of functions, at different types
+MANY = 100                      # of one function: do its types grow without end?
+SHOWN = 60                      # characters of a type
+SMALLER = "a function is compiled for each type that it is called at; sequences of any length have one type"
 
 
 @dataclass(frozen=True)
@@ -84,18 +100,41 @@ class Instances:
         return instance
 
     def function(self, name: str, types: tuple[Type, ...], origin: Origin) -> Instance:
-        if is_too_large(types) or self.copies.get(name, 0) > MOST_COPIES:
-            place = user_span(origin)
-            raise NessieError(f"{shown_name(name)} is called at ever larger types, without end",
-                              *([(place, "here")] if place else []))
+        if is_too_large(types):
+            self.refuse_endless()
+            raise NessieError(f"{shown_name(name)} is called at types with more than {LARGEST:,} parts",
+                              *at(origin), hint=SMALLER)
         types = tuple([ground(type_) for type_ in types])
         key = name, types
         if key not in self.made:
+            if self.copies.get(name, 0) == MANY:
+                self.refuse_endless()
+            if len(self.made) >= MOST_COPIES:
+                raise self.too_many(origin)
             definition = derive(name, types, self.environment) if name in PRIMITIVES \
                 else self.environment.function(name)
             self.made[key] = self.add(self.instance(definition, types))
             self.copies[name] = self.copies.get(name, 0) + 1
         return self.made[key]
+
+    def refuse_endless(self) -> None:
+        """Tell calls that lead from a function to the same one at a larger type."""
+        if circle := ever_larger(self.environment, dict.fromkeys(name for name, _ in self.made)):
+            places = [place for number, edge in enumerate(circle)
+                      for place in at(edge.call.origin, "" if number else "the type grows here")]
+            raise NessieError(f"{shown_name(circle[0].target[0])} is called at ever larger types, without end",
+                              *dict.fromkeys(places), hint="let the depth be data: a sequence, a number")
+
+    def too_many(self, origin: Origin) -> NessieError:
+        """Which function has the most copies, and at which types."""
+        most = max(self.copies, key=self.copies.__getitem__)
+        last = [types for name, types in self.made if name == most][-1]
+        shown = show_type(nest_right(last, Pair)) if last else ""
+        if len(shown) > SHOWN:
+            shown = shown[:SHOWN] + "..."
+        return NessieError(f"the program needs more than {MOST_COPIES:,} functions at different types: "
+                           f"{self.copies[most]:,} of them are {shown_name(most)}, the last at {shown}",
+                           *at(origin), hint=SMALLER)
 
     def instance(self, function: typed.Function, types: tuple[Type, ...]) -> Instance:
         by = dict(zip((v.name for v in function.variables), types, strict=True))
@@ -134,6 +173,11 @@ class Instances:
         parameters = tuple(leaf.type for leaf in leaves(entry.parameter) if erase(leaf.type, self.environment))
         return Monomorphised(mono.Program(tuple(functions), entry.name), parameters, variables[entry.name],
                              entry.result)
+
+
+def at(origin: Origin, label: str = "here") -> list[tuple[Span, str]]:
+    place = user_span(origin)
+    return [(place, label)] if place else []
 
 
 def ground(type_: Type) -> Type:
