@@ -35,7 +35,7 @@ from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
 from nessie.base.values import Flat, Nested  # noqa: E402
 from nessie.cudagen import cpu, host  # noqa: E402
-from nessie.cudagen.instructions import translate  # noqa: E402
+from nessie.cudagen.translate import codes_of  # noqa: E402
 from nessie.pipeline import TEXT, Job, compile_program, pass_named  # noqa: E402
 
 PROGRAM = """
@@ -101,7 +101,7 @@ def entry(name: str, threads: int) -> Callable[..., Any]:
     """The compiled function, on flat values; its programs' launches are in `.launches`."""
     job = Job(entry=name)
     program = run_deep(lambda: compile_program(job, TEXT, Source(name, PROGRAM), pass_named("fuse")))
-    device, codes = cpu.Cpu(program, threads), translate(program)
+    device, codes = cpu.Cpu(program, threads), codes_of(program)
 
     def call(*arguments: Any) -> Any:
         return host.execute(program, list(arguments), device, codes=codes)

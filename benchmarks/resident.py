@@ -10,7 +10,7 @@ from nessie.base.values import Flat, Nested, OnDevice, Uniform
 from nessie.cudagen import host
 from nessie.cudagen.gpu import Driver, Gpu
 from nessie.cudagen.host import BASES
-from nessie.cudagen.instructions import translate
+from nessie.cudagen.translate import codes_of
 from nessie.lambda_cu import ir
 
 
@@ -19,7 +19,7 @@ class Resident:
 
     def __init__(self, program: ir.Program, driver: Driver, arguments: Sequence[Any], memory: int) -> None:
         self.program, self.limits = program, host.Limits(memory=memory)
-        self.device, self.codes = Gpu(program, driver, memory), translate(program)
+        self.device, self.codes = Gpu(program, driver, memory), codes_of(program)
         self.given = [each_array(value, self.put) for value in arguments]
         self.result: Any = None
 

@@ -31,9 +31,9 @@ from workloads import WORKLOADS, Workload  # noqa: E402
 from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
 from nessie.cudagen import building, cpu, host, llvm, loops_parser  # noqa: E402
-from nessie.cudagen.instructions import translate  # noqa: E402
 from nessie.cudagen.interpreted import Interpreted  # noqa: E402
 from nessie.cudagen.pool import shared_pool  # noqa: E402
+from nessie.cudagen.translate import codes_of  # noqa: E402
 from nessie.frontend.parser import parse_type  # noqa: E402
 from nessie.lambda_cu import ir  # noqa: E402
 from nessie.pipeline import TEXT, Job, compile_program, pass_named  # noqa: E402
@@ -111,7 +111,7 @@ def measured(workload: Workload, options: argparse.Namespace) -> Result:
     size = options.size or workload.size
     arguments = workload.arguments(np.random.default_rng(SEED), size)
     device = cpu.Cpu(program, options.threads)
-    codes = translate(program)
+    codes = codes_of(program)
     packed = for_entry(program, workload.given(*arguments))
 
     def nessie() -> Any:

@@ -46,7 +46,6 @@ from nessie.flatten.values import (
     element,
     exp_of,
     join_leaves,
-    leaf_key,
     moved,
     moves,
     pull,
@@ -159,7 +158,7 @@ def in_one_leaf(packer: Packer, value: Value, type_: Type) -> Value:
     match value, type_:
         case Both(a, b), Pair(first, second):
             return Both(in_one_leaf(packer, a, first), in_one_leaf(packer, b, second))
-        case Sequence(), Seq(item) if not all([leaf_key(leaf) in packer.frame.named for leaf in value.leaves]):
+        case Sequence(), Seq(item) if not all([leaf.key in packer.frame.named for leaf in value.leaves]):
             return packer.narrowed(value, item)
     return value
 
@@ -201,7 +200,7 @@ class Packer:
 
     def sequence(self, value: Sequence, item: Type, domain: Domain, inner: Crossing) -> list[ir.Atom]:
         if not ((value.dense and value.home is domain) or plain(value, inner)):
-            held = domain is HOST and all([leaf_key(leaf) in self.frame.held for leaf in value.leaves])
+            held = domain is HOST and all([leaf.key in self.frame.held for leaf in value.leaves])
             value = self.narrowed(value, item) if held and len(value.leaves) > 1 else self.by_size(value, item, domain)
         return [*self.bounds(value, domain), *self.leaf(value.leaves[0], item, inner)]
 

@@ -5,7 +5,7 @@ Ranges and dist take no memory until they are kept: their payload is computed wh
 from __future__ import annotations
 
 import collections.abc
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
 from nessie.flatten.checked_scalars import settled
@@ -29,7 +29,6 @@ from nessie.flatten.values import (
     empty,
     exp_of,
     join_leaves,
-    leaf_key,
     moved,
     pull,
     seq_of,
@@ -39,14 +38,16 @@ from nessie.frontend import mono
 from nessie.frontend.mono_walk import is_constant
 from nessie.lambda_cu import ir
 
+Elements = collections.abc.Sequence["mono.Exp | str"]           # a text is a sequence of its characters
 
-def data(t: Translator, exps: collections.abc.Sequence[mono.Exp], type_: Type, space: Domain) -> Value:
+
+def data(t: Translator, exps: Elements, type_: Type, space: Domain) -> Value:
     """The constant expressions as the elements of a space: one array for each of the type's scalars."""
     if not exps:
         return empty(type_)
     match type_:
         case Base(base):
-            values = tuple(e.value for e in exps if isinstance(e, mono.Const))
+            values = tuple(exps) if isinstance(exps, str) else tuple([constant_of(e) for e in exps])
             return stored(space, t.emitter.data(ir.Array(base, space.size), values), base)
         case Pair(first, second):
             pairs = [e for e in exps if isinstance(e, mono.Pair)]
@@ -55,7 +56,7 @@ def data(t: Translator, exps: collections.abc.Sequence[mono.Exp], type_: Type, s
         case Seq(item):
             rows = [elements_of(e) for e in exps]
             inner = data_space(t, [len(row) for row in rows], space)
-            return dense(space, inner, data(t, [e for row in rows for e in row], item, inner))
+            return dense(space, inner, data(t, list(chain.from_iterable(rows)), item, inner))
     raise TypeError(type_)
 
 
@@ -76,11 +77,18 @@ def element_type(exp: mono.Literal | mono.String) -> Type:
     return exp.type.element
 
 
-def elements_of(exp: mono.Exp) -> tuple[mono.Exp, ...]:
+def elements_of(exp: mono.Exp | str) -> Elements:
     if isinstance(exp, mono.String):
-        return tuple(mono.Const(char, CHAR) for char in exp.text)
+        return exp.text
     assert isinstance(exp, mono.Literal)
     return exp.elements
+
+
+def constant_of(exp: mono.Exp | str) -> int | float | bool | str:
+    if isinstance(exp, str):
+        return exp
+    assert isinstance(exp, mono.Const)
+    return exp.value
 
 
 def literal(t: Translator, exp: mono.Literal | mono.String, env: Values, domain: Domain, hint: str) -> Value:
@@ -130,7 +138,7 @@ def with_joined_leaves(t: Translator, values: list[Value], domain: Domain) -> li
     starts: dict[object, ir.Exp] = {}
     start: ir.Exp = ZERO
     for leaf in leaves:
-        starts[leaf_key(leaf)] = start
+        starts[leaf.key] = start
         start = atom_of(t.emitter.size(plus(start, atom_of(leaf.space.size))))
     return [into_leaves(row, leaves, starts, domain) for row in rows]
 
@@ -140,7 +148,7 @@ def into_leaves(row: Sequence, leaves: tuple[Leaf, ...], starts: dict[object, ir
     def term_at(at: At, context: Context) -> Term:
         bounds = seq_of(pull(row, domain, at, context))
         if len(row.leaves) == 1:
-            return SeqTerm(plus(bounds.start, starts.get(leaf_key(row.leaves[0]), ZERO)), bounds.length, leaves)
+            return SeqTerm(plus(bounds.start, starts.get(row.leaves[0].key, ZERO)), bounds.length, leaves)
         return SeqTerm(moved(bounds.start, row.leaves, leaves, context), bounds.length, leaves)
     return delayed(domain, term_at, SeqTerm(ZERO, ZERO, leaves))
 

@@ -10,7 +10,7 @@ from nessie.base.records import dataclass
 from nessie.base.types import Pair, Seq, Type
 from nessie.flatten.provenance import Path, Signature, Sources, shared
 from nessie.flatten.summaries import Pools
-from nessie.flatten.values import Both, Leaf, Sequence, Value, join_leaves, leaf_key
+from nessie.flatten.values import Both, Leaf, Sequence, Value, join_leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def of_values(values: list[Value], named: frozenset[object]) -> Crossing:
     if not sequences or not named:
         return None
     leaves = join_leaves(*[value.leaves for value in sequences])
-    if all([leaf_key(leaf) in named for leaf in leaves]):
+    if all([leaf.key in named for leaf in leaves]):
         return Within(leaves)
     return Carried(of_values([leaf.value for leaf in leaves], named))
 

@@ -6,7 +6,7 @@ from nessie.flatten.boundary import Packer
 from nessie.flatten.domains import HOST, Domain, atom_of
 from nessie.flatten.emitter import Emitter
 from nessie.flatten.functions import call
-from nessie.flatten.materialise import elements, view
+from nessie.flatten.materialise import elements, view, with_scalars, with_short_bounds
 from nessie.flatten.spaces import space_of
 from nessie.flatten.translator import Translator
 from nessie.flatten.values import Both, Leaf, Scalar, Sequence, Value, dense, stored
@@ -87,8 +87,10 @@ def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) ->
         case Sequence(), Seq(item):
             if not (value.dense and value.home is domain):
                 space = space_of(emitter, value, domain)
-                value = dense(domain, space, elements(emitter, value, space, domain))
-            inside, layout = dense_result(emitter, value.leaves[0].value, item, value.space)
+                inner = elements(emitter, value, space, domain)
+                value = dense(domain, space, with_short_bounds(emitter, inner, space, "rows"))
+            content = with_scalars(emitter, value.leaves[0].value, value.space, "result")
+            inside, layout = dense_result(emitter, content, item, value.space)
             bounds, form = bounds_of(emitter, value.space, domain)
             return [*bounds, atom_of(value.space.size), *inside], ir.SeqLayout(layout, form)
     raise TypeError(type_)

@@ -29,7 +29,7 @@ from nessie.flatten.emitter import Tables
 from nessie.flatten.provenance import Path, sequence_paths
 from nessie.flatten.summaries import Pools, Summary, named
 from nessie.flatten.translator import Translator, Values, pure_on_values
-from nessie.flatten.values import Value, leaf_key
+from nessie.flatten.values import Value
 from nessie.frontend import mono
 from nessie.lambda_cu import ir
 
@@ -163,5 +163,5 @@ def parameters(t: Translator, function: mono.Function,
 
 def frame_of(function: mono.Function, summary: Summary, payloads: Payloads) -> Frame:
     paths = [path for k, p in enumerate(function.parameters) for path, _ in sequence_paths(p.type, (k,))]
-    keys = {path: leaf_key(payloads[path]) for path in paths}
+    keys = {path: payloads[path].key for path in paths}
     return Frame(function.name, payloads, frozenset(keys.values()), frozenset([keys[path] for path in named(summary)]))

@@ -6,6 +6,7 @@ domain further out, stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from nessie.base.types import ZEROS
 from nessie.flatten.contexts import Context
@@ -36,6 +37,7 @@ from nessie.lambda_cu.polynomials import names
 
 INT = "int"
 LIGHT = 7                       # parts of an expression
+MOST_PARTS = 100                # of the bounds of a result's sequences
 Kept = dict[Value, Value]       # what stays, and under which value
 
 
@@ -59,11 +61,56 @@ def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light
     context = Context(emitter, domain)
     missing: list[tuple[ir.Exp, str]] = []
     kept = note_missing(value, domain, domain.here(), context, missing, light)
+    return completed(emitter, value, domain, context, missing, kept, hint)
+
+
+def completed(emitter: Emitter, value: Value, domain: Domain, context: Context, missing: list[tuple[ir.Exp, str]],
+              kept: Kept, hint: str) -> Value:
+    """The value with what is missing stored; what can fail runs in any case."""
     if not missing:
         if context.failing:
             run_for_errors(emitter, domain, context)
         return filled(value, domain, iter(()), kept)
     return filled(value, domain, iter(store(emitter, domain, context, missing, hint)), kept)
+
+
+def with_scalars(emitter: Emitter, value: Value, domain: Domain, hint: str) -> Value:
+    """The value, all of its scalars that are computed at this domain stored together: each may compute the others."""
+    parts = parts_of(value)
+    if len([None for part in parts if isinstance(part, Scalar) and not is_stored(part, domain)]) < 2:
+        return value
+    context, here = Context(emitter, domain), domain.here()
+    missing: list[tuple[ir.Exp, str]] = []
+    kept: Kept = {}
+    for part in parts:
+        kept |= note_missing(part, domain, here, context, missing, False) if isinstance(part, Scalar) else {part: part}
+    return completed(emitter, value, domain, context, missing, kept, hint)
+
+
+def parts_of(value: Value) -> list[Scalar | Sequence]:
+    """What the value is a tuple of."""
+    pending, found = [value], list[Scalar | Sequence]()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Both):
+            pending += [part.second, part.first]
+        else:
+            found.append(part)
+    return found
+
+
+def with_short_bounds(emitter: Emitter, value: Value, domain: Domain, hint: str) -> Value:
+    """The value; where sequences' bounds take more than MOST_PARTS parts to compute, with those stored: from them the
+    bounds of their elements are computed, and so on inwards."""
+    if isinstance(value, Both):
+        return Both(with_short_bounds(emitter, value.first, domain, hint),
+                    with_short_bounds(emitter, value.second, domain, hint))
+    if isinstance(value, Scalar) or domain is HOST or is_stored(value, domain):
+        return value
+    context = Context(emitter, domain)
+    start, length = components(pull(value, domain, domain.here(), context))
+    parts = scope.subexpressions(context.result([start[0], length[0]]))
+    return value if len(list(islice(parts, MOST_PARTS + 1))) <= MOST_PARTS else solid(emitter, value, domain, hint)
 
 
 def is_stored(value: Scalar | Sequence, domain: Domain) -> bool:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from nessie.base.records import dataclass
+from nessie.base.forking import cached_property
+from nessie.base.records import KeepsHash, dataclass
 from nessie.base.types import ZEROS, Base, Pair, Seq, Type
 from nessie.flatten.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
 from nessie.lambda_cu import ir
@@ -43,6 +44,18 @@ class Leaf:
     """A payload, or a part of one: a value, pulled at indices of `space`."""
     space: Domain
     value: Value
+
+    @cached_property
+    def key(self) -> object:
+        """Equal for leaves that are the same arrays. A value from further out is seen through the leaf's space: another
+        space makes it another payload."""
+        return Key((value_key(self.value, self.space),)) if self.space.size != 0 else EMPTY
+
+
+@dataclass(frozen=True)
+class Key(KeepsHash):
+    """Of a leaf; those of the leaves in it are among its parts."""
+    parts: tuple[object, ...]
 
 
 @dataclass(eq=False)
@@ -242,12 +255,6 @@ def rebuilt(term: Term, exps: Iterator[ir.Exp]) -> Term:
 EMPTY = "empty"
 
 
-def leaf_key(leaf: Leaf) -> object:
-    """Equal for leaves that are the same arrays. A value from further out is seen through the leaf's space: another
-    space makes it another payload."""
-    return value_key(leaf.value, leaf.space) if leaf.space.size != 0 else EMPTY
-
-
 def value_key(value: Value, space: Domain) -> object:
     match value:
         case Scalar(home, name=name):
@@ -256,7 +263,7 @@ def value_key(value: Value, space: Domain) -> object:
             return value_key(first, space), value_key(second, space)
         case Sequence(home):
             seen_from = None if home is space or home is HOST else space
-            return value.start_name or value, seen_from, tuple(leaf_key(leaf) for leaf in value.leaves)
+            return value.start_name or value, seen_from, tuple([leaf.key for leaf in value.leaves])
 
 
 def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
@@ -265,7 +272,7 @@ def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
         return groups[0]
     unique: dict[object, Leaf] = {}
     for leaf in (leaf for group in groups for leaf in group):
-        unique.setdefault(leaf_key(leaf), leaf)
+        unique.setdefault(leaf.key, leaf)
     return tuple(leaf for key, leaf in unique.items() if key != EMPTY) or tuple(unique.values())
 
 
@@ -293,12 +300,12 @@ def places(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> list[tuple[ir.Exp, i
     offsets: dict[object, ir.Exp] = {EMPTY: ZERO}
     offset: ir.Exp = ZERO
     for leaf in new:
-        offsets.setdefault(leaf_key(leaf), offset)
+        offsets.setdefault(leaf.key, offset)
         offset = plus(offset, atom_of(leaf.space.size))
     begin: ir.Exp = ZERO
     pieces = []
     for leaf in old:
-        pieces.append((begin, offsets[leaf_key(leaf)]))
+        pieces.append((begin, offsets[leaf.key]))
         begin = plus(begin, atom_of(leaf.space.size))
     return pieces
 

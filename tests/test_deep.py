@@ -9,14 +9,17 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from nessie.base import deep
+from nessie.base.deadline import NEVER, Deadline, deadline
 from nessie.base.deep import interruptible, run_deep
 from nessie.base.source import NessieError
+
+PATIENCE = 60                   # seconds for what takes a tenth of one where nothing else runs
 
 
 def depth(n: int) -> int:
@@ -230,3 +233,160 @@ def test_ctrl_c_leaves_other_threads_alone(ctrl_c: None) -> None:
     assert not asked.is_set()
     done.set()
     other.join()
+
+
+# Ctrl-C when the work is 20,000 frames deep and waits: it is left to itself, and goes on later.
+LEFT = """
+import os, signal, sys, threading
+from nessie.base import deep
+usual, bottom, further = sys.getrecursionlimit(), threading.Event(), threading.Event()
+def down(n):
+    if n == 0:
+        bottom.set()
+        further.wait()
+        return len(str(depth(100)))
+    return 1 + down(n - 1)
+def depth(n):
+    return 0 if n == 0 else 1 + depth(n - 1)
+def press():
+    bottom.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    deep.run_deep(lambda: down(20_000))
+except KeyboardInterrupt:
+    print(deep.left_working(), sys.getrecursionlimit() > usual)
+further.set()
+deep.wait_for_left()
+print(deep.left_working(), sys.getrecursionlimit() == usual)
+"""
+
+
+def test_work_that_was_left_to_itself_keeps_its_depth() -> None:
+    found = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "True True\nFalse True\n", "")
+
+
+def until(condition: Callable[[], bool]) -> bool:
+    """In Python's code, into which exceptions come."""
+    end = time.monotonic() + PATIENCE
+    while not condition() and time.monotonic() < end:
+        pass
+    return condition()
+
+
+def test_the_time_is_up_as_a_limit_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the end of the work and that of its limit, within other work and by itself."""
+    forget = deep.Task.forget
+
+    def later(task: deep.Task, limit: Deadline) -> None:
+        until(lambda: task.struck)
+        forget(task, limit)
+
+    monkeypatch.setattr(deep.Task, "forget", later)
+    with pytest.raises(NessieError, match=r"longer than 0\.1 s"):
+        run_deep(lambda: 1, Deadline(0.1, ""))
+
+    def within() -> tuple[str, bool]:
+        with pytest.raises(NessieError) as caught:
+            run_deep(lambda: 1, Deadline(0.1, ""))
+        return caught.value.message, deadline() is NEVER
+    assert run_deep(within) == ("it took longer than 0.1 s", True)
+
+
+class Slow(threading.Event):
+    """Whoever does the work finds that it has not ended only once an exception is on its way, or it may not come."""
+
+    def __init__(self, task: deep.Task) -> None:
+        super().__init__()
+        self.task, self.worker = task, lambda: threading.current_thread() is not threading.main_thread()
+
+    def is_set(self) -> bool:
+        if self.worker() and self.task.began is not None and not deep._lock.locked():
+            until(lambda: self.task.struck)
+        return super().is_set()
+
+
+def test_an_exception_that_comes_as_the_work_ends(ctrl_c: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, end = deep.Task.__init__, deep.Worker.end
+    tried: list[deep.Task] = []
+
+    def slow(task: deep.Task, body: Callable[[], None]) -> None:
+        start(task, body)
+        task.ended = Slow(task)
+
+    def later(worker: deep.Worker, task: deep.Task) -> None:
+        tried.append(task)
+        until(lambda: task.struck)
+        end(worker, task)
+
+    monkeypatch.setattr(deep.Task, "__init__", slow)
+    monkeypatch.setattr(deep.Worker, "end", later)
+    assert run_deep(lambda: 1) == 1
+    stop_alarm()
+    assert len(tried) == 2 and tried[0] is tried[1] and not deep.left_working()
+
+
+def test_an_early_ctrl_c_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes when the work has been given to a thread, and nobody waits for it yet."""
+    given, tasks = deep.given, []
+
+    def interrupted(task: deep.Task) -> None:
+        given(task)
+        tasks.append(task)
+        assert until(lambda: task.began is not None)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(deep, "given", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_deep(lambda: until(lambda: False), leaves=PATIENCE)
+    assert tasks[0].ended.is_set() and not deep.left_working()
+
+
+def test_a_second_ctrl_c_leaves_the_work_to_itself(ctrl_c: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes while the work is asked to end. Who may do nothing beside it waits."""
+    def interrupted(task: deep.Task) -> bool:
+        stop_alarm()
+        raise KeyboardInterrupt
+
+    going_on = threading.Event()
+    monkeypatch.setattr(deep.Task, "ask", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_deep(lambda: going_on.wait(PATIENCE))
+    assert deep.left_working()
+    threading.Timer(0.2, going_on.set).start()
+    deep.wait_for_left()
+    assert going_on.is_set() and not deep.left_working()
+
+
+def test_work_that_nobody_waits_for_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    task = deep.Task(lambda: done.append(1))
+    task.waited = False
+    deep.given(task)
+    assert task.ended.wait(PATIENCE) and done == [] and not deep.left_working()
+
+
+# A fork while another thread starts one with a large stack.
+STARTING = """
+import os, threading
+from nessie.base import deep
+usual, starting, further, start = threading.stack_size(), threading.Event(), threading.Event(), threading.Thread.start
+def slowly(thread):
+    if thread.name == "large":
+        starting.set()
+        further.wait(0.5)
+    start(thread)
+threading.Thread.start = slowly
+threading.Thread(target=lambda: deep.start_thread(int, "large", 1 << 26)).start()
+starting.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if threading.stack_size() == usual else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_process_that_is_forked_off_has_stacks_of_the_usual_size() -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", STARTING], check=True, timeout=PATIENCE)

@@ -20,10 +20,11 @@ from nessie.cudagen.cuda_operators import HELPERS
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import MOST_ROUNDS, NO_FAILURE
-from nessie.cudagen.generate import RUN, plans_of
+from nessie.cudagen.generate import RUN, generate
 from nessie.cudagen.gpu import MOST_BLOCKS, Gpu, build_program
 from nessie.cudagen.plan import THREADS
 from nessie.cudagen.skeletons.cuda_blocks import WARP
+from nessie.cudagen.skeletons.cuda_carries import SEGMENTS
 from nessie.cudagen.skeletons.cuda_look_back import GROUP
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
@@ -89,7 +90,7 @@ class OneTile:
         """What is in the windows afterwards."""
         driver = Cudasim(1, 1)
         built = build_program(program_of(self.kernel))
-        _, module = plans_of(program_of(self.kernel), "cuda")
+        module = generate(program_of(self.kernel), "cuda")
         (sweep,) = (f for f in module.functions if f.name.endswith("_sweep"))
         words = np.array([NO_FAILURE, MOST_ROUNDS, 0, 0, 0], np.int64)
         found, given = {}, []
@@ -111,16 +112,16 @@ class OneTile:
         return found
 
 
-def before(tile: int, **prefixes: int) -> dict[str, Window]:
+def before(tile: int, published: str = "", **prefixes: int) -> dict[str, Window]:
     """What a tile finds of those before it: the last of the group before knows all up to it, those of its own group
-    come to nothing. Of what it publishes itself, too."""
+    come to nothing. Of what it publishes itself, too. `published` begins the names of that."""
     place, far = tile % GROUP, GROUP * WARP             # as far back as it looks
     first = tile - place - far
-    windows = {"tickets": Window(0, [tile]), "status": Window(first, [0] * (far - 1) + [2] + [1] * place + [0])}
+    windows = {"tickets": Window(0, [tile]),
+               f"{published}status": Window(first, [0] * (far - 1) + [2] + [1] * place + [0])}
     for name, value in prefixes.items():
         for use in ("aggregates", "prefixes"):
-            array = f"ended_{use}" if name == "ended" else f"{name}_{use}"
-            windows[array] = Window(first, [0x3f] * (far - 1) + [value] + [0] * place + [0])
+            windows[f"{name}_{published}{use}"] = Window(first, [0x3f] * (far - 1) + [value] + [0] * place + [0])
     return windows
 
 
@@ -162,12 +163,29 @@ def test_the_last_tile_of_segments(tile: int) -> None:
         let rs = SEG_REDUCE { (s, j, i) => i + j } (0) { (x, y) => x + y } D
         let ys = SEG_MAP { (s, j, i) => i * 10 + s } D
         return (rs, ys)""")
-    low, high = tile * TILE // 4, (tile + 1) * TILE // 4
-    found = OneTile(kernel, before(tile, rs=0, ended=1)
+    tile *= 2                           # those in which segments are summed are half as large
+    low, high = tile * TILE // 8, (tile + 1) * TILE // 8
+    found = OneTile(kernel, before(tile, SEGMENTS, rs=0x3f)
                     | {"rs": Window(low, [-1] * (high - low)), "ys": Window(3 * low, [-1] * 3 * (high - low))},
                     {"n": 3 * high, "m": high, "l": 3}).run()
     assert found["rs"].tolist() == [wrapped(3 * (3 * s + 1) + 3) for s in range(low, high)]
     assert found["ys"].tolist() == [wrapped(i * 10 + i // 3) for i in range(3 * low, 3 * high)]
+
+
+@GPU
+@pytest.mark.parametrize("tile", TILES)
+def test_the_last_tile_of_one_segment(tile: int) -> None:
+    """It goes on from what all tiles before have of the segment, and has its end."""
+    kernel = segmented_kernel("l : int", "uniform(m, l, n)", """
+        let rs = SEG_REDUCE { (s, j, i) => i } (0) { (x, y) => x + y } D
+        let ps = SEG_SCAN { (s, j, i) => j } (0) { (x, y) => x + y } D
+        return (rs, ps)""")
+    low, n = tile * TILE, tile * TILE + TILE // 2 - 3
+    sums = [wrapped(i * (i - 1) // 2) for i in range(low, n + 1)]
+    found = OneTile(kernel, before(2 * tile, SEGMENTS, rs=sums[0], ps=sums[0])
+                    | {"rs": Window(0, [-1]), "ps": Window(low, [-1] * (TILE // 2))}, {"n": n, "m": 1, "l": n}).run()
+    assert found["rs"].tolist() == sums[-1:]
+    assert found["ps"].tolist() == [*sums[:-1], -1, -1, -1]
 
 
 # Launches -----------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import math
+import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from nessie.base import records
+from nessie.lambda_cu import ir
 
 ROOT = Path(__file__).resolve().parent.parent
 BOTH = pytest.mark.parametrize("dataclass", [dataclasses.dataclass, records.dataclass])
@@ -137,3 +140,43 @@ def test_all_classes_are_made_so() -> None:
                         or (isinstance(node, ast.Import) and "dataclasses" in [alias.name for alias in node.names]):
                     found.add(str(path.relative_to(ROOT)))
     assert {name for name in found if not name.startswith("nessie/api/")} == {"nessie/base/records.py"}
+
+
+def test_a_hash_is_kept_in_this_process_only() -> None:
+    asked: list[int] = []
+
+    class Counted:
+        def __hash__(self) -> int:
+            asked.append(1)
+            return 7
+
+    @records.dataclass(frozen=True)
+    class Kept(records.KeepsHash):
+        value: object
+
+    kept = Kept(Counted())
+    assert hash(kept) == hash(kept) == hash(Kept(kept.value)) and len(asked) == 2
+    assert kept.__getstate__() == {"value": kept.value} and kept == Kept(kept.value)
+    assert hash(dataclasses.replace(kept, value=1)) == hash(Kept(1)) != hash(kept)
+
+
+def test_a_tree_is_hashed_once() -> None:
+    """And not by the hashes of the process that wrote it."""
+    tree = ir.Op("+", (ir.Read("xs", ir.Var("i")), ir.Const(1, "int")))
+    text = pickle.dumps(tree)
+    hash(tree)
+    assert pickle.dumps(tree) == text and pickle.loads(text) == tree and hash(pickle.loads(text)) == hash(tree)
+
+
+def test_no_exception_is_handled_while_parts_are_hashed() -> None:
+    """Each that is raised then would know all around it: a tree of n levels would take n squared."""
+    class Leaf:
+        def __hash__(self) -> int:
+            assert sys.exc_info() == (None, None, None)
+            return 7
+
+    @records.dataclass(frozen=True)
+    class Kept(records.KeepsHash):
+        value: object
+
+    assert hash(Kept(Kept(Leaf()))) == hash(Kept(Kept(Leaf())))

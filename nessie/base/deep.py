@@ -4,76 +4,141 @@ Passes recurse from Python to Python only: into list comprehensions, not generat
 Python bounds recursion through its C code, whatever the recursion limit says; that takes in ==, hash and repr of trees.
 
 Ctrl-C reaches the caller, who then ends the work: what runs where Python's exceptions do not reach has said how, with
-`interruptible`; other work gets a KeyboardInterrupt.
+`interruptible`; other work gets a KeyboardInterrupt. Work that takes longer than it may (nessie.base.deadline) is ended
+in the same way, by TimeIsUp. Where neither helps, as while it waits for another program, the work is left to itself.
 
 A thread that has done its work waits for more, as starting one takes as long as a small call. One that was at work for
-long, or was given a KeyboardInterrupt, ends: so stacks that were filled are given back, and no exception comes late.
+long, or was given an exception, ends: so stacks that were filled are given back, and no exception comes late.
 """
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from nessie.base.source import NessieError
+from nessie.base.deadline import NEVER, Deadline, TimeIsUp, deadline, set_deadline
+from nessie.base.forking import across_forks, anew_in_children
+from nessie.base.source import NessieError, Span
 
 T = TypeVar("T")
 
 STACK_BYTES = 1 << 30           # address space only: pages are taken as the recursion reaches them
 RECURSION_LIMIT = 1_000_000
-PATIENCE = 3                    # so many Ctrl-Cs, and the work is left to itself
+INSISTS, ASKED = 0.05, 0.15     # seconds after which who was not, or was, asked to end is given an exception
+AGAIN = 0.5                     # seconds until the next
+LEAVES, LATE = 1.0, 0.5         # seconds after a Ctrl-C, after a limit, after which the work is left to itself
 MOST_IDLE = 4                   # threads that wait
 HEARING = 0.1                   # seconds after which a Ctrl-C is heard that did not wake the thread that waits
+SOON = 0.01                     # the same while the work is being ended
 LONG = 0.05                     # seconds of work beside which starting a thread is nothing
 
-_thread = threading.local()     # `deep`: this thread has a large stack
-_lock = threading.Lock()
+_thread = threading.local()     # `task`: this thread has a large stack, and does this
+STRIKES = (KeyboardInterrupt, TimeIsUp)
+_lock = across_forks(threading.Lock(), last=True)
 _interrupts: list[tuple[int | None, Callable[[], None]]] = []      # with the threads that they are for
-_running = 0                    # threads with large stacks, for which the recursion limit is high
+_at_work: list[Task] = []       # those that have begun and not ended, for which the recursion limit is high
 _usual_limit = 0                # what it was before them
 _idle: list[Worker] = []
 
 
-def run_deep(work: Callable[[], T]) -> T:
-    """work(), on a thread with a large stack (this one, if its stack is large). Exceptions come out as they are."""
-    if getattr(_thread, "deep", False):
-        return work()
+def run_deep(work: Callable[[], T], limit: Deadline = NEVER, leaves: float = LEAVES) -> T:
+    """work(), on a thread with a large stack (this one, if its stack is large). Exceptions come out as they are;
+    NessieError, where it takes longer than the limit. `leaves`: so many seconds after a Ctrl-C, or after the limit, it
+    is left to itself."""
+    if getattr(_thread, "task", None):
+        return limited(work, limit)
     outcome: list[T] = []
     failure: list[BaseException] = []
 
     def body() -> None:
         try:
-            outcome.append(work())
+            outcome.append(limited(work, limit))
+        except TimeIsUp:                    # it came when the work had come to its end
+            failure.append(limit.error())
         except BaseException as error:      # re-raised below, in the caller's thread
             failure.append(error)
 
-    with deep_recursion():
-        wait_for(given(body))
+    waiting = Waiting(Task(body), limit, leaves)
+    waiting.wait()
     if failure:
         raise failure[0]
+    if not outcome:                         # an exception came after another
+        raise waiting.interrupt or limit.error()
     return outcome[0]
 
 
+def limited(work: Callable[[], T], limit: Deadline) -> T:
+    """work(), on a thread with a large stack, within the limit."""
+    if limit is NEVER:
+        return work()
+    task, before = _thread.task, deadline()
+    try:
+        try:
+            set_deadline(limit)
+            task.limits.append(limit)
+            return work()
+        finally:
+            task.forget(limit)
+            set_deadline(before)
+    except TimeIsUp:                        # of the work, or while the limit was forgotten
+        task.forget(limit)
+        set_deadline(before)
+        if not limit.passed():              # a longer work's, of which this is a part
+            raise
+        raise limit.error() from None
+
+
+def next_part(*places: tuple[Span, str]) -> None:
+    """The work that this thread does goes on with what stands there, which may take as long as all of it."""
+    limit = deadline()
+    while limit is not NEVER and (limit.passed() or limit.places != places):
+        with suppress(TimeIsUp), _lock:
+            limit.begin(*places)
+            give_exception(threading.get_ident(), None)
+
+
 class Task:
-    """Work for a thread. `ended` is an event, as joining cannot be taken up again after a Ctrl-C; `struck`: the thread
-    was given a KeyboardInterrupt."""
+    """Work for a thread. `ended` is an event, as joining cannot be taken up again after a Ctrl-C; `began`: when, by
+    time.monotonic; `limits`: when it is to end, and parts of it; `struck`: the thread was given an exception; `waited`:
+    somebody waits for it."""
 
     def __init__(self, body: Callable[[], None]) -> None:
-        self.body, self.ended, self.struck = body, threading.Event(), False
+        self.body, self.ended, self.struck, self.waited = body, threading.Event(), False, True
+        self.began: float | None = None
+        self.limits: list[Deadline] = []
         self.worker: Worker | None = None
 
-    def interrupt(self) -> None:
+    def ask(self) -> bool:
+        """What it has said of how it is ended is done; if it has said nothing, False."""
+        asked = [interrupt for number, interrupt in list(_interrupts) if self.worker and number == self.worker.number]
+        for interrupt in asked:
+            interrupt()
+        return bool(asked)
+
+    def strike(self, error: type[BaseException], limit: Deadline | None = None) -> None:
+        """The thread is given the exception while the work is at hand, or its part with this limit."""
         with _lock:
-            if self.worker is not None and not self.ended.is_set():
+            due = limit is None or (limit in self.limits and limit.passed() and not limit.told)
+            if self.worker is not None and self in _at_work and due:
                 self.struck = True
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.worker.number),
-                                                           ctypes.py_object(KeyboardInterrupt))
+                give_exception(self.worker.number, ctypes.py_object(error))
+
+    def forget(self, limit: Deadline) -> None:
+        """A part of the work ends: an exception that has not come yet comes no more."""
+        with _lock:
+            give_exception(threading.get_ident(), None)
+            if limit in self.limits:
+                self.limits.remove(limit)
+
+
+def give_exception(thread: int, error: Any) -> None:
+    """It comes when the thread is in Python's code next. None takes one back."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
 
 
 class Worker:
@@ -84,76 +149,75 @@ class Worker:
         self.number = started(self.serve).ident or 0
 
     def serve(self) -> None:
-        _thread.deep = True
-        try:
-            while self.do(self.tasks.get()):
-                pass
-        except KeyboardInterrupt:           # it came when all was done
-            pass
+        self.stays = True
+        while self.stays:
+            task = self.tasks.get()
+            while True:
+                try:
+                    if task.ended.is_set():
+                        break
+                    self.do(task)
+                except STRIKES:             # too late for the work, and the caller still waits
+                    pass
 
-    def do(self, task: Task) -> bool:
-        """Does it, and says whether more may come."""
-        began = time.monotonic()
+    def do(self, task: Task) -> None:
+        """Does it, unless that was begun, or nobody waits any more, and ends it."""
         try:
-            task.body()
+            if self.begin(task):
+                task.body()
         finally:
-            del task.body                   # and all that it holds
-            stays = False
-            while not task.ended.is_set():
-                with suppress(KeyboardInterrupt):       # too late for the work, and the caller still waits
-                    stays = self.end(task, time.monotonic() - began)
-        return stays
+            task.body = nothing             # which lets go of all that it held
+            self.end(task)
 
-    def end(self, task: Task, seconds: float) -> bool:
+    def begin(self, task: Task) -> bool:
+        """From here on it may be struck."""
+        global _usual_limit
         with _lock:
-            stays = not task.struck and seconds < LONG and len(_idle) < MOST_IDLE
-            if stays:
+            begins = task.began is None and task.waited
+            if begins:
+                _thread.task, task.began = task, time.monotonic()
+                if not _at_work:
+                    _usual_limit = sys.getrecursionlimit()
+                    sys.setrecursionlimit(RECURSION_LIMIT)
+                _at_work.append(task)
+        return begins
+
+    def end(self, task: Task) -> None:
+        """No exception comes from where the lock is held and what was on its way is taken back."""
+        with _lock:
+            give_exception(threading.get_ident(), None)
+            if task in _at_work:
+                _at_work.remove(task)
+                if not _at_work:
+                    sys.setrecursionlimit(_usual_limit)
+            short = task.began is not None and time.monotonic() - task.began < LONG
+            self.stays = short and not task.struck and len(_idle) < MOST_IDLE
+            if self.stays:
                 _idle.append(self)
             task.ended.set()
-        return stays
 
 
-def given(body: Callable[[], None]) -> Task:
-    """The task of running this, which a thread with a large stack has begun."""
-    task = Task(body)
+def nothing() -> None:
+    pass
+
+
+def given(task: Task) -> None:
+    """It is given to a thread with a large stack."""
     with _lock:
-        task.worker = _idle.pop() if _idle else None
-    task.worker = task.worker or Worker()
+        worker = _idle.pop() if _idle else None
+    task.worker = worker or Worker()
     task.worker.tasks.put(task)
-    return task
 
 
+@anew_in_children
 def alone() -> None:
-    """In a process that was forked off, there is but the thread that forked."""
-    global _lock, _running
-    _lock = threading.Lock()
-    if _running:
+    """In a process that was forked off, there is but the thread that forked, and its task."""
+    there = [task for task in _at_work if task is getattr(_thread, "task", None)]
+    if _at_work and not there:
         sys.setrecursionlimit(_usual_limit)
-    _running = 0
+    _at_work[:] = there
     _idle.clear()
     _interrupts.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=alone)
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """While the body runs, in however many threads, the recursion limit is high."""
-    global _running, _usual_limit
-    with _lock:
-        if _running == 0:
-            _usual_limit = sys.getrecursionlimit()
-            sys.setrecursionlimit(RECURSION_LIMIT)
-        _running += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _running -= 1
-            if _running == 0:
-                sys.setrecursionlimit(_usual_limit)
 
 
 @contextmanager
@@ -212,19 +276,79 @@ def forget_interrupt() -> None:
     exec("")
 
 
-def wait_for(task: Task) -> None:
-    """Until the work ends. The first Ctrl-C asks it to, the next ones insist."""
-    for attempt in range(PATIENCE + 1):
+class Waiting:
+    """For work to end: by itself, or after a Ctrl-C, or because it takes too long. Then it is asked to, then made to,
+    then left to itself; a second Ctrl-C leaves it at once."""
+
+    def __init__(self, task: Task, limit: Deadline, leaves: float) -> None:
+        self.task, self.limit, self.leaves = task, limit, leaves
+        self.interrupt: KeyboardInterrupt | None = None
+        self.late: Deadline | None = None
+        self.began = self.struck = 0.0          # when it was to end, and had an exception, by time.monotonic
+        self.insists = INSISTS
+
+    def wait(self) -> None:
+        """Gives the task to a thread, and waits for it."""
         try:
-            while not task.ended.wait(HEARING):
-                pass
-            return
-        except KeyboardInterrupt:
-            if attempt == PATIENCE:
+            while not self.task.ended.is_set():
+                self.hear()
+        finally:
+            self.task.waited = False
+
+    def hear(self) -> None:
+        try:
+            if self.task.worker is None:
+                given(self.task)
+            if not self.task.ended.wait(SOON if self.interrupt or self.late else HEARING):
+                self.go_on()
+        except KeyboardInterrupt as interrupt:
+            if self.interrupt or self.task.worker is None:
                 raise
-            worker = task.worker
-            asked = [interrupt for number, interrupt in list(_interrupts) if worker and number == worker.number]
-            for interrupt in asked:
-                interrupt()
-            if attempt > 0 or not asked:
-                task.interrupt()
+            self.interrupt = interrupt
+            self.begin()
+
+    def go_on(self) -> None:
+        """What is due."""
+        now = time.monotonic()
+        if self.interrupt is None:
+            self.look(now)
+        since = now - self.began
+        if self.interrupt and since > self.leaves:
+            raise self.interrupt
+        if self.late is self.limit and since > (2 * LATE if self.limit.told else LATE):
+            raise self.limit.error()
+        if (self.interrupt or self.late) and since > self.insists and now - self.struck > AGAIN:
+            self.struck = now
+            if self.interrupt:
+                self.task.strike(KeyboardInterrupt)
+            elif self.late and not self.late.told:
+                self.task.strike(TimeIsUp, self.late)
+
+    def look(self, now: float) -> None:
+        """Which limit has passed, while nobody says so? That of all of the work is always looked at."""
+        limits = list(self.task.limits)
+        if self.late not in limits or not self.late.passed():
+            self.late = next((limit for limit in limits if limit.passed() and (limit is self.limit or not limit.told)),
+                             None)
+            if self.late:
+                self.begin()
+
+    def begin(self) -> None:
+        self.began, self.struck = time.monotonic(), 0.0
+        self.insists = ASKED if self.task.ask() else INSISTS
+
+
+def left() -> list[Task]:
+    """The work that was left to itself."""
+    return [task for task in list(_at_work) if not task.waited]
+
+
+def left_working() -> bool:
+    """Is there work that was left to itself?"""
+    return bool(left())
+
+
+def wait_for_left() -> None:
+    """For such work, where the next may not be done beside it. Ctrl-C ends the waiting."""
+    while tasks := left():
+        tasks[0].ended.wait(HEARING)

@@ -21,6 +21,16 @@ else:
         return partial(made, frozen=frozen, eq=eq) if cls is None else made(cls, frozen, eq)
 
 
+class KeepsHash:
+    """An object keeps its hash, so that trees of such are hashed once. Not for other processes: texts have other hashes
+    there."""
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self)
+
+
 def made(cls: type, frozen: bool, eq: bool) -> type:
     """The class, with the methods that it does not define itself."""
     own = {name for name, value in vars(cls).items() if value is not None}
@@ -30,7 +40,8 @@ def made(cls: type, frozen: bool, eq: bool) -> type:
     fields = dataclasses.fields(cls)
     methods: dict[str, Any] = {"__init__": initialiser(cls, fields), "__repr__": shown}
     if eq:
-        methods |= comparison([field.name for field in fields if field.compare], frozen)
+        hashing = kept_hash if issubclass(cls, KeepsHash) else new_hash
+        methods |= comparison([field.name for field in fields if field.compare], hashing if frozen else None)
     for name, method in methods.items():
         if name not in own:
             setattr(cls, name, method)
@@ -61,18 +72,30 @@ def initialiser(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callab
     return method
 
 
-def comparison(names: list[str], frozen: bool) -> dict[str, Any]:
+Values = Callable[[Any], tuple[Any, ...]]
+
+
+def comparison(names: list[str], hashing: Callable[[Values], Callable[[Any], int]] | None) -> dict[str, Any]:
     """`__eq__` of objects of one class by the fields of these names, and `__hash__`."""
-    values: Callable[[Any], tuple[Any, ...]] = attrgetter(*names) if len(names) > 1 else \
-        lambda it: tuple(getattr(it, name) for name in names)
+    values: Values = attrgetter(*names) if len(names) > 1 else lambda it: tuple([getattr(it, name) for name in names])
 
     def equal(self: Any, other: Any) -> Any:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
-    def hashed(self: Any) -> int:
-        return hash(values(self))
+    return {"__eq__": equal, "__hash__": hashing(values) if hashing else None}
 
-    return {"__eq__": equal, "__hash__": hashed if frozen else None}
+
+def new_hash(values: Values) -> Callable[[Any], int]:
+    return lambda self: hash(values(self))
+
+
+def kept_hash(values: Values) -> Callable[[Any], int]:
+    def hashed(self: Any) -> int:
+        found: int | None = getattr(self, "_hash", None)        # no exception, in whose handler others would be raised
+        if found is None:
+            self._hash = found = hash(values(self))
+        return found
+    return hashed
 
 
 @recursive_repr()

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
+from nessie.base.places import Places
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
 
@@ -53,7 +54,9 @@ class Token:
 class Tokens:
     """A text's tokens and the place that a parser has reached among them."""
 
-    def __init__(self, text: str | Source, keywords: Iterable[str] = ()) -> None:
+    def __init__(self, text: str | Source, keywords: Iterable[str] = (), places: Places | None = None) -> None:
+        """`places`: is told where the parts stand."""
+        self.places = places
         self.source = text if isinstance(text, Source) else Source("<text>", text)
         self.keywords = frozenset(keywords)
         self.tokens = tokenize(self.source)
@@ -144,6 +147,12 @@ class Tokens:
         """From this token to the last one taken."""
         last = self.tokens[max(self.position - 1, 0)]
         return Span(self.source, start.start, max(last.end, start.end))
+
+    def mark(self, start: Token, part: T) -> T:
+        """The part, which begins with this token and ends with the last one taken."""
+        if self.places is not None:
+            self.places.mark(part, self.span(start))
+        return part
 
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
         token = token or self.current

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from nessie.base.source import Source
+from nessie.base.writing import write
 from nessie.frontend.environment import Definitions, Environment
 from nessie.frontend.infer import infer
 from nessie.frontend.library import PRELUDE, TYPED
@@ -16,5 +17,5 @@ def library_text() -> str:
 
 
 if __name__ == "__main__":
-    TYPED.write_text(library_text(), "utf-8")
+    write(TYPED, library_text())
     print(f"{TYPED.name} written")

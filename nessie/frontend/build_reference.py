@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nessie.base.source import Source
+from nessie.base.writing import write
 from nessie.frontend import syntax
 from nessie.frontend.library import PRELUDE, library
 from nessie.frontend.parser import parse
@@ -100,5 +101,5 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+    write(PAGE, page())
     print(f"{PAGE.name} written")

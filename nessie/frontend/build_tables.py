@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from nessie.base.writing import write
 from nessie.frontend import grammar
 from nessie.frontend.grammar_signature import signature
 
@@ -75,7 +76,7 @@ def main() -> None:
     tables, complaints = build()
     if complaints:
         raise SystemExit("\n".join(complaints))
-    TABLES.write_text(tables)
+    write(TABLES, tables)
     print(f"{inspect.getmodulename(str(TABLES))} written")
 
 

@@ -11,22 +11,31 @@ from nessie.base.types import BOOL, INT, Base, Data, Fun, Identity, Pair, Seq, T
 from nessie.frontend.environment import Environment
 from nessie.frontend.typed_typing import content_type
 
+Erased = dict[Type, "Type | None"]
 
-def erase(type_: Type, environment: Environment) -> Type | None:
-    """The type at run time; None for nothing."""
+
+def erase(type_: Type, environment: Environment, known: Erased | None = None) -> Type | None:
+    """The type at run time; None for nothing. `known`: what types were found to be before, which grows."""
+    known = {} if known is None else known
+    if type_ not in known:
+        known[type_] = found(type_, environment, known)
+    return known[type_]
+
+
+def found(type_: Type, environment: Environment, known: Erased) -> Type | None:
     match type_:
         case Base():
             return type_
         case Seq(element):
-            return Seq(erase(element, environment) or BOOL)
+            return Seq(erase(element, environment, known) or BOOL)
         case Pair(first, second):
-            return both(erase(first, environment), erase(second, environment))
+            return both(erase(first, environment, known), erase(second, environment, known))
         case Data():
-            return erase(content(type_, environment), environment)
+            return erase(content(type_, environment), environment, known)
         case Fun(_, _, Identity(_, _, captured)):
             result: Type | None = None
             for inner in reversed(captured):
-                result = both(erase(inner, environment), result)
+                result = both(erase(inner, environment, known), result)
             return result
         case Var():
             return INT              # nothing depends on it: any type does, and int is in every class

@@ -5,6 +5,7 @@ A typed value is a mono expression of the erased type (frontend.erase), or, wher
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import field
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
@@ -12,12 +13,12 @@ from nessie.base.source import NessieError, Origin
 from nessie.base.types import BOOL, Data, Type, substitute
 from nessie.frontend import mono, typed
 from nessie.frontend.environment import Environment
-from nessie.frontend.erase import both, content, erase, remains
+from nessie.frontend.erase import Erased, both, content, erase, remains
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_typing import type_of
 from nessie.frontend.mono_walk import is_trivial, let_chain
 from nessie.frontend.typed_typing import pattern_names
-from nessie.frontend.unify import LARGEST, is_too_large
+from nessie.frontend.unify import LARGEST, parts
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Erasure:
     binders: Names
     types: dict[str, Type]
     origin: Origin
+    known: Erased = field(default_factory=dict)
+    sizes: dict[Type, int] = field(default_factory=dict)        # nodes of types, no more than one too many
 
     def bare(self, value: Value) -> Exp:
         """The value as an expression: for nothing, false."""
@@ -55,10 +58,16 @@ class Erasure:
 
     def erase(self, type_: Type) -> Type | None:
         closed = self.close(type_)
-        if is_too_large([closed], self.outermost):
+        if self.size(closed) > LARGEST:
             raise NessieError(f"a type in this function, as it is called, has more than {LARGEST:,} parts",
                               *[(span, "") for span in self.origin[:1]])
-        return erase(closed, self.environment)
+        return erase(closed, self.environment, self.known)
+
+    def size(self, type_: Type) -> int:
+        if type_ not in self.sizes:
+            counted = 1 + sum([self.size(part) for part in parts(self.outermost(type_))])
+            self.sizes[type_] = min(counted, LARGEST + 1)
+        return self.sizes[type_]
 
     def outermost(self, type_: Type) -> Type:
         """The type, no datatype."""

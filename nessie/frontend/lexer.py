@@ -42,7 +42,7 @@ TOKEN = re.compile(rf"""
   | (?P<number> (?: [0-9]+\.?[0-9]* | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? (?P<tail> {NAME_CHARACTER}* ) )
   | (?P<name> {NAME_CHARACTER}+ | \? )
   | (?P<char> `(?s:.) )
-  | (?P<string> "(?: [^"\\] | \\(?s:.) )*" )
+  | (?P<string> "[^"\\]* (?: \\(?s:.) [^"\\]* )*" )
   | (?P<operator> {"|".join(re.escape(text) for text in sorted(OPERATORS, key=len, reverse=True))} )
 """, re.VERBOSE)
 

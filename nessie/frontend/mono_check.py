@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from nessie.base.source import IllFormed
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Pair, Seq, Type, show_type
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type, show_type
 from nessie.frontend import mono
 from nessie.frontend.mono import Exp
 from nessie.frontend.mono_text import show_exp
 from nessie.frontend.mono_typing import fits
 from nessie.frontend.primitives import IN_MONO
+from nessie.frontend.unify import parts
 
 MOST_SHOWN = 400        # characters of a failing expression
 MIN_INT, MAX_INT = -2 ** 63, 2 ** 63 - 1
@@ -16,13 +17,17 @@ MIN_INT, MAX_INT = -2 ** 63, 2 ** 63 - 1
 def check(program: mono.Program) -> None:
     functions: dict[str, mono.Function] = {}
     for function in program.functions:
-        require(function.name not in functions, f"a function is defined once: {function.name}")
-        require(function.name not in IN_MONO, f"no function has the name of a primitive: {function.name}")
-        functions[function.name] = function
+        define(function, functions)
     require(program.entry in functions, f"the entry is a function of the program: {program.entry}")
     checker = Checker(functions)
     for function in program.functions:
         checker.function(function)
+
+
+def define(function: mono.Function, functions: dict[str, mono.Function]) -> None:
+    require(function.name not in functions, f"a function is defined once: {function.name}")
+    require(function.name not in IN_MONO, f"no function has the name of a primitive: {function.name}")
+    functions[function.name] = function
 
 
 def require(holds: bool, invariant: str, exp: Exp | None = None) -> None:
@@ -36,18 +41,6 @@ def same(type_: Type, expected: Type, what: str, exp: Exp) -> None:
         require(False, f"{what} is {show_type(type_)}, where {show_type(expected)} is due", exp)
 
 
-def is_first_order(type_: Type) -> bool:
-    """Made of scalars, sequences and pairs?"""
-    match type_:
-        case Base(name):
-            return name in ("int", "float", "bool", "char")
-        case Seq(element):
-            return is_first_order(element)
-        case Pair(first, second):
-            return is_first_order(first) and is_first_order(second)
-    return False
-
-
 class Checker:
     """Walks the functions with the types of the names in scope, and the names bound so far anywhere."""
 
@@ -55,17 +48,29 @@ class Checker:
         self.functions = functions
         self.bound: set[str] = set()
         self.scope: dict[str, Type] = {}
+        self.first_order: set[Type] = {INT, FLOAT, BOOL, CHAR}      # so far
+
+    def is_first_order(self, type_: Type) -> bool:
+        """Made of scalars, sequences and pairs?"""
+        if type_ in self.first_order:
+            return True
+        if isinstance(type_, Seq | Pair) and all([self.is_first_order(part) for part in parts(type_)]):
+            self.first_order.add(type_)
+            return True
+        return False
 
     def function(self, function: mono.Function) -> None:
-        require(is_first_order(function.result), f"types are monomorphic and first order: result of {function.name}")
+        require(self.is_first_order(function.result),
+                f"types are monomorphic and first order: result of {function.name}")
         for parameter in function.parameters:
-            self.bind(parameter.name, parameter.type)
+            self.bind(parameter, parameter.type)
         same(self.exp(function.body), function.result, f"the body of {function.name}", function.body)
         self.scope.clear()
 
-    def bind(self, name: str, type_: Type, exp: Exp | None = None) -> None:
-        require(is_first_order(type_), f"types are monomorphic and first order: {name}", exp)
-        require(name not in self.bound, f"every binder is bound once in the program: {name}", exp)
+    def bind(self, binder: mono.Parameter | mono.Generator | mono.Let, type_: Type) -> None:
+        name = binder.name
+        require(self.is_first_order(type_), f"types are monomorphic and first order: {name}")
+        require(name not in self.bound, f"every binder is bound once in the program: {name}")
         self.bound.add(name)
         self.scope[name] = type_
 
@@ -113,7 +118,7 @@ class Checker:
         names: list[str] = []
         rest: Exp = exp
         while isinstance(rest, mono.Let):
-            self.bind(rest.name, self.exp(rest.value), rest)
+            self.bind(rest, self.exp(rest.value))
             names.append(rest.name)
             rest = rest.body
         type_ = self.exp(rest)
@@ -129,25 +134,25 @@ class Checker:
 
     def each(self, exp: mono.Each) -> Type:
         require(len(exp.generators) >= 1, "an apply-to-each has a generator")
-        elements: list[tuple[str, Type]] = []
+        elements: list[tuple[mono.Generator, Type]] = []
         for generator in exp.generators:
             source = self.exp(generator.source)
             require(isinstance(source, Seq), "the source of a generator is a sequence", generator.source)
             assert isinstance(source, Seq)
-            elements.append((generator.name, source.element))
-        for name, element in elements:              # after the sources: they do not see these names
-            self.bind(name, element, exp)
+            elements.append((generator, source.element))
+        for generator, element in elements:         # after the sources: they do not see these names
+            self.bind(generator, element)
         if exp.filter is not None:
             same(self.exp(exp.filter), BOOL, "a filter", exp.filter)
         body = self.exp(exp.body)
-        for name, _ in elements:
-            del self.scope[name]
+        for generator, _ in elements:
+            del self.scope[generator.name]
         return Seq(body)
 
     def primitive(self, exp: mono.Prim) -> None:
         require(exp.name in IN_MONO, f"primitives are rows of their table: {exp.name}")
         arguments = tuple([self.exp(a) for a in exp.arguments])
-        require(is_first_order(exp.type), "types are monomorphic and first order", exp)
+        require(self.is_first_order(exp.type), "types are monomorphic and first order", exp)
         if not fits(exp.name, arguments, exp.type):
             shown = ", ".join(show_type(type_, False) for type_ in arguments)
             require(False, f"a primitive is used at types it has: {exp.name} of ({shown}) "
@@ -165,7 +170,7 @@ class Checker:
         same(exp.type, function.result, f"a call of {exp.function}", exp)
 
     def literal(self, exp: mono.Literal) -> None:
-        require(isinstance(exp.type, Seq) and is_first_order(exp.type), "a literal has a sequence type", exp)
+        require(isinstance(exp.type, Seq) and self.is_first_order(exp.type), "a literal has a sequence type", exp)
         assert isinstance(exp.type, Seq)
         for element in exp.elements:
             same(self.exp(element), exp.type.element, "an element of a literal", exp)

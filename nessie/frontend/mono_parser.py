@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from nessie.base.places import Places
 from nessie.base.source import Source
 from nessie.base.tokens import Token, Tokens
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type, nest_right
@@ -24,16 +25,16 @@ KEYWORDS = frozenset({"function", "entry", "let", "in", "if", "then", "else", "t
 TYPES = {"int": INT, "float": FLOAT, "bool": BOOL, "char": CHAR}
 
 
-def parse(text: str | Source) -> mono.Program:
-    tokens = Tokens(text, KEYWORDS)
+def parse(text: str | Source, places: Places | None = None) -> mono.Program:
+    tokens = Tokens(text, KEYWORDS, places)
     parser = Parser(tokens, signatures(tokens))
     functions: list[mono.Function] = []
     while tokens.at("function"):
         functions.append(parser.function())
-    tokens.expect("entry")
-    entry = tokens.name("the entry's name")
+    start = tokens.expect("entry")
+    program = tokens.mark(start, mono.Program(tuple(functions), tokens.name("the entry's name")))
     tokens.finish()
-    return mono.Program(tuple(functions), entry)
+    return program
 
 
 def signatures(tokens: Tokens) -> dict[str, Type]:
@@ -52,7 +53,7 @@ def header(tokens: Tokens) -> tuple[str, tuple[mono.Parameter, ...], Type]:
     tokens.expect("function")
     function = tokens.name("the function's name")
     tokens.expect("(")
-    parameters = tokens.listed(lambda: mono.Parameter(*binder(tokens)), ")")
+    parameters = tokens.listed(lambda: tokens.mark(tokens.current, mono.Parameter(*binder(tokens))), ")")
     tokens.expect(":")
     return function, parameters, parse_type(tokens)
 
@@ -125,7 +126,7 @@ class Parser:
     def primary(self) -> Exp:
         tokens, start = self.tokens, self.tokens.current
         if tokens.accept("("):
-            return self.parenthesis()
+            return self.parenthesis(start)
         if tokens.accept("["):
             return self.sequence(start)
         if tokens.accept("{"):
@@ -137,7 +138,7 @@ class Parser:
             return (mono.First if projection == "first" else mono.Second)(pair, (tokens.span(start),))
         return self.application(start) if tokens.at_name() else self.literal(start)
 
-    def parenthesis(self) -> Exp:
+    def parenthesis(self, start: Token) -> Exp:
         inside = self.exp()
         if self.tokens.accept(":"):
             if not isinstance(inside, mono.Prim):
@@ -148,7 +149,7 @@ class Parser:
         if self.tokens.accept(")"):
             return inside
         self.tokens.expect(",")
-        return nest_right((inside, *self.tokens.several(self.exp, ")")), mono.Pair)
+        return self.tokens.mark(start, nest_right((inside, *self.tokens.several(self.exp, ")")), mono.Pair))
 
     def sequence(self, start: Token) -> Exp:
         elements = self.tokens.listed(self.exp, "]")
@@ -172,10 +173,11 @@ class Parser:
         return mono.Each(body, tuple(generators), condition, (tokens.span(start),))
 
     def generator(self) -> mono.Generator:
+        start = self.tokens.current
         name, type_ = binder(self.tokens)
         self.types[name] = type_
         self.tokens.expect("in")
-        return mono.Generator(name, self.exp())
+        return self.tokens.mark(start, mono.Generator(name, self.exp()))
 
     def application(self, start: Token) -> Exp:
         tokens = self.tokens

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
+from nessie.base.forking import cached_property
 from nessie.base.records import dataclass
 from nessie.base.source import Source, Span
 from nessie.frontend.elsewhere import COMMENT, EQUAL, SIGNS, WORDS, in_comment

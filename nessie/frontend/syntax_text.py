@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from nessie.base.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
+from nessie.base.places import Places
 from nessie.base.source import Source
 from nessie.base.types import unnest_right
 from nessie.frontend import syntax
@@ -25,7 +26,8 @@ def show(program: syntax.Program) -> str:
     return "".join(show_form(form) + "\n" for form in program.forms)
 
 
-def parse(text: str | Source) -> syntax.Program:
+def parse(text: str | Source, places: Places | None = None) -> syntax.Program:
+    """The program, whose nodes have their places themselves."""
     from nessie.frontend import parser
     return parser.parse(text if isinstance(text, Source) else Source("text", text))
 

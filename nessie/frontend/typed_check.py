@@ -29,6 +29,7 @@ from nessie.frontend.environment import Environment, constructor_scheme, functio
 from nessie.frontend.typed_typing import pattern_names, pattern_type
 
 Scope = dict[str, Type]
+MIN_INT, MAX_INT = -2 ** 63, 2 ** 63 - 1
 CONSTANTS = {bool: "bool", int: "int", float: "float", str: "char"}
 
 
@@ -57,11 +58,14 @@ class Checker:
             match definition:
                 case typed.Function():
                     self.function(definition)
-                case typed.Datatype(name, variables, content):
-                    if not set(free_variables(content)) <= set(variables):
-                        broken("a type variable is declared by its definition", f"datatype {name}")
+                case typed.Datatype():
+                    self.datatype(definition)
                 case typed.Variable(pattern, value):
-                    self.variable(pattern, value)
+                    self.variable(pattern, value, definition)
+
+    def datatype(self, datatype: typed.Datatype) -> None:
+        if not set(free_variables(datatype.content)) <= set(datatype.variables):
+            broken("a type variable is declared by its definition", f"datatype {datatype.name}")
 
     def function(self, function: typed.Function) -> None:
         self.definition, self.variables = f"function {function.name}", function.variables
@@ -70,7 +74,7 @@ class Checker:
         result = self.exp(function.body, scope)
         self.same(result, function.result, "a function's result has the type of its body")
 
-    def variable(self, pattern: typed.Pattern, value: typed.Exp) -> None:
+    def variable(self, pattern: typed.Pattern, value: typed.Exp, definition: typed.Variable) -> None:
         names = [p.name for p in pattern_names(pattern)]
         self.definition, self.variables = f"variable {', '.join(names)}", None
         scope = self.pattern(pattern)
@@ -129,7 +133,7 @@ class Checker:
         """The expression's type; checks it and all in it."""
         match e:
             case typed.Const(value, type_):
-                if type_ != Base(CONSTANTS[type(value)]):
+                if type_ != Base(CONSTANTS[type(value)]) or (type(value) is int and not MIN_INT <= value <= MAX_INT):
                     broken("a constant has the type of its value", f"{value!r} in {self.definition}")
                 return type_
             case typed.String():

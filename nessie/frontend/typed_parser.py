@@ -16,8 +16,9 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from nessie.base.places import Places
 from nessie.base.source import Source
-from nessie.base.tokens import Tokens
+from nessie.base.tokens import Token, Tokens
 from nessie.base.types import (
     BOOL,
     CHAR,
@@ -44,9 +45,9 @@ WORDS: dict[str, typed.Exp] = {
     "nan": typed.Const(math.nan, FLOAT)}
 
 
-def parse(text: str | Source, scheme_of: SchemeOf | None = None) -> typed.Program:
+def parse(text: str | Source, places: Places | None = None, scheme_of: SchemeOf | None = None) -> typed.Program:
     """The program; scheme_of knows the functions that it does not define (else: those of the library)."""
-    tokens = Tokens(text, KEYWORDS)
+    tokens = Tokens(text, KEYWORDS, places)
     own: dict[str, Scheme] = {}
     outer = scheme_of or library_schemes()
     parser = Parser(tokens, lambda name: own.get(name) or outer(name))
@@ -83,12 +84,12 @@ class Parser:
 
     def header(self) -> typed.Function | typed.Datatype:
         """A datatype, or a function up to its body, with a body that means nothing."""
-        kind = self.tokens.take().text
+        start = self.tokens.take()
         name = self.tokens.name()
         variables = self.bind_variables()
-        if kind == "datatype":
+        if start.text == "datatype":
             self.tokens.expect("=")
-            return typed.Datatype(name, variables, self.type())
+            return self.tokens.mark(start, typed.Datatype(name, variables, self.type()))
         self.tokens.expect("(")
         parameter = self.patterns(")")
         self.tokens.expect(":")
@@ -98,17 +99,17 @@ class Parser:
         return typed.Function(name, variables, parameter, result, typed.Const(0, INT), doc)
 
     def definition(self) -> typed.Definition:
-        self.scope = {}
+        self.scope, start = {}, self.tokens.current
         if self.tokens.at("function", "datatype"):
             header = self.header()
             if isinstance(header, typed.Datatype):
                 return header
             self.bind(header.parameter)
-            return replace(header, body=self.exp())
+            return self.tokens.mark(start, replace(header, body=self.exp()))
         self.tokens.expect("variable")
         self.bind_variables()
         pattern = self.patterns("=")
-        return typed.Variable(pattern, self.exp())
+        return self.tokens.mark(start, typed.Variable(pattern, self.exp()))
 
     def bind_variables(self) -> tuple[Var, ...]:
         variables = parse_variables(self.tokens)
@@ -141,18 +142,20 @@ class Parser:
         return nest_right(self.tokens.several(self.pattern, end), typed.PairPattern)
 
     def pattern(self) -> typed.Pattern:
+        start = self.tokens.current
         if self.tokens.accept("("):
-            return self.patterns(")")
+            return self.tokens.mark(start, self.patterns(")"))
         name = self.tokens.name()
         if self.tokens.accept(":"):
-            return typed.NamePattern(name, self.type())
+            return self.tokens.mark(start, typed.NamePattern(name, self.type()))
         types = self.types()
         self.tokens.expect("(")
-        return typed.DataPattern(name, types, self.patterns(")"))
+        return self.tokens.mark(start, typed.DataPattern(name, types, self.patterns(")")))
 
     # Expressions
 
     def exp(self) -> typed.Exp:
+        start = self.tokens.current
         if self.tokens.at("let"):
             return self.lets()
         if self.tokens.accept("if"):
@@ -160,27 +163,29 @@ class Parser:
             self.tokens.expect("then")
             then = self.exp()
             self.tokens.expect("else")
-            return typed.If(condition, then, self.exp())
+            return self.tokens.mark(start, typed.If(condition, then, self.exp()))
         result = self.primary()
         while self.tokens.accept("("):
             type_ = type_of(result)
             if not isinstance(type_, Fun):
                 self.tokens.fail("what is applied here is no function")
-            result = typed.Apply(result, self.tuple(self.tokens.several(self.exp, ")")), type_.result)
+            opening = self.tokens.tokens[self.tokens.position - 1]
+            argument = self.tokens.mark(opening, self.tuple(self.tokens.several(self.exp, ")")))
+            result = self.tokens.mark(start, typed.Apply(result, argument, type_.result))
         return result
 
     def lets(self) -> typed.Exp:
-        bindings: list[tuple[typed.Pattern, typed.Exp]] = []
+        bindings: list[tuple[Token, typed.Pattern, typed.Exp]] = []
         before = dict(self.scope)
-        while self.tokens.accept("let"):
-            pattern = self.patterns("=")
-            bindings.append((pattern, self.exp()))
+        while self.tokens.at("let"):
+            start, pattern = self.tokens.take(), self.patterns("=")
+            bindings.append((start, pattern, self.exp()))
             self.tokens.expect("in")
             self.bind(pattern)
         result = self.exp()
         self.scope = before
-        for pattern, value in reversed(bindings):
-            result = typed.Let(pattern, value, result)
+        for start, pattern, value in reversed(bindings):
+            result = self.tokens.mark(start, typed.Let(pattern, value, result))
         return result
 
     def tuple(self, items: tuple[typed.Exp, ...]) -> typed.Exp:
@@ -188,6 +193,11 @@ class Parser:
 
     def primary(self) -> typed.Exp:
         token = self.tokens.current
+        if token.kind == "name" and token.text in WORDS:
+            return WORDS[self.tokens.take().text]
+        return self.tokens.mark(token, self.marked(token))
+
+    def marked(self, token: Token) -> typed.Exp:
         if self.tokens.accept("("):
             return self.parenthesised()
         if self.tokens.accept("["):
@@ -197,8 +207,6 @@ class Parser:
             return self.each()
         if token.kind in ("int", "float", "string", "char") or self.tokens.at("-"):
             return self.literal()
-        if token.kind == "name" and token.text in WORDS:
-            return WORDS[self.tokens.take().text]
         if self.tokens.accept("empty"):
             return typed.Sequence((), self.type())
         if self.tokens.at("closure", "time"):
@@ -282,9 +290,9 @@ class Parser:
         return typed.Each(body, tuple(generators), kept, serial)
 
     def generator(self) -> typed.Generator:
-        pattern = self.pattern()
+        start, pattern = self.tokens.current, self.pattern()
         self.tokens.expect("in")
-        return typed.Generator(pattern, self.exp())
+        return self.tokens.mark(start, typed.Generator(pattern, self.exp()))
 
     def lambda_(self) -> typed.Exp:
         """(fn name[types]{captured} (pattern) => body): the parenthesis and `fn` have been read."""
