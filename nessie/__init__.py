@@ -8,16 +8,16 @@ Nothing is imported before it is used.
 """
 from __future__ import annotations
 
-from pathlib import Path
+import os.path  # what takes longer to import lets a Ctrl-C in before nessie.__main__ is asked
 
 TYPE_CHECKING = False           # as typing has it, which takes longer to import than all of this
 __version__ = "0.1.0"
 
 # The stages lie beside this folder in a checkout and inside it in a wheel; the checkout's root
 # on the package's path makes `import nessie.lambda_cu` work in both.
-_ROOT = Path(__file__).parent.parent
-if (_ROOT / "setup.cfg").is_file() and (_ROOT / "lambda_cu").is_dir():
-    __path__.insert(0, str(_ROOT))
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if os.path.isfile(os.path.join(_ROOT, "setup.cfg")) and os.path.isdir(os.path.join(_ROOT, "lambda_cu")):
+    __path__.insert(0, _ROOT)
 
 _PUBLIC = {
     "DeviceArray": "nessie.api.device",
@@ -49,7 +49,10 @@ else:
         if name not in _PUBLIC:
             raise AttributeError(f"module 'nessie' has no attribute {name!r}")
         from importlib import import_module
-        found = globals()[name] = getattr(import_module(_PUBLIC[name]), name)
+
+        from nessie.base.forking import STEADY
+        with STEADY:
+            found = globals()[name] = getattr(import_module(_PUBLIC[name]), name)
         return found
 
     def __dir__() -> list[str]:

@@ -5,14 +5,19 @@ import sys
 
 
 def main() -> int:
-    """Runs the command line. A Ctrl-C while modules are loaded ends it as one later does."""
+    """Runs the command line. What Ctrl-C does by default it does until there is work in hand (nessie.signals): Python
+    would tell where in its modules that was."""
     try:
-        from nessie.cli import main as run
+        import signal
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
     except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        exec("")            # see nessie.cli.main
-        return 1
-    return run()
+        import os
+        os._exit(130)
+    from nessie.base.deep import left_working
+    from nessie.cli import main as run
+    from nessie.signals import leave
+    return leave(run(), left_working())
 
 
 if __name__ == "__main__":

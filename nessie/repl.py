@@ -14,17 +14,19 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from nessie import __version__
-from nessie.base.deep import forget_interrupt, run_deep
+from nessie.base.deep import forget_interrupt, run_deep, wait_for_left
+from nessie.base.forking import cached_property
 from nessie.base.nearest import nearest
 from nessie.base.source import Interrupted, LostOutput, NessieError, Source, as_error
 from nessie.frontend import syntax
@@ -34,6 +36,7 @@ from nessie.loading import expanded
 from nessie.outcome import Outcome
 from nessie.progress import progress
 from nessie.screen import Screen
+from nessie.signals import ENDING, heard
 from nessie.streams import complain, print_outcomes, warn
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     from nessie.session import Session
 
 WELCOME = f"Nessie {__version__}. Forms end with ;   :help tells more, :quit leaves."
+LEAVES, LEAVES_BY_HAND = 0.2, 2.0       # seconds after a Ctrl-C until what goes on is left to itself
+BY_HAND = (signal.SIGINT,)              # is heard: the others end the session
 PROMPT, CONTINUED = "nesl> ", "    > "
 FIRST_WORD = re.compile(r"\s*(\w+)(?:\s+[\w\"]|\s*[;$])")     # of what might have been meant to be a command
 
@@ -77,8 +82,10 @@ class Repl:
     def run(self, form: syntax.TopLevel | NessieError) -> int:
         """Evaluate the form and show what it gives, and warnings; how many have failed, of those that it loads."""
         outcomes = self.session.outcomes(expanded([form]), self.evaluate)
+        limit, leaves = self.session.target.limits.deadline(), LEAVES_BY_HAND if self.by_hand else LEAVES
         with progress(self.session.job.activity):
-            failed = run_deep(partial(print_outcomes, outcomes, self.show))
+            wait_for_left()
+            failed = run_deep(partial(print_outcomes, outcomes, self.show), limit, leaves)
         warn(self.session.warnings())
         return failed
 
@@ -106,7 +113,8 @@ def repl(new_session: Callable[[], Session]) -> int:
         print(WELCOME, file=sys.stdout if sys.stdout.isatty() else sys.stderr)
         # while the first form is typed, and out of reach of Ctrl-C, after which NumPy could not be imported again
         Thread(target=import_module, args=("nessie.session",)).start()
-    failed = evaluate_all(at)
+    with heard(BY_HAND if by_hand else ENDING):
+        failed = evaluate_all(at)
     if at.begun is not None and (by_hand or not failed):
         warn(at.begun.unmet())
     return 1 if failed and not by_hand else 0

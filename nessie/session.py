@@ -16,6 +16,7 @@ from nessie.base.names import shown_name
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, LostOutput, NessieError, Source, as_error
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
+from nessie.base.values import arrays
 from nessie.calling import Prepared, prepare_call, tuple_of
 from nessie.frontend import infer, library, monomorphise, syntax, syntax_text, typed
 from nessie.frontend.advice import doubts, narrowed
@@ -72,6 +73,9 @@ class Session:
 
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         """One form. What it defines is there afterwards, unless it fails."""
+        return self.target.in_time(lambda: self.evaluated(form), form.span)
+
+    def evaluated(self, form: syntax.TopLevel) -> Outcome:
         if isinstance(form, syntax.Command):
             from nessie.commands import obey
             obey(self, form)
@@ -130,7 +134,7 @@ class Session:
             return self.run_prepared(prepared or self.prepare(exp, type_))
         except NessieError as error:
             from nessie.with_values import with_values
-            raise with_values(error, exp, self.values, self.environment, seed, world.end) from error.__cause__
+            raise with_values(error, exp, self.values, self.environment, seed) from error.__cause__
 
     def prepare(self, exp: typed.Exp, type_: Type) -> Prepared:
         """The program that computes the expression, and the variables' values that it takes."""
@@ -142,6 +146,7 @@ class Session:
         self.dump("monomorphise", prepared.program)
         job = replace(self.job_of_form(), strict=True) if prepared.alone else self.job_of_form()
         before = replace(self.target.stats)
+        self.target.held = self.held()
         try:
             result = self.target.run(job, prepared.program, prepared.arguments)
         finally:
@@ -189,6 +194,23 @@ class Session:
         assert isinstance(definition, typed.Variable)       # an expression is one
         self.environment = environment
         return definition.value, pattern_type(definition.pattern)
+
+    def type_of(self, exp: syntax.Exp) -> Type:
+        """The type of an expression, of which the session keeps nothing."""
+        program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, exp.span),)), self.environment)
+        (definition,) = program.definitions
+        assert isinstance(definition, typed.Variable)       # an expression is one
+        return pattern_type(definition.pattern)
+
+    def memory(self) -> int:
+        """Bytes that may be taken beyond what the session holds."""
+        return max(0, self.target.memory() - self.held())
+
+    def held(self) -> int:
+        """Bytes of the values that it holds, where memory is limited; else what is free tells of them."""
+        if self.target.limits.memory is None:
+            return 0
+        return sum({id(array): array.nbytes for value in self.values.values() for array in arrays(value)}.values())
 
     def hold(self, wish: str, value: Any, type_: Type) -> syntax.Name:
         """A name for a flat value that no program made, as an expression."""

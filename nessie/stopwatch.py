@@ -4,6 +4,7 @@ are there from the second run on. Fresh memory would take as long as the work do
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from nessie.cudagen import cpu, host
@@ -18,9 +19,9 @@ def quickest(target: Target, built: cpu.Built, arguments: Sequence[Any], runs: i
     memory = target.memory()
     found, before = [], 0.0
     for _ in range(runs):
-        target.world.limit(target.limits.seconds, memory, target.limits.hints)
-        limits = host.Limits(target.limits.depth, memory, target.limits.seconds, target.limits.hints)
-        host.execute(built.program, arguments, device, limits, perform=target.world.perform)
+        target.world.limit(memory, target.limits.hints)
+        limits = host.Limits(target.limits.depth, memory, target.limits.hints)
+        target.in_time(partial(host.execute, built.program, arguments, device, limits, perform=target.world.perform))
         total = sum(record.seconds for record in device.stats.kernels.values())
         found.append(total - before)
         before = total

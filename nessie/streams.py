@@ -3,14 +3,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from threading import Event, RLock
 
+from nessie.base.forking import anew_in_children
 from nessie.base.source import InternalError, Interrupted, LostOutput, NessieError
 from nessie.outcome import Outcome
 
+PATIENCE = 0.03                 # seconds until who writes to a terminal, or a pipe, is waited for no more
 ERASED = "\r\x1b[K"             # to the line's beginning; clear it
+STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
 REPORT = """\
 This is a mistake in Nessie, not in your program. Please report it: this text, the forms that led to it, and what
 nessie doctor prints."""
@@ -20,25 +23,35 @@ class LastLine:
     """The last line of the terminal, which may show something that is no output (nessie.progress)."""
 
     def __init__(self) -> None:
-        self.lock = RLock()
+        self.lock = RLock()         # by `held`: who has it may wait for ever until somebody reads the output
         self.drawn = self.mid_line = False      # is it shown? Has a line of output begun?
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else writes meanwhile, unless that does not come to an end."""
+        had = self.lock.acquire(timeout=PATIENCE)
+        try:
+            yield
+        finally:
+            if had:
+                self.lock.release()
 
     def draw(self, text: str, ended: Event) -> None:
         """Show the text, unless what it tells of has ended."""
-        with self.lock:
+        with self.held():
             if not self.mid_line and not ended.is_set():
                 self.drawn = True
                 show_on_terminal(ERASED + text)
 
     def erase(self) -> None:
-        with self.lock:
+        with self.held():
             if self.drawn:
                 self.drawn = False
                 show_on_terminal(ERASED)
 
     def write(self, text: str) -> None:
         """Output of the program, which comes before."""
-        with self.lock:
+        with self.held():
             self.erase()
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -48,6 +61,11 @@ class LastLine:
 LAST_LINE = LastLine()
 
 
+@anew_in_children
+def forked() -> None:
+    LAST_LINE.lock = RLock()
+
+
 def show_on_terminal(text: str) -> None:
     with suppress(OSError, ValueError):         # the terminal may be gone
         sys.stderr.write(text)
@@ -55,11 +73,24 @@ def show_on_terminal(text: str) -> None:
 
 
 def open_streams() -> None:
-    """Where the shell has closed standard output, writing to it is an error; messages may be lost."""
-    if sys.stdout is None:
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    """Streams that the shell has closed: the input has ended, writing output is an error, messages may be lost. Their
+    descriptors are taken first of all, so that no file gets them."""
+    for number, (name, mode, access) in enumerate(STREAMS):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, access)
+            if descriptor > number and not is_open(number):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+                descriptor = number
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
+
+
+def is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def say(text: str) -> None:
@@ -75,7 +106,7 @@ def say(text: str) -> None:
 
 def say_aside(text: str) -> None:
     """Write to standard error, at once: what is no result."""
-    with LAST_LINE.lock:
+    with LAST_LINE.held():
         LAST_LINE.erase()
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -1,15 +1,20 @@
 """The streams of running programs: numbers for the standard input, for where programs print, for files and pipes.
 
 Text is UTF-8; in files, bytes that are not come back as they went in. What fails in the system is no error of the
-program: it gets the reason as a message. What takes too long, or more memory than there may be, is an error: a reader
-calls `poll` before it waits and after each piece, with the bytes that it holds.
+program: it gets the reason as a message. What takes too long, or more memory than there may be, is an error: whoever
+waits for another program, to open a pipe, to read or to write, calls `poll` meanwhile, a reader also after each piece,
+with the bytes that it holds.
 """
 from __future__ import annotations
 
 import codecs
+import errno
+import io
 import os
 import re
 import select
+import stat
+import time
 from collections.abc import Callable
 from dataclasses import field
 from typing import IO, Any
@@ -21,6 +26,7 @@ STANDARD_INPUT, NONE = 0, -1
 MODES = {1: os.O_RDONLY, 2: os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 3: os.O_WRONLY | os.O_CREAT | os.O_APPEND}
 PIECE = 1 << 16                 # bytes or characters read at a time
 PATIENCE = 0.1                  # seconds between two polls while nothing arrives
+PIPE_TAKES = getattr(select, "PIPE_BUF", 512)       # bytes of a pipe that can be written to
 CHARACTER = 4                   # bytes of a character in memory
 AT_END, AT_MOST = -1, -2        # what ended a reading, if no delimiter did
 
@@ -40,7 +46,7 @@ class Source:
     def piece(self, poll: Poll) -> str:
         """The next characters; none at the end."""
         while True:
-            while not select.select([self.descriptor], [], [], PATIENCE)[0]:
+            while not ready(self.descriptor, "r"):
                 poll(0)
             found = os.read(self.descriptor, PIECE)
             text = self.decoder.decode(found, final=not found)
@@ -49,14 +55,14 @@ class Source:
 
 
 class StandardInput:
-    """Read by lines, as it is shared with what evaluates the program's forms."""
+    """Read by lines, as it is shared with what evaluates the program's forms. Where there is none, it has ended."""
 
-    def __init__(self, file: IO[str]) -> None:
-        self.file = file
+    def __init__(self, file: IO[str] | None) -> None:
+        self.file = file or io.StringIO("")
 
     def piece(self, poll: Poll) -> str:
         if self.file.isatty():
-            while not select.select([self.file], [], [], PATIENCE)[0]:
+            while not ready(self.file.fileno(), "r"):
                 poll(0)
         return self.file.readline(PIECE)
 
@@ -100,13 +106,13 @@ class Streams:
     last: int = 2               # number given away
 
     def find(self, number: int) -> Stream | None:
-        if number == STANDARD_INPUT and number not in self.open and self.input is not None:
+        if number == STANDARD_INPUT and number not in self.open:
             self.open[number] = Stream(StandardInput(self.input))
         return self.open.get(number)
 
-    def open_file(self, path: str, mode: int) -> tuple[int, Status]:
+    def open_file(self, path: str, mode: int, poll: Poll = lambda size: None) -> tuple[int, Status]:
         try:
-            return self.add(os.open(path, MODES[mode], 0o666)), DONE
+            return self.add(opened(path, MODES[mode], poll)), DONE
         except (OSError, ValueError) as error:
             return NONE, failed(error)
 
@@ -133,14 +139,15 @@ class Streams:
         for number in list(self.open):
             self.close(number)
 
-    def write(self, text: str, number: int) -> Status:
+    def write(self, text: str, number: int, poll: Poll = lambda size: None) -> Status:
         stream = self.open.get(number)
         if stream is None or stream.descriptor is None:
             return no_stream(number)
         try:
             left = memoryview(text.encode("utf-8", "surrogateescape"))
             while left:
-                left = left[os.write(stream.descriptor, left):]
+                wait_for_reader(stream.descriptor, poll)
+                left = left[os.write(stream.descriptor, left[:PIPE_TAKES]):]
         except (OSError, ValueError) as error:
             return failed(error)
         return DONE
@@ -154,6 +161,38 @@ class Streams:
             return read(stream), DONE
         except (OSError, ValueError) as error:
             return otherwise, failed(error)
+
+
+def opened(path: str, flags: int, poll: Poll) -> int:
+    """The descriptor of the file. A pipe is opened when somebody has its other end."""
+    while True:
+        try:
+            descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
+        except OSError as error:
+            if error.errno != errno.ENXIO or not stat.S_ISFIFO(os.stat(path).st_mode):
+                raise
+        else:
+            break
+        poll(0)
+        time.sleep(PATIENCE / 10)
+    os.set_blocking(descriptor, True)       # as programs expect that get it
+    return descriptor
+
+
+def wait_for_reader(descriptor: int, poll: Poll) -> None:
+    """Until the descriptor takes PIPE_TAKES bytes at once."""
+    while not ready(descriptor, "w"):
+        poll(0)
+
+
+def ready(descriptor: int, to: str) -> bool:
+    """Can it be read ("r"), or written to ("w")? Waits PATIENCE for that. `poll` takes any descriptor, `select` those
+    below 1024."""
+    if hasattr(select, "poll"):
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN if to == "r" else select.POLLOUT)
+        return bool(poller.poll(PATIENCE * 1000))
+    return any(select.select([descriptor] if to == "r" else [], [descriptor] if to == "w" else [], [], PATIENCE))
 
 
 def failed(error: Exception) -> Status:

@@ -1,7 +1,7 @@
 """The world outside running programs: where effects happen (nessie.base.effects).
 
-A run's limits hold here, too: `limit` says when it must end and how much memory it may take, and `interrupt` ends what
-waits for input. Streams stay open until the program closes them or the session ends.
+A run's limits hold here, too: what waits for input, or reads much, hears an `interrupt` and the deadline, and `limit`
+says how much memory it may take. Streams stay open until the program closes them or the session ends.
 """
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from nessie.base.deadline import deadline
 from nessie.base.deep import interruptible
 from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.records import dataclass
@@ -37,8 +38,6 @@ class World:
     seed: int = 0
     input: IO[str] | None = field(default_factory=lambda: sys.stdin)
     mid_line: bool = False      # has a line of output begun?
-    end: float | None = None    # of the run, by time.monotonic
-    seconds: float = 0.0        # that it may take
     memory: int | None = None   # bytes that it may take
     hints: LimitHints = COMMAND_LINE
     interrupted: bool = False
@@ -60,21 +59,19 @@ class World:
 
     # Limits -------------------------------------------------------------------------------------
 
-    def limit(self, seconds: float | None, memory: int | None, hints: LimitHints = COMMAND_LINE) -> None:
+    def limit(self, memory: int | None, hints: LimitHints = COMMAND_LINE) -> None:
         """A run begins, which may take so much; `hints` say how to set that."""
-        self.hints = hints
-        self.end = None if seconds is None else time.monotonic() + seconds
-        self.seconds, self.memory = seconds or 0.0, memory
+        self.hints, self.memory = hints, memory
 
     def interrupt(self) -> None:
         self.interrupted = True
 
     def poll(self, size: int) -> None:
         """Notice the time, interruptions, and that what is being read takes so many bytes."""
+        if deadline().passed():
+            raise deadline().error()
         if self.interrupted:
             raise Interrupted("interrupted")
-        if self.end is not None and time.monotonic() > self.end:
-            raise NessieError(f"it took longer than {self.seconds:g} s", hint=self.hints.seconds)
         if self.memory is not None and size > self.memory:
             raise NessieError(f"out of memory: what is read takes more than {self.memory:,} bytes",
                               hint=self.hints.memory)
@@ -101,7 +98,7 @@ class World:
         if number in PRINTED:
             self.print(text)
             return True, text_value("")
-        return self.streams.write(text, number)
+        return self.streams.write(text, number, self.poll)
 
     def write_string(self, argument: Any, takes: Type) -> Status:
         return self.put(text_of(argument[0]), argument[1])
@@ -155,9 +152,8 @@ class World:
 
     def shell(self, argument: Any, takes: Type) -> Any:
         self.need_permission()
-        left = None if self.end is None else self.end - time.monotonic()
         command, text = map(text_of, argument)
-        printed, why = self.processes.shell(command, text, left)
+        printed, why = self.processes.shell(command, text, deadline().left())
         self.poll(0)
         return text_value(printed), (not why, text_value(why))
 
@@ -170,7 +166,7 @@ class World:
 EFFECTS: dict[str, Callable[[World, Any, Type], Any]] = {
     "print_string": World.print_string, "error": World.error, "_seed": World.seed_given, "rand_seed": World.set_seed,
     "_now": lambda world, argument, takes: time.perf_counter(),
-    "_open": lambda world, argument, takes: world.streams.open_file(text_of(argument[0]), argument[1]),
+    "_open": lambda world, argument, takes: world.streams.open_file(text_of(argument[0]), argument[1], world.poll),
     "_close": lambda world, number, takes: world.streams.close(number),
     "_read_string": World.read_string, "_write_string": World.write_string, "_read_object": World.read_object,
     "_write_object": World.write_object, "_read_numbers": World.read_numbers, "_spawn": World.spawn,

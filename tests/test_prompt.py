@@ -1,7 +1,10 @@
 """The prompt that prompt_toolkit gives, driven through a pseudo-terminal; and the parts that it is made of."""
 from __future__ import annotations
 
+import os
+import random
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,10 @@ from terminals import PROMPT, nessie, terminal
 pytest.importorskip("prompt_toolkit")
 pytest.importorskip("pygments")
 
-from nessie.history import MOST_BYTES, Remembered, shorten
+from prompt_toolkit.history import InMemoryHistory
+
+from nessie.cudagen.cache import cache_folder
+from nessie.history import MOST_BYTES, Remembered, history, shorten
 from nessie.prompt import is_whole
 from nessie.streams import ERASED
 
@@ -60,12 +66,62 @@ def test_no_history_can_break_the_prompt(spoiled: str, tmp_path: Path) -> None:
         at.leave()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="files of other kinds")
+@pytest.mark.parametrize("kind", ["pipe", "link", "loop", "folder", "device", "others'"])
+def test_a_history_that_is_no_file_of_the_user_is_left_alone(kind: str, tmp_path: Path,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    path, elsewhere = tmp_path / "nessie" / "history", tmp_path / "elsewhere"
+    path.parent.mkdir(mode=0o700)
+    elsewhere.write_text("# x\n+1;\n")
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "others'":
+        path.write_text("\n# x\n+1;\n")
+        monkeypatch.setattr(os, "getuid", lambda: os.stat(path).st_uid + 1)
+        monkeypatch.setattr("nessie.history.cache_folder", lambda base: path.parent)
+    else:
+        path.symlink_to({"link": elsewhere, "loop": path, "device": Path("/dev/zero")}[kind])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache_folder.cache_clear()
+    found = history()
+    cache_folder.cache_clear()
+    assert isinstance(found, InMemoryHistory)
+    found.store_string("2;")
+    assert elsewhere.read_text() == "# x\n+1;\n"
+
+
+def test_a_history_that_the_group_may_write_to_becomes_the_users(tmp_path: Path,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "nessie" / "history"
+    path.parent.mkdir(mode=0o700)
+    path.write_text("\n# x\n+1;\n")
+    path.chmod(0o664)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache_folder.cache_clear()
+    assert list(history().load_history_strings()) == ["1;"] and path.stat().st_mode & 0o777 == 0o600
+    cache_folder.cache_clear()
+
+
+def test_damaged_histories_are_read_as_far_as_they_can_be(tmp_path: Path) -> None:
+    random_, path = random.Random(1), tmp_path / "history"
+    whole = b"\n# 2026-01-31\n+function inc(x) =\n+  x + 1;\n\n# 2026-01-31\n+inc(2);\n"
+    for _ in range(500):
+        content = bytearray(whole[:random_.randrange(len(whole) + 1)])
+        for _ in range(random_.randrange(4) if content else 0):
+            content[random_.randrange(len(content))] = random_.randrange(256)
+        path.write_bytes(content)
+        for entry in Remembered(str(path)).load_history_strings():
+            assert all(c.isprintable() or c in "\n\t" for c in entry)
+
+
 def test_a_long_history_loses_its_oldest_entries(tmp_path: Path) -> None:
-    history = Remembered(str(tmp_path / "history"))
+    found = Remembered(str(tmp_path / "history"))
     for number in range(3):
-        history.store_string(f"{number};" + " " * (MOST_BYTES // 3))
+        found.store_string(f"{number};" + " " * (MOST_BYTES // 3))
     shorten(tmp_path / "history")
-    assert [entry.strip() for entry in history.load_history_strings()] == ["2;"]
+    assert [entry.strip() for entry in found.load_history_strings()] == ["2;"]
 
 
 def test_completion(tmp_path: Path) -> None:

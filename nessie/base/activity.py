@@ -1,21 +1,25 @@
 """What is being done at present, for who watches from another thread: passes of the compiler, then launches."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from nessie.base.records import dataclass
+
+DEEP = 100                                      # calls within calls that are worth telling
 
 
 @dataclass
 class Activity:
     """`doing` says what is being done, empty: nothing that takes the computer's time; `launches` how many kernels the
-    run has launched so far, if one runs."""
+    run has launched so far, if one runs; `calls` how many functions are running in it, and which is the last."""
     doing: str = ""
     launches: Callable[[], int] | None = None
+    calls: Callable[[], tuple[int, str]] | None = None
 
-    def begin(self, doing: str, launches: Callable[[], int] | None = None) -> None:
-        self.doing, self.launches = doing, launches
+    def begin(self, doing: str, launches: Callable[[], int] | None = None,
+              calls: Callable[[], tuple[int, str]] | None = None) -> None:
+        self.doing, self.launches, self.calls = doing, launches, calls
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -27,6 +31,17 @@ class Activity:
             self.doing = doing
 
     def __str__(self) -> str:
-        doing = self.doing
-        count = self.launches() if self.launches and doing else 0
-        return f"{doing}, {count:,} launch{'es' * (count > 1)}" if count else doing
+        if not self.doing:
+            return ""
+        text = self.doing
+        depth, function = self.calls() if self.calls else (0, "")
+        if depth >= DEEP:
+            text += f", {depth:,} calls deep in {function}"
+        count = self.launches() if self.launches else 0
+        return f"{text}, {count:,} launch{'es' * (count > 1)}" if count else text
+
+
+def depth_of(calls: Sequence[str]) -> tuple[int, str]:
+    """Of the functions that are running, and go on: how many there are, and the last one's name in the source."""
+    last = calls[-1:]                           # at once, as there may be none by now
+    return len(calls), last[0].removesuffix("^") if last else ""

@@ -143,6 +143,15 @@ class InternalError(Exception):
     """Nessie itself is wrong: a pass broke its promise."""
 
 
+def decoded(path: str, data: bytes, *places: tuple[Span, str]) -> str:
+    """The text of a UTF-8 file. NessieError, which `places` play a part in, where it is none."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise NessieError(f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8 text", *places) from None
+
+
 def as_error(failure: Exception, *places: tuple[Span, str]) -> NessieError | InternalError:
     """What is told of anything that has gone wrong, there if it does not say where itself. What the system refuses is
     no mistake of Nessie."""

@@ -15,12 +15,13 @@
 """
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from nessie.base.forking import cached_property
 from nessie.base.records import dataclass
 from nessie.base.types import Base, Pair, Seq, Type
 
@@ -65,6 +66,9 @@ class View:
     starts: np.ndarray[Any, Any]
     lengths: np.ndarray[Any, Any]
     content: Column
+
+
+ANY_STREAM = -1                 # of CUDA's: stands for all of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +147,12 @@ def code_points(text: str) -> np.ndarray[Any, Any]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<i4")).astype(DTYPES["char"])
 
 
+def no_character(codes: np.ndarray[Any, Any]) -> int | None:
+    """The position of the first integer that is no code point, if there is one."""
+    wrong = np.flatnonzero((codes < 0) | (codes > sys.maxunicode))
+    return int(wrong[0]) if wrong.size else None
+
+
 def text_of_codes(codes: np.ndarray[Any, Any]) -> str:
     """The text that a column of chars is."""
     return codes.astype("<i4").tobytes().decode("utf-32-le", "surrogatepass")
@@ -219,6 +229,7 @@ __all__ = [
     "column",
     "flatten_value",
     "length_of",
+    "no_character",
     "plain_column",
     "plain_value",
     "text_of",
