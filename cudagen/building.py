@@ -9,22 +9,22 @@ costs a page or two for each. llvmlite is imported at the first use (it takes 50
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+from nessie.base.forking import across_forks
 from nessie.base.source import InternalError
 from nessie.cudagen.vector_math import LIBRARY, vector_library, with_vector_versions
 
 PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part")
 
 BEST, QUICK = 3, 0            # efforts at making code
-MASKING = "avx512vl"          # vectors' lanes are masked at no cost
 
-_LOCK = threading.Lock()
+_LOCK = across_forks(Lock())
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
 
 
@@ -104,10 +104,7 @@ def optimise(module: Any) -> None:
 
 def parsed(text: str) -> Any:
     """A module for this machine."""
-    from nessie.cudagen.llvm import MASKED
     binding, machine = tools()
-    if MASKING not in features():
-        text = text.replace(", ".join(["", *MASKED]), "")
     module = binding.parse_assembly(with_vector_versions(text, features()))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)

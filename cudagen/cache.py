@@ -1,23 +1,29 @@
 """Object code, and whatever else takes long to make, kept on disk from run to run, under the user's cache folder.
 
-A file is named by what it was made from, and holds a checksum before the code; a file that does not fit its checksum
-is made again. Files are written beside their place and moved there, so another process sees all of a file or nothing.
-Code is only loaded from a folder that nobody but the user can write to. Where the folder grows too large, its oldest
-files go: one write in 64 looks.
+A file is named by what it was made from, and holds before the code a checksum of its name and the code; a file that
+does not fit its checksum, under another's name too, is made again. Files are written beside their place and moved
+there, so another process sees all of a file or nothing. Only regular files are read that belong to the user and that
+nobody else can write to, from a folder of which the same is true. Where the folder grows too large, its oldest files
+go: one write in 64 looks.
 """
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-MAGIC = b"nessie object 1\n"
+from nessie.base.writing import UNFINISHED, replace_file
+
+MAGIC = b"nessie object 2\n"
 KEPT = ".o"                             # what the names of its files end in; others are left alone
 MOST_BYTES, MOST_FILES = 256 << 20, 4096
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+NOT_WAITING = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))     # and no links
 TRIMMING = 4                            # of the 256 first bytes that a name may have
 
 
@@ -54,7 +60,7 @@ def cache_folder(base: str) -> Path | None:
     try:
         folder = (Path(base) if base else Path.home() / ".cache") / "nessie"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        problem = unsafe(folder)
+        problem = unsafe(folder, folder.stat())
     except (OSError, RuntimeError) as error:
         problem = str(error)
     if problem:
@@ -63,62 +69,63 @@ def cache_folder(base: str) -> Path | None:
     return folder
 
 
-def unsafe(folder: Path) -> str:
-    """Why code from this folder should not be trusted; empty if it may."""
+def unsafe(what: Path, status: os.stat_result) -> str:
+    """Why nothing from this folder or file should be trusted; empty if it may."""
     if not hasattr(os, "getuid"):
         return ""
-    status = folder.stat()
     if status.st_uid != os.getuid():
-        return f"{folder} belongs to another user"
-    if status.st_mode & 0o022:
-        return f"others may write to {folder}"
-    return ""
+        return f"{what} belongs to another user"
+    return f"others may write to {what}" if status.st_mode & OTHERS else ""
 
 
 def read(path: Path) -> bytes | None:
     """The code in the file; None if there is none, or it is damaged."""
     try:
-        content = path.read_bytes()
+        content = content_of(path)
     except OSError:
         return None
     start = len(MAGIC) + hashlib.sha256().digest_size
-    checksum, code = content[len(MAGIC):start], content[start:]
-    return code if content.startswith(MAGIC) and hashlib.sha256(code).digest() == checksum else None
+    found, code = content[len(MAGIC):start], content[start:]
+    return code if content.startswith(MAGIC) and checksum(path, code) == found else None
+
+
+def content_of(path: Path) -> bytes:
+    """What is in a file that is the user's alone. OSError where there is none: a link, a pipe or the like is none."""
+    handle = os.open(path, os.O_RDONLY | NOT_WAITING)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or unsafe(path, status) or status.st_size > MOST_BYTES:
+            raise PermissionError
+        with open(handle, "rb", buffering=0, closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
+
+
+def checksum(path: Path, code: bytes) -> bytes:
+    """Of the code and what it was made from, which the file's name is a digest of."""
+    return hashlib.sha256(path.name.encode() + b"\n" + code).digest()
 
 
 def write(path: Path, code: bytes) -> None:
     """Keeps the code, if the disk lets us: a full or read-only disk only makes the next run slower."""
     with suppress(OSError):
-        replace_file(path, MAGIC + hashlib.sha256(code).digest() + code)
+        replace_file(str(path), MAGIC + checksum(path, code) + code)
         if int(path.name[:2], 16) < TRIMMING:
             trim(path.parent)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes the file at once: other processes see what it was or what it is. OSError where that cannot be."""
-    import tempfile  # only where something is written
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=KEPT)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def trim(folder: Path) -> None:
     """Removes the oldest files of code beyond what is kept. Another process may be doing the same."""
     found = []
     for entry in os.scandir(folder):
-        if not entry.name.endswith(KEPT):
-            continue
-        with suppress(FileNotFoundError):
-            status = entry.stat()
-            found.append((status.st_mtime_ns, status.st_size, entry.path))
+        if entry.name.endswith((KEPT, UNFINISHED)):
+            with suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                found.append((status.st_mtime_ns, status.st_size, entry.path))
     held = 0
     for number, (_, size, name) in enumerate(sorted(found, reverse=True)):
         held += size
         if number >= MOST_FILES or held > MOST_BYTES:
-            with suppress(FileNotFoundError):
+            with suppress(OSError):
                 os.unlink(name)

@@ -8,45 +8,44 @@ What can be known of a kernel before its arguments is worked out when the device
 elements is a few microseconds of Python.
 
 Code comes in two editions, which compute the same bits: a program is built quickly at first, since most kernels of most
-programs see little data; the first launch on more chunks than one thread does alone has all of it optimised. Sums that
-LLVM may reassociate would differ, so programs with such are optimised from the start.
+programs see little data; the first launch on more chunks than one thread does alone has all of it optimised.
 """
 from __future__ import annotations
 
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 from weakref import finalize
 
 import numpy as np
 
+from nessie.base.forking import STEADY
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen import building, loops
 from nessie.cudagen.cache import cached
-from nessie.cudagen.device import ERROR_WORDS, MOST_CALLS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
+from nessie.cudagen.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
 from nessie.cudagen.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken
 from nessie.cudagen.memory import Block, Memory, address_of, view
-from nessie.cudagen.plan import ArrayResult, Phase, Plan
+from nessie.cudagen.plan import ArrayResult, Phase, Plan, reached
 from nessie.cudagen.pool import Pool, shared_pool
 from nessie.cudagen.sorting import SORTS
 from nessie.lambda_cu import ir
+from nessie.lambda_cu.default_depths import MOST_CALLS
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 FEW = 3                         # chunks that are not worth a second thread
 STACK_A_CALL = 4096             # bytes for each call that may nest: more than most functions take
 LEAST_STACK = 64 << 20
 MARGIN = 8 << 20                # bytes of a stack that are left to what recursion itself calls
-REASSOCIATED = " reassoc "      # in LLVM's text
 
 
 @dataclass(frozen=True)
 class Built:
-    """A program, ready for the CPU. `plans` are without their functions, which `code`, the quick edition, holds under
-    `names`; `text` is what the optimised one is built from, empty if `code` is that already. Kernels in `unbounded` may
-    run for ever, those in `recursive` need large stacks."""
+    """A program, ready for the CPU. The functions of `plans` are in `code`, the quick edition, under `names`; `text` is
+    what the optimised one is built from. Kernels in `unbounded` may run for ever, those in `recursive` need large
+    stacks."""
     program: ir.Program
     plans: tuple[Plan, ...]
     unbounded: frozenset[str]
@@ -59,16 +58,14 @@ class Built:
 def build_program(program: ir.Program, width: int | None = None) -> Built:
     """Plans for all kernels, and one module of object code. `width`: items a chunk."""
     from nessie.cudagen import llvm
-    from nessie.cudagen.generate import plans_of
+    from nessie.cudagen.generate import generate
 
-    plans, module = plans_of(program, "cpu", width)
-    unbounded, recursive = calling(plans, module, "interrupt"), calling(plans, module, loops.NESTING[0])
+    module = generate(program, "cpu", width)
+    unbounded, recursive = calling(module, "interrupt"), calling(module, loops.NESTING[0])
     names = tuple(f.name for f in module.functions if f.kind == "host")
     text = llvm.show(module) if names else ""
-    quick = REASSOCIATED not in text
-    code = building.build(text, quick) if names else b""
-    return Built(program, tuple(replace(plan, functions=()) for plan in plans), unbounded, recursive,
-                 names, text if quick else "", code)
+    code = building.build(text, quick=True) if names else b""
+    return Built(program, module.plans, unbounded, recursive, names, text, code)
 
 
 class Cpu(Launches):
@@ -85,7 +82,7 @@ class Cpu(Launches):
         self.errors, self.interrupt_word = (ctypes.c_int64 * len(ERROR_WORDS))(), (ctypes.c_int64 * 1)()
         unbounded, recursive = self.built.unbounded, self.built.recursive
         super().__init__(self.built.program, {
-            plan.kernel.name: CpuLauncher(plan, plan.kernel.name in unbounded, plan.kernel.name in recursive)
+            plan.name: CpuLauncher(plan, plan.name in unbounded, plan.name in recursive)
             for plan in self.built.plans})
         self.begin(limit)
 
@@ -93,6 +90,10 @@ class Cpu(Launches):
         """From now on, run the optimised edition."""
         if not self.quick:
             return
+        with STEADY:
+            self._optimise()
+
+    def _optimise(self) -> None:
         code = cached(self.built.text, building.fingerprint(), building.build)
         self.functions, self.quick = load(code, self.built.names), False
 
@@ -169,13 +170,13 @@ class CpuLauncher(Launcher):
     def __init__(self, plan: Plan, unbounded: bool, recursive: bool) -> None:
         super().__init__(plan)
         self.recursive = recursive
-        self.packers = [None if isinstance(p.type, ir.Array) else PACKERS[p.type] for p in plan.kernel.params]
+        self.packers = [PACKERS[p.base] if p.size is None else None for p in plan.parameters]
         self.cells = ctypes.c_int64 * max(1, plan.cells)
         self.steps = [self.step(phase, 0 if unbounded else FEW) for phase in plan.phases]
 
     def step(self, phase: Phase, inline: int) -> Step:
         buffers = self.buffers(phase)
-        names = tuple([name for name in phase.arguments if isinstance(name, str)])
+        names = tuple([name.name for name in phase.arguments if isinstance(name, loops.Name)])
         slots = tuple([self.slot(name) for name in names])
         sort = (SORTS[phase.function], names) if phase.library else None
         return Step(buffers, phase.function, slots, ctypes.c_int64 * len(slots), self.chunks(phase), sort, inline)
@@ -210,7 +211,7 @@ class CpuLauncher(Launcher):
                 view(array).fill(buffer.fill)
         if step.sort is not None:
             sort, names = step.sort
-            given = {p.name: a for p, a in zip(self.plan.kernel.params, arguments, strict=True)}
+            given = {p.name: a for p, a in zip(self.plan.parameters, arguments, strict=True)}
             sort(*(view(arrays.get(name) or given[name]) for name in names))
             return
         packed = step.words(*[words[slot] for slot in step.slots])
@@ -230,8 +231,8 @@ class CpuLauncher(Launcher):
         return UNPACKERS[result.base](cells[result.slot])
 
 
-def calling(plans: Sequence[Plan], module: loops.Module, parameter: str) -> frozenset[str]:
+def calling(module: loops.Module, parameter: str) -> frozenset[str]:
     """The kernels that call device functions which have this parameter."""
+    functions = {f.name: f for f in module.functions}
     having = {f.name for f in module.functions if f.kind == "device" and any(p.name == parameter for p in f.parameters)}
-    return frozenset(plan.kernel.name for plan in plans
-                     if any(name in having for f in plan.functions for name in loops.called(f.body)))
+    return frozenset(plan.name for plan in module.plans if having and not having.isdisjoint(reached(functions, plan)))

@@ -13,10 +13,11 @@ import ctypes
 import threading
 from collections import deque
 from typing import Any
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 import numpy as np
 
+from nessie.base.forking import anew_in_children
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.device import Array, OutOfMemory
@@ -24,14 +25,17 @@ from nessie.cudagen.device import Array, OutOfMemory
 SMALLEST = 256
 LARGE = 1 << 16                 # bytes of a result whose memory is worth having back
 
+_pools: WeakSet[Pooled] = WeakSet()
+
 
 @dataclass(eq=False)
 class Block:
     """Memory at an address; on the CPU, `storage` owns it. `size`: its class, 0 where it is not the pool's (any
-    more)."""
+    more). `known`: other libraries know where it lies."""
     address: int
     storage: Any
     size: int
+    known: bool = False
 
 
 class Pooled:
@@ -44,6 +48,11 @@ class Pooled:
         self._blocks: dict[int, list[Block]] = {}
         self._returned: deque[Block] = deque()      # by the garbage collector, which may come while the lock is held
         self._lock = threading.Lock()
+        _pools.add(self)
+
+    def forked(self) -> None:
+        """What other threads had in use is never given back, nor the lock, which one of them may have had."""
+        self._lock, self.used = threading.Lock(), 0
 
     def take(self, base: str, length: int) -> Array:
         """An array of that many elements; what is in it is anything."""
@@ -69,19 +78,24 @@ class Pooled:
                 self.used -= block.size
                 block.size = 0
 
-    def lend(self, array: Array, owner: object) -> None:
-        """The array's memory is the owner's until that is gone; then it comes back."""
+    def lend(self, array: Array, owner: object) -> Block:
+        """The array's memory is the owner's until that is gone; then this block comes back."""
         block: Block = array.buffer
         with self._lock:
             back = Block(block.address, block.storage, block.size)
             finalize(owner, self._returned.append, back).atexit = False
             self.used -= block.size
             block.size = 0
+        return back
 
     def _take_back(self) -> None:
         """What the garbage collector has found to be free."""
         while self._returned:
+            self.settle(self._returned[0])
             self._keep(self._returned.popleft())
+
+    def settle(self, block: Block) -> None:
+        """Returns when other libraries have done what they were asked to do with it."""
 
     def _keep(self, block: Block) -> None:
         self._blocks.setdefault(block.size, []).append(block)
@@ -134,6 +148,12 @@ class Memory(Pooled):
         except MemoryError:
             raise OutOfMemory(size, self.used, self.limit or self.used) from None
         return Block(address_of(storage), storage, size)
+
+
+@anew_in_children
+def forked() -> None:
+    for pool in list(_pools):
+        pool.forked()
 
 
 def view(array: Array) -> np.ndarray[Any, Any]:

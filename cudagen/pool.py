@@ -12,7 +12,6 @@ Pieces of chunks are taken from a common counter; which thread runs which makes 
 """
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import count
@@ -23,6 +22,7 @@ from typing import Any
 from weakref import WeakSet
 
 from nessie.base.deep import no_thread, start_thread
+from nessie.base.forking import anew_in_children
 
 Native = Callable[[int, int, Any], None]
 PIECE = 64                      # chunks a call at most, so that an interrupt is noticed between calls
@@ -116,10 +116,7 @@ def shared_pool(threads: int) -> Pool:
     return Pool(threads)
 
 
+@anew_in_children
 def forked() -> None:
-    for pool in _pools:
+    for pool in list(_pools):
         pool.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forked)

@@ -10,13 +10,15 @@ in the file cannot be read is passed over; where nothing can be written, only th
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
-from nessie.cudagen.cache import cache_folder, replace_file
+from nessie.base.writing import replace_file
+from nessie.cudagen.cache import NOT_WAITING, cache_folder
 
 MOST_BYTES = 1 << 20                    # of which half is kept when the file has grown beyond them
 
@@ -44,9 +46,24 @@ def history() -> History:
     if folder is None:
         return InMemoryHistory()
     path = folder / "history"
-    with suppress(OSError):
+    try:
+        claim(path)
         shorten(path)
+    except OSError:
+        return InMemoryHistory()
     return Remembered(str(path))
+
+
+def claim(path: Path) -> None:
+    """Make it a file of this user's alone. OSError where something else is in its place."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | NOT_WAITING, 0o600)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
+            raise PermissionError
+        os.chmod(handle if os.chmod in os.supports_fd else path, 0o600)
+    finally:
+        os.close(handle)
 
 
 def shorten(path: Path) -> None:
@@ -54,4 +71,4 @@ def shorten(path: Path) -> None:
     if path.stat().st_size > MOST_BYTES:
         content = path.read_bytes()
         begins = content.find(b"\n# ", len(content) - MOST_BYTES // 2)
-        replace_file(path, content[begins:] if begins >= 0 else b"")
+        replace_file(str(path), content[begins:] if begins >= 0 else b"")
