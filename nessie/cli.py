@@ -13,17 +13,29 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nessie import pipeline
+from nessie import pipeline, signals
 from nessie.base.deep import forget_interrupt, run_deep
-from nessie.base.source import NessieError, Source, Span, UsageError, as_error
+from nessie.base.source import Interrupted, NessieError, Source, Span, UsageError, as_error
 from nessie.base.types import Fun, Type
 from nessie.command_line import parse_command_line
 from nessie.compiling import check, compile_, graph, graphs_of, inspect, passes, show, warn_of, written
-from nessie.options import FAILED, MISUSED, PIPE, job_of, needed, new_session, session_maker, target_of, write_result
+from nessie.options import (
+    FAILED,
+    MISUSED,
+    PIPE,
+    RARELY,
+    deadline_of,
+    format_asked,
+    job_of,
+    needed,
+    new_session,
+    session_maker,
+    target_of,
+    write_result,
+)
 from nessie.progress import progress
 from nessie.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 
@@ -33,9 +45,11 @@ if TYPE_CHECKING:
     from nessie.profile import Profiler
     from nessie.session import Session
 
+LEAVES = 0.2                    # seconds after a Ctrl-C until the process ends, whatever its work does
+
 
 def main(words: list[str] | None = None) -> int:
-    """Runs a command line; the exit status."""
+    """Runs a command line; the exit status: above 128 where a signal has ended it, which the process is to die of."""
     try:
         open_streams()
         if "_ARGCOMPLETE" in os.environ:            # a shell asks
@@ -47,16 +61,23 @@ def main(words: list[str] | None = None) -> int:
         if options.command is None:
             from nessie.repl import repl
             return repl(session_maker(options))
-        with progress(options.activity):
-            return run_deep(lambda: RUNNERS[options.command](options))
+        gc.set_threshold(*RARELY)
+        limit = deadline_of(options)
+        with signals.heard(), progress(options.activity):
+            if options.jsonl:           # each line is work of its own
+                return evaluate(options)
+            return run_deep(lambda: RUNNERS[options.command](options), limit, LEAVES)
     except UsageError as error:
         complain(error)
         return MISUSED
-    except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
+    except (KeyboardInterrupt, Interrupted) as interrupt:
+        if signals.by_hand():
+            complain(interrupt if isinstance(interrupt, Interrupted) else Interrupted(""))
         forget_interrupt()
+        return signals.status()
     except BrokenPipeError:             # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return signals.BROKEN_PIPE or FAILED
     except Exception as error:
         complain(as_error(error))
     return FAILED
@@ -69,6 +90,8 @@ def run(options: argparse.Namespace) -> int:
     from nessie.loading import read_source
     session = new_session(options, sys.stderr.write if options.output == PIPE else None)
     source = read_source(needed(options, "FILE"))
+    if options.quote_formulas and not (options.output or "").lower().endswith(".csv"):
+        raise UsageError("--quote-formulas is about texts in a .csv file: name one with -o")
     if options.entry:
         return run_entry(session, source, options)
     if options.output:
@@ -106,7 +129,7 @@ def run_entry(session: Session, source: Source, options: argparse.Namespace) -> 
     value, type_ = value_of_entry(session, options)
     if options.output:
         whole = restore(value, type_, session.environment)
-        write_value(options.output, whole, type_, session.content, say)
+        write_value(options.output, whole, type_, session.content, say, options.quote_formulas)
     else:
         say(session.outcome("it", value, type_).value + "\n")
     return ended(session, 0)
@@ -114,45 +137,19 @@ def run_entry(session: Session, source: Source, options: argparse.Namespace) -> 
 
 def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
     """What ENTRY gives on the ARGs: its run-time value, and its type."""
+    return session.target.in_time(lambda: called(session, options))
+
+
+def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
+    from nessie.call_arguments import arguments_of, takes
     entry = options.entry.lower()
     known = session.environment.lookup(entry)
     if known is None:
         from nessie.frontend.complaints import no_function
         raise no_function(entry, session.environment.functions(), session.environment.names())
     if isinstance(known.scheme.type, Fun) and not options.arguments:
-        from nessie.frontend.types_text import show_scheme
-        raise NessieError(f"{entry} takes {show_scheme(known.scheme.type.argument)}, here is no ARG")
-    return session.call(entry, arguments_of(session, options))
-
-
-def arguments_of(session: Session, options: argparse.Namespace) -> list[syntax.Exp]:
-    """The ARGs, of the types that ENTRY takes."""
-    entry = options.entry.lower()
-    types = session.parameter_types(entry, len(options.arguments))
-    check_files(entry, options.arguments, types)
-    return [argument(session, text, number, type_)
-            for number, (text, type_) in enumerate(zip(options.arguments, types, strict=True), 1)]
-
-
-def check_files(entry: str, arguments: list[str], types: list[Type | None]) -> None:
-    """Where there are too few arguments, the last is due for several parameters, which only JSON can hold."""
-    from nessie.base.types import Pair, unnest_right
-    from nessie.files import may_hold_tuple
-    if arguments and arguments[-1].startswith("@") and not may_hold_tuple(arguments[-1][1:]) \
-            and isinstance(types[-1], Pair):
-        given = len(arguments)
-        raise NessieError(f"{entry} takes {given - 1 + len(unnest_right(types[-1], Pair))} arguments, and gets {given}")
-
-
-def argument(session: Session, text: str, number: int, type_: Type | None) -> syntax.Exp:
-    """An ARG as an expression: what it says, or a name for what is in the file."""
-    from nessie.files import read_value
-    from nessie.frontend.parser import parse_expression
-    if not text.startswith("@"):
-        return parse_expression(Source(f"argument {number}", text))
-    with session.target.activity.paused() if text == f"@{PIPE}" else nullcontext():        # it may be typed
-        value, found = read_value(text[1:], type_, session.content)
-    return session.hold(f"argument_{number}", value, found)
+        raise NessieError(f"{takes(session, entry)}, here is no ARG")
+    return session.call(entry, arguments_of(session, entry, options.arguments))
 
 
 def evaluate(options: argparse.Namespace) -> int:
@@ -173,11 +170,10 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def evaluate_lines(options: argparse.Namespace) -> int:
     """A program per line of standard input, each in a session of its own; an answer per line."""
-    gc.set_threshold(500_000, 20, 50)       # cycles are few and end with their program: then is the time to look
     for line in typed_lines(options.activity):
         if line.strip():
             say(json.dumps(answer_line(options, line)) + "\n")
-            gc.collect(0)
+            gc.collect(0)           # cycles end with their program: then is the time to look
     return 0
 
 
@@ -201,7 +197,13 @@ def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
     if identity is None or not isinstance(case.get("source"), str):
         wrong = NessieError('a line of input is {"id": ..., "source": "..."}, in JSON')
         return {"id": identity, "error": error_data(wrong)}
-    return {"id": identity, **answer(options, case["source"])}
+    try:
+        told = run_deep(lambda: answer(options, case["source"]), deadline_of(options), LEAVES)
+    except Interrupted:
+        raise
+    except NessieError as error:
+        told = {"error": error_data(error)}
+    return {"id": identity, **told}
 
 
 def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
@@ -235,6 +237,7 @@ def profile(options: argparse.Namespace) -> int:
     from nessie.loading import forms, program, read_source
     from nessie.profile import Profiler, Recording
     from nessie.profile_text import title
+    options.json = format_asked(options, "json" if options.json else None, "--json says") is not None
     world = Recording(say_aside, options.allow_shell or False, options.seed or 0, sys.stdin)
     job = replace(job_of(options), strict=False)
     session = Profiler(target_of(options, world), job, watching=False, listener=say_aside)
@@ -253,37 +256,45 @@ def profile(options: argparse.Namespace) -> int:
         source = Source("expression", options.expression)
     assert source is not None
     status = 0
-    for form in forms(source, ends_itself=bool(options.expression)):
-        session.title = title(form)
-        status |= FAILED if print_outcomes(o for o in session.outcomes([form]) if isinstance(o, Exception)) else 0
-        tell_profiles(session, options)
+    try:
+        for form in forms(source, ends_itself=bool(options.expression)):
+            session.title = title(form)
+            status |= FAILED if print_outcomes(o for o in session.outcomes([form]) if isinstance(o, Exception)) else 0
+            if options.output in (None, PIPE):
+                tell_profiles(session, options)
+    finally:
+        tell_profiles(session, options)         # a file is written once: it may be a pipe
     return ended(session, status)
 
 
 def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
-    """Print those that nobody has seen."""
+    """Print those that nobody has seen, or write them to the file."""
     from nessie.profile_text import as_json, as_text
-    for found in session.profiles:
-        say(json.dumps(as_json(found)) + "\n" if options.json else as_text(found))
+    fresh = [json.dumps(as_json(found)) + "\n" if options.json else as_text(found) for found in session.profiles]
     session.profiles.clear()
+    if fresh:
+        write_result(options, "".join(fresh))
 
 
 def explain(options: argparse.Namespace) -> int:
     """What was fused and what was not; measured, if there are ARGs. What programs print is no result."""
+    from nessie.call_arguments import arguments_of
     from nessie.explaining import explain_call, explain_graphs, explain_program
     from nessie.loading import program
+    as_json = format_asked(options, "json" if options.json else None, "--json says")
     job, read = job_of(options), written(options)
     if options.arguments:
         session = new_session(options, say_aside)
         define(session, read.syntax or program(read.source))
-        found = explain_call(session, job, options.entry.lower(), arguments_of(session, options), options.all)
+        entry = options.entry.lower()
+        found = explain_call(session, job, entry, arguments_of(session, entry, options.arguments), options.all)
     elif read.form is pipeline.GRAPH:
         found = explain_graphs(graphs_of(options), job, options.all)
     else:
         found = explain_program(job, read.form, read.program, options.all)
     warn_of(read)
     function = options.entry or found.function
-    if options.json:
+    if as_json:
         write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", function, found)))
     else:
         write_result(options, pipeline.call("schedule.explain_text:as_text", function, found, options.all))
@@ -292,6 +303,8 @@ def explain(options: argparse.Namespace) -> int:
 
 def doctor(options: argparse.Namespace) -> int:
     """What there is, or how fast it is."""
+    format_asked(options, "json" if options.calibrate else "text",
+                 f"{'with' if options.calibrate else 'without'} --calibrate nessie doctor writes")
     if options.calibrate:
         from nessie.calibrate import Computer, calibrate
         profile = calibrate(Computer(options.threads))

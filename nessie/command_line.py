@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from nessie.base.activity import Activity
+from nessie.base.limits import BYTES, COUNT, SECONDS
 from nessie.base.nearest import nearest
 from nessie.base.records import dataclass
 from nessie.base.source import UsageError
+from nessie.formats import CUBIN, ENDINGS
 from nessie.pipeline import FORMS, PASSES
+from nessie.streams import say
 from nessie.targets import TARGETS
 
 LARGEST = 2 ** 48               # elements of a sequence
@@ -42,13 +45,13 @@ class Option:
 
 def byte_count(text: str) -> int:
     unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}.get(text[-1:].lower(), 1)
-    number = number_of(text if unit == 1 else text[:-1])
-    return int(number * unit) if number > 0 else wrong(text, "a number of bytes, such as 5000, 64K or 2.5G")
+    number = number_of(text if unit == 1 else text[:-1]) * unit
+    return int(number) if BYTES.takes(number // 1) else wrong(text, BYTES.wanted)
 
 
 def count(text: str) -> int:
     number = number_of(text)
-    return int(number) if number >= 1 and number == int(number) else wrong(text, "a number from 1 on")
+    return int(number) if COUNT.takes(number) else wrong(text, COUNT.wanted)
 
 
 def whole_number(text: str) -> int:
@@ -63,7 +66,7 @@ def whole_number(text: str) -> int:
 
 def seconds(text: str) -> float:
     number = number_of(text)
-    return number if number > 0 else wrong(text, "a number of seconds, such as 0.5 or 60")
+    return number if SECONDS.takes(number) else wrong(text, SECONDS.wanted)
 
 
 def size(text: str) -> tuple[str, float]:
@@ -103,7 +106,6 @@ def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
 
 CALLING = ("run", "profile", "explain")        # commands that take ARGs
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
-CUBIN = "cubin"                                # machine code: it has no text
 EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
 OPTIONS = (
     Option(("--target",), "TARGET", f"where it runs, and what it is compiled for: {', '.join(TARGETS)} "
@@ -122,17 +124,21 @@ OPTIONS = (
     Option(("--unchecked",), "", "leave out the program's run-time checks"),
     Option(("--memory",), "BYTES", "the most memory for arrays: 500M, 2G (default: 80 %% of what is free)",
            type=byte_count),
-    Option(("--depth",), "N", "the deepest recursion (default: 1000000); 1000 times as deep where a function of "
-           "scalars calls itself last, which is a loop", type=count),
-    Option(("--time-limit",), "S", "the longest that one form may run, in seconds", type=seconds),
+    Option(("--depth",), "N", "the deepest recursion (default: 1000000, less in functions that lead to launches: what "
+           "some seconds reach); 1000 times as deep where a function of scalars calls itself last, which is a loop",
+           type=count),
+    Option(("--time-limit",), "S", "the longest that one form, or the command, may take, in seconds: to be read, "
+           "compiled and run", type=seconds),
     Option(("--seed",), "N", "where random numbers begin (default: 0)", type=whole_number),
     Option(("--threads",), "N", "threads of the target cpu (default: as many as there are cores), or of cudasim (2)",
            type=count),
     Option(("--allow-shell",), "", "let programs run other programs"),
     Option(("-e", "--entry"), "ENTRY", "the function to call or compile", CALLING + COMPILING),
     Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", COMPILING),
-    Option(("-o", "--output"), "PATH", "write the result there; - is standard output",
-           ("run", "compile", "graph", "explain", "inspect", "doctor")),
+    Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
+           ("run", "compile", "show", "profile", "graph", "explain", "inspect", "doctor")),
+    Option(("--quote-formulas",), "", "in the .csv file of -o, put an apostrophe before texts that spreadsheets would "
+           "calculate, as they begin with = + - @", ("run",)),
     Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
     Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
     Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation",
@@ -141,11 +147,12 @@ OPTIONS = (
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
     Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)} (of which what each kernel takes of the GPU "
-           "is printed; -o DIR writes the code)", ("compile",), EMITTED),
+           "is printed; -o DIR writes the code; default: what -o ends in)", ("compile",), EMITTED),
     Option(("--arch",), "SM", "the GPU that cubins are for, such as sm_90 (default: the one here)", ("compile",),
            type=architecture),
     Option(("--after",), "PASS", "the pass whose result to print", ("show",), tuple(p.name for p in PASSES)),
-    Option(("--format",), "FORMAT", "dot (the default), svg or json", ("graph",), ("dot", "svg", "json")),
+    Option(("--format",), "FORMAT", "dot, svg, json or png (default: what -o ends in, else dot)", ("graph",),
+           tuple(dict.fromkeys(ENDINGS["graph"].values()))),
 )
 
 # The commands: what each takes, and does.
@@ -172,7 +179,7 @@ OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of
                 "EXPR": "an expression, or forms that end with ;"}
 NEEDED = {"run": "[-e ENTRY ARG...]", "profile": "[-e ENTRY ARG... | -x EXPR]",
           "explain": "-e ENTRY [ARG...] [-t TYPE]", "compile": "-e ENTRY [-t TYPE] --emit FORM",
-          "show": "--after PASS [-e ENTRY] [-t TYPE]", "graph": "-e ENTRY [-t TYPE]",
+          "show": "--after PASS [-e ENTRY] [-t TYPE]", "graph": "-e ENTRY [-t TYPE] [-o PICTURE.svg]",
           "inspect": "-e ENTRY [-t TYPE] -o PAGE.html"}
 SWITCHES = ("-h", "--help", "--version")
 
@@ -183,6 +190,9 @@ option of Nessie and may begin with a minus; after -- every word is an ARG."""
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong by UsageError; leaving is the caller's part."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        say(message)
 
     def error(self, message: str) -> NoReturn:
         more = f"{self.prog} --help tells more"

@@ -9,8 +9,8 @@ from nessie import pipeline
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, UsageError
 from nessie.base.wishes import Wishes
-from nessie.command_line import CUBIN
-from nessie.options import FAILED, job_of, needed, write_result
+from nessie.formats import CUBIN, listed
+from nessie.options import FAILED, PIPE, format_asked, job_of, needed, write_result
 from nessie.streams import complain, say, warn
 
 if TYPE_CHECKING:
@@ -45,13 +45,15 @@ def check(options: argparse.Namespace) -> int:
 
 
 def compile_(options: argparse.Namespace) -> int:
-    if options.emit is None:
-        raise UsageError("which form is to be printed? Name it with --emit")
-    if options.emit == CUBIN:
+    asked = format_asked(options, options.emit, "--emit says")
+    if asked is None:
+        raise UsageError("which form is to be printed? Name it with --emit",
+                         hint=listed("compile") if options.output else "")
+    if asked == CUBIN:
         return emit_cubins(options)
     if options.arch:
         raise UsageError(f"--arch is for --emit {CUBIN}")
-    form = next(form for form in pipeline.FORMS if form.name == options.emit)
+    form = next(form for form in pipeline.FORMS if form.name == asked)
     if form is pipeline.CUDA and options.output and not Path(options.output).suffix:
         return emit_files(options)
     return emit(options, pipeline.pass_making(form))
@@ -61,7 +63,7 @@ def emit_files(options: argparse.Namespace) -> int:
     """CUDA as a file for each kernel, in the folder that is to be written."""
     program = fused_for_gpu(options)
     for name, text in pipeline.call("cudagen.cuda_files:cuda_files", program, stem(options)).items():
-        pipeline.write_file(Path(options.output), name, text)
+        pipeline.write_into(Path(options.output), name, text)
         say(f"{Path(options.output) / name}\n")
     return 0
 
@@ -69,10 +71,12 @@ def emit_files(options: argparse.Namespace) -> int:
 def emit_cubins(options: argparse.Namespace) -> int:
     """Machine code for a GPU, a file for each kernel, in the folder that is named, if one is; and what each function
     takes of the GPU."""
+    if Path(options.output or "").suffix == f".{CUBIN}":
+        raise UsageError(f"{options.output}: there is a cubin for each kernel", hint="name the folder for them with -o")
     program = fused_for_gpu(options)
     files = pipeline.call("cudagen.nvidia.cubin_files:cubin_files", program, stem(options), options.arch)
     for name, file in files.items() if options.output else ():
-        pipeline.write_file(Path(options.output), name, file.cubin)
+        pipeline.write_into(Path(options.output), name, file.cubin)
     say(pipeline.call("cudagen.nvidia.cubin_files:usage_table", files))
     return 0
 
@@ -92,7 +96,9 @@ def stem(options: argparse.Namespace) -> str:
 def show(options: argparse.Namespace) -> int:
     if options.after is None:
         raise UsageError("after which pass is the program to be printed? Name it with --after")
-    return emit(options, pipeline.pass_named(options.after))
+    until = pipeline.pass_named(options.after)
+    format_asked(options, until.output.name, f"what {until.name} makes is")
+    return emit(options, until)
 
 
 def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
@@ -152,10 +158,13 @@ def warn_of(found: Written) -> None:
 
 
 def graph(options: argparse.Namespace) -> int:
-    found = graphs_of(options)
-    drawn = pipeline.call("schedule.view:draw", found, options.format or "dot", options.fuse or "ilp",
-                          pipeline.profile(job_of(options)))
-    write_result(options, drawn)
+    from nessie.pictures import found, picture
+    kind = format_asked(options, options.format, "--format says") or "dot"
+    if kind == "png":
+        if options.output in (None, PIPE):
+            raise UsageError("a .png is written to a file: name it with -o")
+        found()
+    write_result(options, picture(job_of(options), graphs_of(options), kind))
     return 0
 
 
@@ -176,6 +185,7 @@ def inspect(options: argparse.Namespace) -> int:
     needed(options, "FILE")
     if not options.output:
         raise UsageError("inspect writes a page: name its file with -o")
+    format_asked(options)
     found = written(options)
     data = collect(job_of(options), found.form, found.source, found.program)
     warn_of(found)

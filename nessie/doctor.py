@@ -18,6 +18,7 @@ import shutil
 from importlib import metadata
 from importlib.util import find_spec
 
+from nessie import pictures
 from nessie.base.records import dataclass
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.nvidia import compiler as nvidia_compiler
@@ -55,6 +56,8 @@ def examine() -> list[Finding]:
         package("argcomplete", "argcomplete", "completes command lines: nessie completion", extra("completion")),
         package("Awkward Array", "awkward", "Python's ragged arrays, which go in and come out", extra("python")),
         package("PyArrow", "pyarrow", "Python's tables, which go in by Awkward Array", extra("python")),
+        Finding("PNG", next((row[0] for row in pictures.here()), None), "draws graphs as .png: nessie graph -o x.png",
+                pictures.INSTALL),
         package("IPython", "ipython", "NESL in notebooks: %%nesl"),
         package("SciPy", "scipy", "not needed: sparse matrices (.npz) are read without it"),
     ]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nessie.base.nearest import nearest
-from nessie.base.source import NessieError, Source, Span
+from nessie.base.source import NessieError, Source, Span, decoded
 from nessie.file_names import files
 from nessie.frontend import syntax
 from nessie.frontend.parser import parse_forms
@@ -71,9 +71,8 @@ def quoted(command: syntax.Command, what: str) -> tuple[str, str]:
 def read_source(path: str, places: list[tuple[Span, str]] | None = None) -> Source:
     """The text of a program's file."""
     try:
-        return Source(path, Path(path).read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        reason = "it is not UTF-8 text"
+        text = decoded(path, Path(path).read_bytes(), *(places or []))
+        return Source(path, text.replace("\r\n", "\n").replace("\r", "\n"))
     except OSError as error:
         reason = error.strerror or str(error)
     except ValueError as error:                 # no name of a file

@@ -5,14 +5,16 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from nessie import pipeline
-from nessie.base.limits import COMMAND_LINE, PROMPT
-from nessie.base.source import NessieError, Source, UsageError
+from nessie.base.deadline import NEVER, Deadline
+from nessie.base.limits import COMMAND_LINE, PROMPT, LimitHints
+from nessie.base.source import Source, UsageError
 from nessie.base.wishes import CUT, FUSE, Wish
+from nessie.base.writing import write
 from nessie.command_line import COMPILING
+from nessie.formats import format_of
 from nessie.streams import say
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 FAILED, MISUSED = 1, 2               # exit statuses
 PIPE = "-"                  # as a file: standard input or output
+# Objects made before cycles are looked for. Cycles are few and small: to look for them among all that a long program is
+# made of would take as long as to compile it.
+RARELY = (500_000, 20, 50)
 CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
 
 
@@ -46,25 +51,34 @@ def session_maker(options: argparse.Namespace, write: Callable[[str], Any] | Non
 
 def target_of(options: argparse.Namespace, world: World) -> Target:
     from nessie.targets import Limits, Target
-    hints = COMMAND_LINE if options.command else PROMPT
-    limits = Limits(options.memory, options.depth or Limits.depth, options.time_limit, hints)
+    limits = Limits(options.memory, options.depth, options.time_limit, hints_of(options))
     return Target(options.target or "cpu", options.threads, limits, world, activity=options.activity)
 
 
-def write_result(options: argparse.Namespace, text: str) -> None:
-    text = text if text.endswith("\n") else text + "\n"
-    if options.output in (None, PIPE):
-        say(text)
-        return
-    write_text(options.output, text)
+def hints_of(options: argparse.Namespace) -> LimitHints:
+    return COMMAND_LINE if options.command else PROMPT
 
 
-def write_text(path: str, text: str) -> None:
-    """A file in a folder that is there."""
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise NessieError(f"cannot write {path}: {error.strerror}") from None
+def deadline_of(options: argparse.Namespace) -> Deadline:
+    """Of a command, which begins now, or of a line that was typed; each form begins it anew (Target.in_time)."""
+    if options.time_limit is None:
+        return NEVER
+    return Deadline(options.time_limit, hints_of(options).seconds)
+
+
+def write_result(options: argparse.Namespace, result: str | bytes) -> None:
+    """Write text, or bytes, which need a file."""
+    if isinstance(result, str) and not result.endswith("\n"):
+        result += "\n"
+    if options.output not in (None, PIPE):
+        write(options.output, result)
+    elif isinstance(result, str):
+        say(result)
+
+
+def format_asked(options: argparse.Namespace, asked: str | None = None, asks: str = "") -> str | None:
+    """The format of the result: what is asked for, else what the ending of the file says that -o names."""
+    return format_of(options.command, None if options.output == PIPE else options.output, asked, asks)
 
 
 def job_of(options: argparse.Namespace) -> pipeline.Job:

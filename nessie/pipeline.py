@@ -1,7 +1,7 @@
 """The pipeline: every form a program takes and every pass of the compiler, in order.
 
     text - syntax - typed - mono - flat - schedule - fused - loops - llvm | cuda
-                                     \\- graph
+                                     \\- graph          \\- host
 
 This is the one place that knows the order. A pass is a plain function; the driver checks, dumps and times between
 passes, so no pass has to. Modules are imported when they are needed: a run imports no more than it uses.
@@ -18,16 +18,19 @@ from typing import Any
 
 from nessie.base.activity import Activity
 from nessie.base.layout import Shown, render_marked
+from nessie.base.places import Places
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed, InternalError, NessieError, Source, UsageError
 from nessie.base.wishes import Met, Wish, Wishes
+from nessie.base.writing import write
 
 
 @dataclass(frozen=True)
 class Form:
     """A form a program takes on its way. Its functions are given as "module:name", relative to nessie:
-    show(program) -> str, parse(str | Source) -> program, check(program), which raises IllFormed. Where the module of
-    `show` has `document` as well, that is the same text with its parts marked (base.layout)."""
+    show(program) -> str, parse(str | Source, Places | None) -> program, check(program), which raises IllFormed. The
+    places are told where the program's parts stand (base.places). Where the module of `show` has `document` as well,
+    that is the same text with its parts marked (base.layout)."""
     name: str
     show: str
     parse: str = ""                 # none: nothing goes on from this form
@@ -85,13 +88,15 @@ TYPED = Form("typed", "frontend.typed_text:show", "frontend.typed_parser:parse",
 MONO = Form("mono", "frontend.mono_text:show", "frontend.mono_parser:parse", "frontend.mono_check:check")
 FLAT = Form("flat", "lambda_cu.printer:show", "lambda_cu.parser:parse", "lambda_cu.check:check")
 GRAPH = Form("graph", "pipeline:show_graphs", "schedule.graph_text:parse_all", "pipeline:check_graphs")
-SCHEDULE = Form("schedule", "schedule.schedule_text:show", "schedule.schedule_text:parse")
+SCHEDULE = Form("schedule", "schedule.schedule_text:show", "schedule.schedule_text:parse", "schedule.check:check_alone")
 FUSED = Form("fused", "lambda_cu.printer:show", "lambda_cu.parser:parse", "lambda_cu.check:check")
+HOST = Form("host", "cudagen.instructions_text:show", "cudagen.instructions_text:parse",
+            "cudagen.instructions_check:check")
 LOOPS = Form("loops", "cudagen.loops_printer:show", "cudagen.loops_parser:parse", "cudagen.loops_check:check",
              targets=("cpu", "cuda", "cudasim"))
 LLVM = Form("llvm", "cudagen.llvm:show", targets=("cpu",))
 CUDA = Form("cuda", "cudagen.cuda:show", targets=WITHOUT_STACK)
-FORMS = (TEXT, SYNTAX, TYPED, MONO, FLAT, GRAPH, SCHEDULE, FUSED, LOOPS, LLVM, CUDA)
+FORMS = (TEXT, SYNTAX, TYPED, MONO, FLAT, GRAPH, SCHEDULE, FUSED, HOST, LOOPS, LLVM, CUDA)
 
 
 def infer(job: Job, program: Any) -> Any:
@@ -180,10 +185,14 @@ def fuse(job: Job, program: Any, schedule: Any) -> Any:
     return call("schedule.fuse:fuse", program, schedule)
 
 
+def translate(job: Job, program: Any) -> Any:
+    return call("cudagen.translate:translate", program)
+
+
 def generate(job: Job, program: Any) -> Any:
     if not job.target.startswith("cuda"):
-        return call("cudagen.generate:plans_of", program, job.target)[1]
-    return call("cudagen.cuda_header:with_headers", program, *call("cudagen.generate:plans_of", program, "cuda"))
+        return call("cudagen.generate:generate", program, job.target)
+    return call("cudagen.cuda_header:with_headers", program, call("cudagen.generate:generate", program, "cuda"))
 
 
 def same(job: Job, program: Any) -> Any:
@@ -220,6 +229,7 @@ PASSES = (
     Pass("schedule", (FLAT,), SCHEDULE, schedule, "decides which combinators share a kernel",
          certify="schedule.check:check_schedule"),
     Pass("fuse", (FLAT, SCHEDULE), FUSED, fuse, "merges the kernels that the schedule put together"),
+    Pass("translate", (FUSED,), HOST, translate, "functions become lists of instructions over numbered slots", True),
     Pass("generate", (FUSED,), LOOPS, generate, "skeletons and thunks become imperative code"),
     Pass("llvm", (LOOPS,), LLVM, same, "imperative code as LLVM's, for the CPU", True),
     Pass("cuda", (LOOPS,), CUDA, same, "imperative code as CUDA C++, for GPUs", True),
@@ -303,7 +313,7 @@ def kept(ran: Pass, inputs: list[Any]) -> str:
         import tempfile  # only after a mistake
         folder = Path(tempfile.mkdtemp(prefix="nessie-"))
         for form, program in zip(ran.inputs, inputs, strict=True):
-            write_file(folder, f"{ran.name}.{form.name}", show(form, program))
+            write_into(folder, f"{ran.name}.{form.name}", show(form, program))
     except Exception:           # the error to be told is the pass's
         return ""
     return f"\nwhat it was given is in {folder}"
@@ -321,27 +331,31 @@ def show_marked(form: Form, program: Any) -> tuple[str, list[Shown]]:
 
 def read(form: Form, source: Source) -> Any:
     """The well-formed program that the text of this form shows."""
-    program = call(form.parse, source)
+    places = Places(source)
+    program = call(form.parse, source, places)
     try:
         if form.check:
             call(form.check, program)
     except IllFormed as broken:
-        raise NessieError(f"{source.name} is no {form.name} program: {broken}") from None
+        span = places.of_error(broken)
+        place = [(span, "")] if span else []
+        raise NessieError(f"{source.name} is no {form.name} program: {broken}", *place) from None
     return program
 
 
 def dump(job: Job, ran: Pass, program: Any) -> None:
     """Keep what the pass made, if the job says so."""
     if job.dump is not None:
-        write_file(job.dump, f"{PASSES.index(ran) + 1:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
+        write_into(job.dump, f"{PASSES.index(ran) + 1:02}-{ran.name}.{ran.output.name}", show(ran.output, program))
 
 
-def write_file(folder: Path, name: str, content: str | bytes) -> None:
+def write_into(folder: Path, name: str, content: str | bytes) -> None:
+    """A file in a folder, which is made if need be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     except OSError as error:
         raise NessieError(f"cannot write {folder / name}: {error.strerror}") from None
+    write(folder / name, content)
 
 
 def run_passes(names: list[str], text: str, job: Job | None = None) -> str:
@@ -395,7 +409,7 @@ def check_graphs(graphs: Any) -> None:
         call("schedule.check:check_graph", found)
 
 
-def parse_source(text: str | Source) -> Source:
+def parse_source(text: str | Source, places: Places | None = None) -> Source:
     return text if isinstance(text, Source) else Source("text", text)
 
 

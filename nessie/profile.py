@@ -10,12 +10,12 @@ compiled program they give the interpreter.
 """
 from __future__ import annotations
 
-import time
 from collections import defaultdict, deque
 from dataclasses import field
 from threading import Timer
 from typing import Any
 
+from nessie.base.deadline import deadline
 from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span, Unsupported, user_span
@@ -33,6 +33,7 @@ from nessie.variables import Variables
 from nessie.world import World
 
 SLOT, NUMBER = 8, 40            # bytes, in the interpreter
+DEEPER = f"where the limit on depth is set, the interpreter goes up to {interpreter.MOST_DEPTH:,} deep"
 PATIENCE = 5.0                  # seconds of counting before something is said of it
 
 
@@ -99,7 +100,6 @@ class Profiler(Session):
         world.given.clear()
         seed = world.seed
         result = super().compute(exp, type_, prepared)
-        self.target.activity.begin("counting work and depth")
         notice = Timer(PATIENCE, self.notify)
         notice.daemon = True
         notice.start()
@@ -107,7 +107,7 @@ class Profiler(Session):
             cost = self.cost(exp, seed, world.given)
             work, depth, uncounted = cost.work + size(cost.value), cost.depth, ""
         except NessieError as error:
-            work, depth, uncounted = None, None, error.message
+            work, depth, uncounted = None, None, "; ".join(filter(None, (error.message, error.hint)))
         except MemoryError:
             work, depth, uncounted = None, None, "the interpreter ran out of memory"
         finally:
@@ -135,10 +135,9 @@ class Profiler(Session):
         defined, limits = self.environment.program, self.target.limits
         world = Limited(self.environment.library, dict(defined.functions), dict(defined.datatypes),
                         Variables(self.values, self.environment), Effects(Replay(given).perform),
-                        min(limits.depth, interpreter.DEPTH), mix(seed), memory=self.target.memory(),
-                        hints=limits.hints)
-        if limits.seconds is not None:
-            world.end, world.seconds = time.monotonic() + limits.seconds, limits.seconds
+                        min(limits.depth or interpreter.DEPTH, interpreter.MOST_DEPTH), mix(seed),
+                        deeper=DEEPER if limits.depth is None else "", memory=self.target.memory(), hints=limits.hints)
+        self.target.activity.begin("counting work and depth", calls=world.running)
         definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
         (result,) = interpreter.run(typed.Program((definition,)), world)
         return result
@@ -146,18 +145,17 @@ class Profiler(Session):
 
 @dataclass
 class Limited(interpreter.World):
-    """`end` of what it may take, by time.monotonic; `memory` in bytes, of which each unit of work is taken to
-    keep a slot of a list, and what is made of nothing its numbers, too."""
-    end: float | None = None
-    seconds: float = 0.0
+    """`memory` in bytes, of which each unit of work is taken to keep a slot of a list, and what is made of nothing its
+    numbers, too."""
     memory: int = 0
     hints: LimitHints = COMMAND_LINE
 
     def charge(self, work: int, depth: int = 1) -> None:
         super().charge(work, depth)
         self.expect(0)
-        if self.end is not None and time.monotonic() > self.end:
-            raise NessieError(f"the interpreter took longer than {self.seconds:g} s")
+        if deadline().passed():
+            deadline().told = True
+            raise NessieError(f"the interpreter took longer than {deadline().seconds:g} s")
 
     def expect(self, elements: int) -> None:
         if self.work * SLOT + elements * NUMBER > self.memory:

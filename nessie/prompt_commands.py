@@ -8,20 +8,21 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nessie import pipeline
 from nessie.base.names import shown_name
 from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
+from nessie.base.writing import write as write_file
 from nessie.commands import FORMS_HELP, NESL_COMMANDS, Row, compiled, help_text, mono_of, row_of
+from nessie.formats import format_of
 from nessie.frontend import infer, library, mono, syntax, typed
 from nessie.frontend.environment import pattern_type
 from nessie.frontend.parser import parse_expression
 from nessie.frontend.types_text import show_scheme
 from nessie.loading import place, placed
-from nessie.options import write_text
+from nessie.pictures import picture
 from nessie.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -89,15 +90,13 @@ def graph(repl: Repl, command: syntax.Command) -> None:
     if not path:
         repl.show(compiled(repl.session, command, text, pipeline.GRAPH))
         return
-    style = Path(path).suffix.removeprefix(".")
-    if style not in DRAWN:
-        raise NessieError(f"a graph is drawn as {', '.join(DRAWN)}: the file's name says which", *place(command))
+    with placed(command):
+        style = format_of("graph", path)
     program, job = program_of(repl, command, text)
     graphs = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("graph"))
-    write(repl, command, path, pipeline.call("schedule.view:draw", graphs, style, job.fuse, pipeline.profile(job)))
-
-
-DRAWN = ("dot", "svg", "json")
+    with placed(command):
+        drawn = picture(job, graphs, style or "dot")
+    write(repl, command, path, drawn)
 
 
 def explain(repl: Repl, command: syntax.Command) -> None:
@@ -113,6 +112,8 @@ def inspect(repl: Repl, command: syntax.Command) -> None:
     from nessie.inspect.collect import collect
     from nessie.inspect.page import page
     text, path = text_and_file(command)
+    with placed(command):
+        format_of("inspect", path)
     program, job = program_of(repl, command, text)
     name = shown_name(program.entry)
     entry = repl.session.environment.lookup(name)
@@ -126,9 +127,9 @@ def text_and_file(command: syntax.Command) -> tuple[str, str]:
     return (found[1], found[2]) if found else (command.text, "")
 
 
-def write(repl: Repl, command: syntax.Command, path: str, content: str) -> None:
+def write(repl: Repl, command: syntax.Command, path: str, content: str | bytes) -> None:
     with placed(command):
-        write_text(path, content)
+        write_file(path, content)
     repl.show(f"{path} is written\n")
 
 
@@ -192,7 +193,7 @@ PROMPT_COMMANDS = (
     Row(":type", "EXPR", "its type; evaluates nothing", type_),
     Row(":stages", "NAME [TYPE]", "every form that the compiler makes of a function", stages),
     Row(":kernels", "NAME [TYPE]", "its kernels, as they run", kernels),
-    Row(":graph", 'NAME [TYPE] ["FILE"]', "its dependence graph; drawn into a file: .dot, .svg, .json", graph),
+    Row(":graph", 'NAME [TYPE] ["FILE"]', "its dependence graph; drawn into a file: .dot, .svg, .json, .png", graph),
     Row(":explain", "NAME [TYPE] [--all]", "what of it was fused and what was not, and why", explain),
     Row(":inspect", 'NAME [TYPE] ["FILE"]', "write a page, for a browser, of all its stages (NAME.html)", inspect),
     Row(":time", "EXPR", "its value, and how long that took", time_),

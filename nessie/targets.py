@@ -9,14 +9,18 @@ No target falls back on another: one that cannot be used is refused, with what i
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nessie.base.activity import Activity
+from nessie.base.activity import Activity, depth_of
+from nessie.base.deadline import NEVER, Deadline, TimeIsUp, deadline
+from nessie.base.deep import next_part, run_deep
 from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.records import dataclass
+from nessie.base.source import Span
 from nessie.base.types import Type
+from nessie.free_memory import free_memory
 from nessie.lambda_cu import ir, stats
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.stats import KernelStats
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from nessie.cudagen.gpu import Driver, Gpu
     from nessie.frontend import mono
 
+T = TypeVar("T")
+
 TARGETS = ("cpu", "reference", "cuda", "cudasim")
 GPUS = ("cuda", "cudasim")
 SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
@@ -36,11 +42,16 @@ SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
 
 @dataclass(frozen=True)
 class Limits:
-    """None: no limit, save for memory, where it is a share of what is free. `hints` say how they are set."""
+    """None: no limit, save for memory, where it is a share of what is free, and for the depth of recursion
+    (lambda_cu.default_depths). `hints` say how they are set."""
     memory: int | None = None
-    depth: int = 1_000_000
+    depth: int | None = None
     seconds: float | None = None
     hints: LimitHints = COMMAND_LINE
+
+    def deadline(self) -> Deadline:
+        """Of what begins now."""
+        return NEVER if self.seconds is None else Deadline(self.seconds, self.hints.seconds)
 
 
 @dataclass
@@ -71,11 +82,27 @@ class Target:
     world: World = field(default_factory=World)
     stats: Stats = field(default_factory=Stats)
     activity: Activity = field(default_factory=Activity)        # told what is being done
+    held: int = 0               # bytes of what programs are given: they count where memory is limited
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
             from nessie.cudagen.nvidia.detection import refuse_without
             refuse_without()
+
+    def in_time(self, work: Callable[[], T], place: Span | None = None) -> T:
+        """work(), which stands there, within the limit. Longer work begins its time anew, before and after."""
+        if self.limits.seconds is None:
+            return work()
+        if deadline() is NEVER:
+            return run_deep(lambda: self.in_time(work, place), self.limits.deadline())
+        try:
+            next_part(*([(place, "while evaluating this")] if place else []))
+            return work()
+        except TimeIsUp:
+            raise deadline().error() from None
+        finally:
+            if not deadline().told:
+                next_part()
 
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
         """The run-time value of the program's entry on these run-time values; compiled first, for arguments that lie in
@@ -94,7 +121,7 @@ class Target:
     def execute(self, program: ir.Program | cpu.Built | gpu.Built, arguments: Sequence[Any]) -> Any:
         """The same of a compiled program."""
         memory = self.memory()
-        self.world.limit(self.limits.seconds, memory, self.limits.hints)
+        self.world.limit(memory, self.limits.hints)
         if self.name == "reference":
             assert isinstance(program, ir.Program)
             return self.on_reference(program, arguments, memory)
@@ -104,10 +131,10 @@ class Target:
         from nessie.cudagen import host
         program = built if isinstance(built, ir.Program) else built.program
         device = self.device(built)
-        self.activity.begin("running", lambda: device.stats.launches)
         on_host = host.Stats()
+        self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls))
         try:
-            limits = host.Limits(self.limits.depth, memory, self.limits.seconds, self.limits.hints)
+            limits = host.Limits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory())
             return host.execute(program, arguments, device, limits, on_host, perform=self.perform)
         finally:
             self.stats.add(program, device.stats, on_host.steps)
@@ -138,9 +165,9 @@ class Target:
     def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.lambda_cu import reference
         done = stats.Stats(detailed=self.stats.kernels is not None)
-        limits = reference.Limits(self.limits.depth, memory, self.limits.seconds, self.limits.hints)
+        limits = reference.Limits(self.limits.depth, memory, self.limits.hints, self.held)
         try:
-            self.activity.begin("running", lambda: done.launches)
+            self.activity.begin("running", lambda: done.launches, lambda: depth_of(done.calls))
             return reference.execute(program, arguments, limits, done, self.perform)
         finally:
             self.stats.add(program, done, done.steps)
@@ -154,7 +181,12 @@ class Target:
         if self.limits.memory is not None:
             return self.limits.memory
         if self.name == "cuda":
-            from nessie.cudagen.nvidia.driver import free_memory
-        else:
-            from nessie.free_memory import free_memory
+            from nessie.cudagen.nvidia.driver import free_memory as free_on_gpu
+            return int(SHARE_OF_MEMORY * free_on_gpu())
         return int(SHARE_OF_MEMORY * free_memory())
+
+    def host_memory(self) -> int | None:
+        """Bytes that the host level's stack may take, where the device has memory of its own."""
+        if self.name != "cuda":
+            return None
+        return int(SHARE_OF_MEMORY * free_memory()) if self.limits.memory is None else self.limits.memory

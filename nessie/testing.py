@@ -89,7 +89,7 @@ def holds(session: Session, example: Example) -> bool:
     world = session.target.world
     seed = world.seed
     try:
-        check(session, example)
+        session.target.in_time(lambda: check(session, example))
     except Failed as failed:
         say(f"failed: {failed}\n")
         return False

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from nessie.base.deadline import deadline
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span, Unsupported, user_span
 from nessie.base.types import Type, Var
@@ -60,9 +61,8 @@ class Small(Variables):
 
 
 def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], environment: Environment,
-                seed: int, end: float | None = None) -> NessieError:
-    """The error of this expression, which says what values have failed if that is found before `end`, by
-    time.monotonic."""
+                seed: int) -> NessieError:
+    """The error of this expression, which says what values have failed if that is found soon."""
     if not CHECKED.fullmatch(error.message) or not error.places:
         return error
     told = copy(error)
@@ -70,7 +70,7 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
     defined = environment.program
     world = Brief(environment.library, dict(defined.functions), dict(defined.datatypes),
                   Small(dict(values), environment), Effects(printing_nothing), DEPTH, mix(seed),
-                  end=min(time.monotonic() + SECONDS, math.inf if end is None else end))
+                  end=min(time.monotonic() + SECONDS, deadline().end))
     definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
     with suppress(Exception):           # whatever happens here must not hide the user's error
         try:

@@ -27,7 +27,9 @@ from nessie.cudagen import host
 from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.gpu import Gpu
+from nessie.cudagen.instructions_check import check as check_instructions
 from nessie.cudagen.interpreted import Interpreted
+from nessie.cudagen.translate import translate
 from nessie.frontend import interpreter, library, mono, typed
 from nessie.frontend.interpreted_effects import Effects
 from nessie.lambda_cu import ir, reference
@@ -96,14 +98,20 @@ class Compiled:
         return tuple(p.type for p in function.parameters), function.result
 
     def executable(self, fuse: str) -> ir.Program:
+        """The program that is executed, whose host level is well formed as instructions, too."""
+        if fuse not in self.fused:
+            self.fused[fuse] = self.scheduled(fuse)
+            check_instructions(translate(self.fused[fuse]))
+        return self.fused[fuse]
+
+    def scheduled(self, fuse: str) -> ir.Program:
         if fuse == "none":
             return self.flat
-        if fuse not in self.fused:
-            first, last = [pipeline.PASSES.index(pipeline.pass_named(name)) for name in ("simplify", "fuse")]
-            passes = tuple(ran for ran in pipeline.PASSES[first + 1:last + 1] if not ran.branch)
-            *_, step = pipeline.steps(pipeline.Job(fuse=fuse, target=self.target), pipeline.FLAT, self.flat, passes)
-            self.fused[fuse] = step.program
-        return self.fused[fuse]
+        first, last = [pipeline.PASSES.index(pipeline.pass_named(name)) for name in ("simplify", "fuse")]
+        passes = tuple(ran for ran in pipeline.PASSES[first + 1:last + 1] if not ran.branch)
+        *_, step = pipeline.steps(pipeline.Job(fuse=fuse, target=self.target), pipeline.FLAT, self.flat, passes)
+        program: ir.Program = step.program
+        return program
 
     def device(self, executor: str) -> Any:
         where, fuse = executor.split()

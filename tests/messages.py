@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("nessie", "flatten", "schedule", "cudagen", "lambda_cu")
 LETTERS = 8             # of a message, at least: one with fewer is found in lines of others
-MAKERS = {"NessieError": 0, "Unsupported": 0, "UsageError": 0, "complaint": 0, "complain": 3, "complain_word": 3,
+MAKERS = {"NessieError": 0, "Unsupported": 0, "UsageError": 0, "complaint": 0, "complain": 3, "complain_word": 1,
           "Misfit": 0, "error": 0, "LostOutput": 0, "fail": 0, "wrong": 1, "check": 1, "check_indices": 2, "located": 0}
 HOLE = "\0"
 
@@ -108,6 +108,7 @@ VAGUE = {
     ("\0 needs \0", "nessie/prompt_commands.py"): ":type needs an expression",
     ("\0 is not \0", "nessie/files/matrix_market.py"): 'm.mtx, line 3: "x" is not an integer',
     ("\0 is not \0", "nessie/files/text.py"): 'v.txt, line 2: "x" is not an int',
+    ("\0, but \0 and \0", "nessie/argument_types.py"): "join takes [a], [a] :: (a in any), but argument 1 is",
     ("\0: not \0: \0", "nessie/files/numpy_format.py"): "v.npy: not a NumPy array",
     ("\0, not \0", "nessie/frontend/monomorphise.py"): "add takes a, a :: (a in number), not [int]",
     ("\0, but gets \0", "nessie/frontend/complaints.py"): "take takes [a], int :: (a in any), but gets int, [int]",
@@ -121,23 +122,24 @@ HOLDS_NOT = "another message tells it: this one is for what comes without a plac
 COUNTING = "what `nessie profile` says where the interpreter cannot count; no error"
 NO_EXAMPLES = {
     **dict.fromkeys(("nessie/base/tokens.py", "nessie/frontend/mono_parser.py", "nessie/frontend/typed_parser.py",
+                     "nessie/frontend/types_text.py",
                      "schedule/graph_text.py", "schedule/schedule_text.py", "cudagen/loops_parser.py",
-                     "lambda_cu/parser.py", "lambda_cu/parser_expressions.py"), FORMS),
-    **dict.fromkeys(("nessie/base/deep.py", "cudagen/cudasim/compiler.py", "cudagen/cudasim/driver.py",
-                     "cudagen/gpu.py", "cudagen/nvidia/compiler.py", "cudagen/nvidia/cubin_files.py",
-                     "cudagen/nvidia/detection.py", "cudagen/nvidia/driver.py", "cudagen/nvidia/usage.py",
-                     "nessie/streams.py"), MACHINE),
+                     "cudagen/instructions_text.py", "lambda_cu/parser.py", "lambda_cu/parser_expressions.py"), FORMS),
+    **dict.fromkeys(("nessie/base/deep.py", "nessie/pictures.py", "cudagen/cudasim/compiler.py",
+                     "cudagen/cudasim/driver.py", "cudagen/gpu.py", "cudagen/nvidia/compiler.py",
+                     "cudagen/nvidia/cubin_files.py", "cudagen/nvidia/detection.py", "cudagen/nvidia/driver.py",
+                     "cudagen/nvidia/usage.py", "nessie/streams.py"), MACHINE),
     **dict.fromkeys((f"nessie/api/{name}.py" for name in (
         "arguments", "awkward_arrays", "calls", "datatypes", "device", "function", "lists", "magics", "numpy_arrays",
-        "options", "program", "sequences", "taking", "views")), PYTHON),
+        "options", "program", "results", "sequences", "taking", "views")), PYTHON),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/profile.py", "nessie/variables.py", "nessie/with_values.py"), COUNTING),
     "a line of input is {\"id\": ..., \"source\": \"...\"}, in JSON": "it is told in an answer, see test_errors.py",
     "\0: nested too deeply": MACHINE,
+    "recursion takes more than \0 bytes, \0 calls deep": "a gigabyte; test_endless.py has a smaller one",
     "completion needs argcomplete": MACHINE,
     "\0: out of memory while reading it": MACHINE,
     "\0: cannot be written: permission denied": MACHINE,
-    "\0: needs \0 bytes, more than this machine has": MACHINE,
     "out of memory: what is read takes more than \0 bytes": MACHINE,
     "holds a number out of range": HOLDS_NOT,
     "does not hold what is wanted": HOLDS_NOT,

@@ -46,6 +46,19 @@ def programs(draw: Callable[[st.SearchStrategy[T]], T], depth: int = 4, prints: 
     return RandomProgram(source, arguments(draw))
 
 
+@st.composite
+def sharing_programs(draw: Callable[[st.SearchStrategy[T]], T], depth: int = 3) -> RandomProgram:
+    """Two to four results of rows that were filtered, of their elements and of their lengths."""
+    types = [draw(st.sampled_from((INTS, INTS, INTS, ROWS, ROWS, POINTS, INT))) for _ in range(draw(st.integers(2, 4)))]
+    body = Generator(draw, False, False).sharing(types, dict(PARAMETERS), draw(st.integers(1, depth)))
+    result = types[-1]
+    for type_ in reversed(types[:-1]):
+        result = f"({type_}, {result})"
+    parameters, given = ", ".join(PARAMETERS), ", ".join(PARAMETERS.values())
+    source = f"{LIBRARY}\nfunction main({parameters}) : ({given}) -> {result} =\n  {body};\n"
+    return RandomProgram(source, arguments(draw))
+
+
 def arguments(draw: Callable[[st.SearchStrategy[T]], T]) -> tuple[Any, ...]:
     ints = st.lists(st.integers(-5, 9), max_size=5)
     points = st.tuples(st.integers(0, 5), st.integers(0, 5))
@@ -112,6 +125,46 @@ class Generator:
             return f"({self.leaf(parts(type_)[0], [])}, {self.leaf(parts(type_)[1], [])})"
         items = [self.leaf(type_[1:-1], []) for _ in range(self.one(0, 1, 2))]
         return f"[{', '.join(items)}]" if items else f"([] {type_[1:-1]})"
+
+    # Several results
+
+    def sharing(self, types: list[str], env: dict[str, str], depth: int) -> str:
+        """Results of these types, each of the same filtered rows, their elements or their lengths."""
+        rows, elements, lengths = self.name(), self.name(), self.name()
+        bound = {rows: ROWS, elements: INTS, lengths: INTS}
+        results = [self.of_rows(type_, tuple(bound), {**env, **bound}, depth) for type_ in types]
+        pairs = results[-1]
+        for result in reversed(results[:-1]):
+            pairs = f"({result}, {pairs})"
+        return (f"let {rows} = {self.filtered_rows(env, depth)}; {elements} = flatten({rows}); "
+                f"{lengths} = {{#r : r in {rows}}} in {pairs}")
+
+    def filtered_rows(self, env: dict[str, str], depth: int) -> str:
+        row, element = self.name(), self.name()
+        source = self.one("m", "m", "flatten(b)", self.expression(ROWS, env, depth - 1))
+        inner = {**env, row: INTS, element: INT}
+        keep = self.one(f"{element} > 1", f"mod({element}, 2) == 0", self.expression(BOOL, inner, depth - 1))
+        value = self.one(element, element, f"{element} * {element}", self.expression(INT, inner, depth - 1))
+        rows = f"{{{{{value} : {element} in {row} | {keep}}} : {row} in {source}}}"
+        return self.one(rows, rows, f"{{{{e in r | e < 5}} : r in {rows}}}", f"{{r in {rows} | #r > 0}}")
+
+    def of_rows(self, type_: str, names: tuple[str, ...], env: dict[str, str], depth: int) -> str:
+        """A result of this type."""
+        w, f, n = names
+        known = {
+            INTS: [f"reverse({f})", n, f"{{sum(r) : r in {w}}}", f"sort({f})", f"rank({f})", f"remove_duplicates({f})",
+                   f"plus_scan({f})", f"{{x + k : x in {f}}}", f"{{#r + max_val([0] ++ r) : r in {w}}}",
+                   f"{f} -> {{i : i in index(#{f}) | rem(i, 2) == 0}}", f"{{x in {f} | x /= 3}}", f"plus_scan({n})",
+                   f"{f} <- {{(i, 7) : i in index(#{f}) | rem(i, 3) == 0}}",
+                   f"{{{f}[#{f} - 1 - i] : i in index(#{f})}}"],
+            ROWS: [w, f"partition({f}, {n})", f"{{reverse(r) : r in {w}}}", f"{{{{x in r | x /= 2}} : r in {w}}}",
+                   f"{{plus_scan(r) : r in {w}}}", f"{{sort(r) : r in {w}}}", f"reverse({w})",
+                   f"{{{{x - max_val(r) : x in r}} : r in {w}}}", f"{{drop(r, #r / 2) : r in {w}}}"],
+            POINTS: [f"histogram({f})", f"zip({f}, reverse({f}))", f"zip({n}, {{sum(r) : r in {w}}})",
+                     f"{{(#r, x) : x in {f}; r in {{{n} : y in {f}}}}}"],
+            INT: [f"sum({f})", f"#{f}", f"sum({n})", f"max_val([0] ++ {f})"],
+        }
+        return self.one(*known[type_], self.expression(type_, env, depth))
 
     # Any type
 

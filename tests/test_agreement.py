@@ -8,7 +8,7 @@ import pytest
 from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_programs import RandomProgram, programs
+from random_programs import RandomProgram, programs, sharing_programs
 
 from nessie import pipeline
 from nessie.base.deep import run_deep
@@ -80,6 +80,19 @@ def test_random_programs_compiled(random: RandomProgram) -> None:
     compare(random, QUICK)
 
 
+@quick
+@given(sharing_programs())
+def test_random_programs_with_several_results(random: RandomProgram) -> None:
+    compare(random, ("reference none", "reference ilp", "loops ilp"))
+
+
+@pytest.mark.slow
+@settings(quick, max_examples=800)
+@given(st.integers(2, 4).flatmap(sharing_programs))
+def test_many_random_programs_with_several_results(random: RandomProgram) -> None:
+    compare(random, tuple(executor for executor in EXECUTORS if executor.startswith(("reference", "loops"))))
+
+
 @pytest.mark.slow
 @settings(quick, max_examples=800)
 @given(st.integers(4, 7).flatmap(programs))
@@ -119,6 +132,16 @@ FOUND: dict[str, tuple[str, tuple[Any, ...]]] = {
           ([sum([z]), sum([z, z]), -z, abs(z), product([z])],
            [plus_scan([z, z]), {sum(v) : v in [[z], drop([z], 1), [z, z]]}]);
         """, (-0.0,)),
+    "survivors walked as one sequence beside the lengths of their rows": (
+        """function kept(m) : [[int]] -> [[int]] = {{x in r | x > 1} : r in m};
+        function main(m) : [[int]] -> ((([int], [int]), ([int], [(int, int)])), (([int], [int]), ([int], [[int]]))) =
+          let a = kept(m); b = kept(reverse(m)); c = kept(m ++ m); d = kept([[4]] ++ m);
+              e = kept(m ++ [[2]]); g = kept([[5, 0]] ++ m); h = kept(m ++ [[0, 7]]) in
+          (((reverse(flatten(a)), {#r : r in a}), (remove_duplicates(flatten(b)) ++ {sum(r) : r in b},
+             let s = {#r : r in c} in histogram(flatten(c)) ++ zip(s, s))),
+           ((sort(flatten(d)) ++ {sum(r) : r in d}, rank(flatten(e)) ++ {#r : r in e}),
+            (flatten(g) -> [0, 1] ++ {#r : r in g}, partition(flatten(h), {#r : r in h}) ++ [{sum(r) : r in h}])));
+        """, ([[1, 2], [3], [], [0, 9]],)),
     "rows that are longer than what they are zipped with": (
         "function main(m, v) : ([[int]], [int]) -> [int] = {sum({x * y : x in r; y in v}) : r in m};",
         ([[1], list(range(50))], [1])),
@@ -148,14 +171,16 @@ def comes_back(source: Source, job: pipeline.Job) -> None:
 PASSES = tuple(p for p in pipeline.PASSES if p.name != "share-sites" and p.output.parse)
 
 
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.nesl")), ids=lambda path: path.stem)
-def test_texts_of_examples(path: Path) -> None:
+def test_texts_of_examples(path: Path, target: str) -> None:
     entry, type_ = ENTRIES[path.stem]
-    job = pipeline.Job(entry=entry, argument=type_ and parse_type(Source("type", type_)))
+    job = pipeline.Job(entry=entry, argument=type_ and parse_type(Source("type", type_)), target=target)
     run_deep(lambda: comes_back(Source(path.name, path.read_text("utf-8")), job))
 
 
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
 @settings(quick, max_examples=15)
 @given(programs(4))
-def test_texts_of_random_programs(random: RandomProgram) -> None:
-    run_deep(lambda: comes_back(Source("random.nesl", random.source), pipeline.Job(entry="main")))
+def test_texts_of_random_programs(target: str, random: RandomProgram) -> None:
+    run_deep(lambda: comes_back(Source("random.nesl", random.source), pipeline.Job(entry="main", target=target)))

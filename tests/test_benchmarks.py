@@ -30,7 +30,7 @@ def test_all_shapes_grow() -> None:
     words = [sys.executable, str(BENCHMARKS / "growth.py"), "--size", "4", "--doublings", "1"]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert len(ran.stdout.splitlines()) == 1 + 3 * 35
+    assert len(ran.stdout.splitlines()) == 1 + 3 * 44
 
 
 def test_all_shapes_are_scheduled() -> None:

@@ -12,6 +12,7 @@ from nessie import loading, pipeline
 from nessie.base.source import IllFormed, InternalError, Source, UsageError
 from nessie.cli import main
 from nessie.command_line import parse_command_line
+from nessie.cudagen.cudasim.compiler import found
 
 PROGRAM = """\
 datatype pair(int, int);
@@ -310,3 +311,33 @@ def test_a_program_that_is_compiled_is_parsed_once(words: list[str], tmp_path: P
                         or parse_forms(source, *more))
     nessie(words[0], "p.nesl", *words[1:])
     assert parsed == ["p.nesl", "q.nesl"]
+
+
+@pytest.mark.parametrize("option", ["--time-limit", "--memory", "--depth", "--threads", "--seed", "--size=n"])
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e308", "1e308T", "9" * 400, "", "x", "1e", "0x10", "-1.5"])
+def test_an_option_takes_no_number_that_cannot_be_meant(option: str, number: str) -> None:
+    with pytest.raises(UsageError, match=option.partition("=")[0]):
+        parse_command_line(["eval", "1", f"{option}={number}"])
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu", "cudasim"])
+def test_the_largest_limits_are_none(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if target == "cudasim" and not found():
+        pytest.skip("needs a C++ compiler")
+    largest = ["--time-limit=1e9", "--memory=1e18", "--depth=1e18"]
+    assert main(["eval", "sum({i * 2 : i in [0:4]})", "--target", target, *largest]) == 0
+    assert capsys.readouterr() == ("it = 12 : int\n", "")
+
+
+def test_what_is_no_text_in_a_program_or_profile_is_told_with_its_line(tmp_path: Path,
+                                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    program, loader = tmp_path / "p.nesl", tmp_path / "q.nesl"
+    program.write_bytes(b"x = 1;\r\ny = \"caf\xe9\";\n")
+    loader.write_text(f'load "{program}";')
+    for words in (["run", str(program)], ["run", str(loader)], ["check", str(program)],
+                  ["graph", str(program), "-e", "x"], ["eval", "1", "-f", str(program)],
+                  ["eval", "1", "--machine", str(program)]):
+        nessie(*words, status=1)
+        said = capsys.readouterr().err
+        assert f"{program}, line 2: byte 0xe9 is not UTF-8 text" in said and "rror: " in said
+        assert ("load" in said) == (str(loader) in words)

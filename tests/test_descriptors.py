@@ -13,7 +13,7 @@ from executors import QUICK, Compiled, Failed, agree, outcome
 from nessie.base.source import Source
 from nessie.cli import main
 from nessie.cudagen import loops
-from nessie.cudagen.generate import plans_of
+from nessie.cudagen.generate import generate
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.printer import show_kernel
@@ -237,7 +237,7 @@ def test_innermost_loops_do_not_divide(name: str, fuse: str) -> None:
     """Neither by operators nor by a search."""
     body, type_ = NESTS[name]
     program = compiled(body, type_)
-    _, module = plans_of(program.executable(fuse), "cpu")
+    module = generate(program.executable(fuse), "cpu")
     inner = [loop for function in module.functions if function.kind == "host" and "sweep" in function.name
              for loop in innermost(function.body)]
     assert inner
@@ -253,7 +253,7 @@ def test_innermost_loops_do_not_divide(name: str, fuse: str) -> None:
 
 def test_divisions_are_in_the_loop_over_segments() -> None:
     body, type_ = NESTS["three deep"]
-    _, module = plans_of(compiled(body, type_).executable("ilp"), "cpu")
+    module = generate(compiled(body, type_).executable("ilp"), "cpu")
     sweeps = [f for f in module.functions if "sweep" in f.name]
     assert any(isinstance(part, loops.Op) and part.op == "/" for f in sweeps for s in f.body for part in within(s))
 

@@ -13,6 +13,7 @@ Commands run in an empty folder. Add a case by writing all above `==>` and runni
 """
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -21,15 +22,19 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nessie import cli
+from nessie.base.deep import wait_for_left
 from nessie.cli import main
 from nessie.cudagen.cudasim.compiler import found
 from nessie.frontend.elsewhere import NAMES, SIGNS
@@ -113,6 +118,24 @@ def test_json_lines_are_answered_one_by_one(monkeypatch: pytest.MonkeyPatch,
     assert (answers[-1]["id"], answers[-1]["value"], len(answers)) == (9, "2", 9)
 
 
+def test_a_line_that_cannot_be_ended_is_answered(monkeypatch: pytest.MonkeyPatch,
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    """As while it waits for another program: it is left to itself, and the next line has its turn."""
+    answer, further = cli.answer, threading.Event()
+
+    def stuck(options: argparse.Namespace, text: str) -> dict[str, Any]:
+        return {"late": further.wait(120)} if text == "stuck" else answer(options, text)
+
+    monkeypatch.setattr(cli, "answer", stuck)
+    monkeypatch.setattr("sys.stdin", ['{"id": 1, "source": "stuck"}', '{"id": 2, "source": "1 + 1;"}'])
+    assert main(["eval", "--jsonl", "--time-limit", "20"]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    further.set()
+    wait_for_left()
+    assert first == {"id": 1, "error": {"message": "it took longer than 20 s", "line": None, "column": None}}
+    assert (second["id"], second["value"]) == (2, "2")
+
+
 def test_no_json_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", [])
     assert main(["eval", "--jsonl"]) == 0
@@ -151,9 +174,19 @@ def test_ctrl_c_ends_a_run(loop: str, target: str, tmp_path: Path) -> None:
         assert process.stdout.readline().startswith("g = fn")
         assert process.stdout.readline() == "running\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert (out, err.splitlines()[0], process.returncode) == ("", "Interrupted.", 1)
+        out, err = process.communicate(timeout=180)
+    assert (out, err.splitlines()[0], process.returncode) == ("", "Interrupted.", -signal.SIGINT)
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("loop, target", [("scalar", "cpu"), ("host", "reference")])
+def test_the_time_is_up_in_a_form(loop: str, target: str, tmp_path: Path) -> None:
+    (tmp_path / "loop.nesl").write_text(LOOPS[loop])
+    words = ["run", "loop.nesl", "--target", target, "--depth", "100000000", "--time-limit", "20"]
+    with nessie(words, tmp_path) as process:
+        out, err = process.communicate(timeout=180)
+    assert out.splitlines()[1:] == ["running", "it = 1 : int"] and process.returncode == 1
+    assert re.match(r"error: it took longer than 20 s\n +--> loop.nesl:[123]:", err) and "Traceback" not in err
 
 
 def test_no_standard_output(tmp_path: Path) -> None:
@@ -166,7 +199,7 @@ def test_no_standard_output(tmp_path: Path) -> None:
 
 def evaluated(folder: Path, **environment: str) -> tuple[str, str, int]:
     with nessie(["eval", "sum({x + 1 : x in [1, 2]})"], folder, **environment) as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
     return out, err, process.returncode
 
 

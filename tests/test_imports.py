@@ -22,6 +22,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "schedule": ("base", "lambda_cu"),
     "cudagen": ("base", "lambda_cu"),
     "files": ("base",),
+    "argument_types": ("base", "files", "frontend"),
+    "call_arguments": ("argument_types", "base", "files", "frontend", "session"),
     "show_value": ("base",),
     "outcome": ("base",),
     "restore": ("base", "frontend"),
@@ -30,12 +32,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "calling": ("base", "frontend", "restore", "session"),
     "stopwatch": ("cudagen", "targets"),
     "calibrate": ("base", "cudagen", "lambda_cu", "schedule", "stopwatch", "targets"),
-    "doctor": ("base", "cudagen"),
+    "doctor": ("base", "cudagen", "pictures"),
     "explaining": (*STAGES, "calling", "kept", "pipeline", "session", "stopwatch"),
     "inspect": (*STAGES, "pipeline"),
     "kept": (*STAGES, "pipeline"),
     "free_memory": ("base",),
     "file_names": (),
+    "formats": ("base", "files", "pipeline"),
+    "pictures": ("base", "pipeline"),
     "shell_completion": ("base", "command_line", "file_names", "frontend", "loading", "pipeline"),
     "expected": ("base", "frontend", "show_value"),
     "testing": ("base", "expected", "frontend", "loading", "options", "restore", "session", "show_value", "streams"),
@@ -43,16 +47,16 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "processes": ("base", "text_streams"),
     "text_streams": ("base",),
     "targets": (*STAGES, "pipeline", "kept", "free_memory", "world"),
-    "options": ("base", "frontend", "pipeline", "session", "targets", "world", "command_line", "streams"),
-    "compiling": ("base", "frontend", "inspect", "loading", "pipeline", "command_line", "options", "streams"),
+    "options": ("base", "formats", "frontend", "pipeline", "session", "targets", "world", "command_line", "streams"),
+    "compiling": ("base", "formats", "frontend", "inspect", "loading", "pictures", "pipeline", "options", "streams"),
     "progress": ("base", "streams"),
     "screen": ("base", "streams"),
-    "history": ("cudagen",),
+    "history": ("base", "cudagen"),
     "highlighting": ("base", "frontend"),
     "completion": ("base", "frontend", "commands", "file_names", "prompt_commands", "targets"),
     "prompt": ("frontend", "completion", "highlighting", "history"),
-    "prompt_commands": ("base", "frontend", "commands", "explaining", "inspect", "loading", "options", "pipeline",
-                        "profile", "profile_text", "repl", "targets"),
+    "prompt_commands": ("base", "formats", "frontend", "commands", "explaining", "inspect", "loading", "pictures",
+                        "pipeline", "profile", "profile_text", "repl", "targets"),
     "commands": ("base", "frontend", "pipeline", "loading", "describe", "session"),
     "describe": ("base", "frontend", "loading"),
     "session": ("base", "frontend", "pipeline", "targets", "restore", "show_value", "loading", "outcome", "commands",
@@ -61,16 +65,17 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "with_values": ("base", "frontend", "variables"),
     "profile": ("base", "calling", "frontend", "lambda_cu", "session", "targets", "variables", "world"),
     "profile_text": ("base", "frontend", "profile"),
-    "command_line": ("base", "pipeline", "targets"),
+    "command_line": ("base", "formats", "pipeline", "streams", "targets"),
     "cli": ("base", "frontend", "files", "pipeline", "targets", "restore", "loading", "commands", "session",
-            "command_line", "compiling", "options", "streams", "progress", "repl", "profile", "profile_text",
-            "explaining", "calibrate", "doctor", "shell_completion", "testing"),
+            "call_arguments", "command_line", "compiling", "options", "streams", "progress", "repl", "profile",
+            "profile_text", "explaining", "calibrate", "doctor", "shell_completion", "signals", "testing"),
     "streams": ("base", "outcome"),
-    "api": (*STAGES, "calling", "explaining", "files", "inspect", "kept", "loading", "pipeline", "restore", "session",
-            "streams", "targets", "world"),
+    "api": (*STAGES, "argument_types", "calling", "explaining", "files", "inspect", "kept", "loading", "pipeline",
+            "restore", "session", "streams", "targets", "world"),
     "repl": ("base", "frontend", "loading", "outcome", "progress", "prompt", "prompt_commands", "screen", "session",
-             "streams"),
-    "__main__": ("cli",),
+             "signals", "streams"),
+    "signals": (),
+    "__main__": ("base", "cli", "signals"),
 }
 PACKAGES = {*STAGES, "api", "files", "inspect"}
 
@@ -119,6 +124,18 @@ def test_imports_run_one_way(name: str) -> None:
     part = name.split(".")[1]
     others = {target.split(".")[1] for target in imported(source(name))} - {part, "__version__"}
     assert others <= set(MAY_IMPORT[part])
+
+
+@pytest.mark.parametrize("name", modules())
+def test_no_property_is_kept_under_a_lock_of_its_class(name: str) -> None:
+    """nessie.base.forking has the one that a process may fork beside."""
+    named = set[str]()
+    for node in ast.walk(ast.parse(source(name).read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "functools":
+            named.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "functools":
+            named.add(node.attr)
+    assert "cached_property" not in named or name == "nessie.base.forking"
 
 
 def test_there_are_all_parts() -> None:

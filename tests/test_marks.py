@@ -10,6 +10,8 @@ from nessie.base.deep import run_deep
 from nessie.base.layout import LINE, Group, Mark, Nest, Shown, render, render_marked
 from nessie.base.source import Source
 from nessie.cudagen import loops
+from nessie.cudagen.instructions import Code
+from nessie.cudagen.plan import Plan
 from nessie.frontend import mono, typed
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.printer import show_bind
@@ -38,7 +40,7 @@ def shown() -> dict[str, tuple[str, list[Shown]]]:
     """The program's texts with their marks, form by form."""
     job = pipeline.Job(entry="main", argument=pipeline.call("frontend.parser:parse_type",
                                                             Source("type", "[[float]], int")))
-    wanted = ("typed", "mono", "flat", "schedule", "fused", "loops", "llvm")
+    wanted = ("typed", "mono", "flat", "schedule", "fused", "host", "loops", "llvm")
     passes = tuple(p for p in pipeline.PASSES if p.name not in ("share-sites", "graph", "cuda"))
     return {step.ran.output.name: pipeline.show_marked(step.ran.output, step.program)
             for step in pipeline.steps(job, pipeline.TEXT, Source("test", PROGRAM), passes)
@@ -101,4 +103,9 @@ def test_all_that_should_be_is_marked() -> None:
     flat = [mark.of for mark in FORMS["flat"][1]]
     for kind in (ir.Kernel, ir.Bind, ir.Run, ir.HostLet, ir.Branch, ir.Function, ir.ScalarFunction, ir.Site):
         assert any(isinstance(of, kind) for of in flat), kind
-    assert {mark.of.name for mark in FORMS["llvm"][1]} == {mark.of.name for mark in FORMS["loops"][1]}
+    assert {mark.of.name for mark in FORMS["llvm"][1]} == {mark.of.name for mark in FORMS["loops"][1]
+                                                           if isinstance(mark.of, loops.Function)}
+    kernels = {mark.of.name for mark in FORMS["fused"][1] if isinstance(mark.of, ir.Kernel)}
+    assert kernels == {mark.of.name for mark in FORMS["loops"][1] if isinstance(mark.of, Plan)}
+    functions = {mark.of.name for mark in FORMS["fused"][1] if isinstance(mark.of, ir.Function)}
+    assert functions == {mark.of.name for mark in FORMS["host"][1] if isinstance(mark.of, Code)}

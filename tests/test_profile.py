@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +131,11 @@ def test_what_the_interpreter_cannot_count(capsys: pytest.CaptureFixture[str], t
     assert found["work"] == 4 * 1000 and "uncounted" not in found
     nessie("profile", str(path), "-e", "down", "1000", "--json")
     (found,) = profiles(capsys)
-    assert found["work"] is found["depth"] is None and found["uncounted"] == "recursion is deeper than 1,000 calls"
+    assert found["work"] is found["depth"] is None and \
+        found["uncounted"].startswith("recursion is deeper than 1,000 calls; where the limit on depth is set, ")
+    nessie("profile", str(path), "-e", "down", "1000", "--json", "--depth", "1001")
+    (found,) = profiles(capsys)
+    assert found["work"] == 4 * 1001
     nessie("profile", str(path), "-e", "down", "1000")
     assert "work and depth are not known: recursion is deeper than 1,000 calls" in capsys.readouterr().out
 
@@ -194,6 +200,34 @@ def test_counting_ends_where_memory_does(expression: str, capsys: pytest.Capture
     assert main(["profile", "--json", "-x", expression, "--memory", "64M"]) == 0
     (found,) = profiles(capsys)
     assert found["work"] is None and "--memory" in found["uncounted"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_gets_each_profile_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As does a file; it is written also where a Ctrl-C ends what comes later."""
+    (tmp_path / "p.nesl").write_text("sum([1, 2]); sum([3]); max_val([1, 2]);")
+    os.mkfifo(tmp_path / "pipe")
+    found: list[str] = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_text()), daemon=True)
+    reader.start()
+    nessie("profile", "--json", str(tmp_path / "p.nesl"), "-o", str(tmp_path / "pipe"))
+    reader.join(20)
+    nessie("profile", "--json", str(tmp_path / "p.nesl"), "-o", str(tmp_path / "file.json"))
+    for text in (*found, (tmp_path / "file.json").read_text()):
+        titles = [json.loads(line)["title"] for line in text.splitlines()]
+        assert len(titles) == len(set(titles)) == 3
+    assert found
+
+    usual = profile.Profiler.outcomes
+
+    def stopped(self: profile.Profiler, forms: list[Any]) -> Any:
+        if "max_val" in self.title:
+            raise KeyboardInterrupt
+        return usual(self, forms)
+
+    monkeypatch.setattr(profile.Profiler, "outcomes", stopped)
+    main(["profile", "--target", "reference", "--json", str(tmp_path / "p.nesl"), "-o", str(tmp_path / "part.json")])
+    assert len((tmp_path / "part.json").read_text().splitlines()) == 2
 
 
 def test_what_ends_a_file_does_not_end_what_is_asked_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

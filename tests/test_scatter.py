@@ -17,7 +17,7 @@ from nessie.base.values import DTYPES
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE
-from nessie.cudagen.generate import plans_of
+from nessie.cudagen.generate import generate
 from nessie.cudagen.gpu import Built, Gpu, build_program
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
@@ -221,6 +221,6 @@ def test_random_fused_kernels(segmented: bool) -> None:
 
 
 def test_nothing_is_claimed_where_places_are_distinct() -> None:
-    launches = {mode: len(plans_of(program_of(kernel_of(mode, "float", 0.0)), "cuda")[0][0].phases)
+    launches = {mode: len(generate(program_of(kernel_of(mode, "float", 0.0)), "cuda").plans[0].phases)
                 for mode in ("distinct", "last", "max")}
     assert launches == {"distinct": 1, "last": 2, "max": 1}

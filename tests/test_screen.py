@@ -136,13 +136,14 @@ def test_nothing_is_drawn_into_what_is_said_aside(monkeypatch: pytest.MonkeyPatc
         def write(self, text: str) -> int:
             if text == "aside\n":
                 drawing.start()                         # while this is written
-                drawing.join(0.2)
+                drawing.join(0.05)
             return super().write(text)
 
     drawing = Thread(target=LAST_LINE.draw, args=("drawn", Event()))
     screen = Slow()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(LAST_LINE, "mid_line", False)
+    monkeypatch.setattr("nessie.streams.PATIENCE", 10.0)        # what is written comes to an end
     say_aside("aside\n")
     drawing.join()
     LAST_LINE.erase()

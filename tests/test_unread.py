@@ -5,7 +5,7 @@ import pytest
 from cuda_programs import skeletons
 
 from nessie.cudagen import cuda, loops
-from nessie.cudagen.generate import plans_of
+from nessie.cudagen.generate import generate
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_printer import show
 from nessie.cudagen.loops_text import parse
@@ -79,7 +79,7 @@ def test_what_calls_give_keeps_its_names() -> None:
 
 def test_kernels_compute_nothing_in_vain() -> None:
     """What calls give apart, all that the skeletons' functions bind is read."""
-    _, module = plans_of(skeletons(), "cuda")
+    module = generate(skeletons(), "cuda")
     check(module)
     for found in module.functions:
         given = {name for s in statements(found.body) for name in

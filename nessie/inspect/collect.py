@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from nessie import pipeline
+from nessie.base.forking import cached_property
 from nessie.base.layout import Shown
 from nessie.base.records import dataclass
 from nessie.base.source import Source, Unsupported, UsageError
@@ -186,19 +186,25 @@ class Generated:
 
 def generate(fused: ir.Program, target: str) -> Generated:
     """The code of all kernels that the target can run."""
-    from nessie.cudagen.generate import plans_of
+    from nessie.cudagen.generate import generate as generate_loops
+    from nessie.cudagen.plan import Plan, reached
+    from nessie.cudagen.scalar_functions import device_name
     functions: dict[str, loops.Function] = {}
+    plans: list[Plan] = []
+    shared = {device_name(f) for f in fused.scalar_functions}
     owners: dict[str, str] = {}
     refused: list[str] = []
     for kernel in fused.kernels:
         try:
-            [plan], module = plans_of(replace(fused, kernels=(kernel,)), target)
+            module = generate_loops(replace(fused, kernels=(kernel,)), target)
         except Unsupported as error:
             refused.append(f"{kernel.name}: {error.message}")
             continue
         functions.update({function.name: function for function in module.functions})
-        owners.update({function.name: kernel.name for function in plan.functions})
-    return Generated(loops.Module(tuple(functions.values())), owners, refused)
+        plans += module.plans
+        own = [name for plan in module.plans for name in reached(functions, plan) - shared]
+        owners.update(dict.fromkeys([kernel.name, *own], kernel.name))
+    return Generated(loops.Module(tuple(functions.values()), tuple(plans)), owners, refused)
 
 
 # Marks ----------------------------------------------------------------------------------------------
