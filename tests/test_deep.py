@@ -19,7 +19,7 @@ from nessie.base.deadline import NEVER, Deadline, deadline
 from nessie.base.deep import interruptible, run_deep
 from nessie.base.source import NessieError
 
-PATIENCE = 60                   # seconds for what takes a tenth of one where nothing else runs
+PATIENCE = 6                   # seconds for what takes a tenth of one where nothing else runs
 
 
 def depth(n: int) -> int:
@@ -47,6 +47,33 @@ def test_several_threads_go_deep_at_once() -> None:
     longer.set()
     thread.join()
     assert found == [50_000] and sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize("ends", ["by itself", "by Ctrl-C", "by its limit"])
+def test_profilers_run_after_it(ends: str) -> None:
+    """Python 3.11 hangs under a profiler if an exception for a thread was taken back by giving it none."""
+    program = f"""if True:
+        import signal, sys, threading, time
+        from nessie.base.deadline import NEVER, Deadline
+        from nessie.base.deep import run_deep
+        from nessie.base.source import NessieError
+        def work():
+            end = time.monotonic() + (0 if {ends!r} == "by itself" else 30)
+            while time.monotonic() < end:
+                pass
+        if {ends!r} == "by Ctrl-C":
+            threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+        try:
+            run_deep(work, Deadline(0.2, "") if {ends!r} == "by its limit" else Deadline(30, ""))
+        except (KeyboardInterrupt, NessieError):
+            print("ended")
+        sys.setprofile(lambda *event: None)
+        run_deep(lambda: None, Deadline(30, ""))
+        sys.setprofile(None)
+        print("profiled")
+        """
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert found.stdout == ("" if ends == "by itself" else "ended\n") + "profiled\n", found.stderr
 
 
 def test_exceptions_come_out_as_they_are() -> None:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from nessie.base.deadline import NEVER, Deadline, TimeIsUp, deadline, set_deadline
 from nessie.base.forking import across_forks, anew_in_children
@@ -99,16 +99,17 @@ def next_part(*places: tuple[Span, str]) -> None:
     while limit is not NEVER and (limit.passed() or limit.places != places):
         with suppress(TimeIsUp), _lock:
             limit.begin(*places)
-            give_exception(threading.get_ident(), None)
+            _thread.task.take_back()
 
 
 class Task:
     """Work for a thread. `ended` is an event, as joining cannot be taken up again after a Ctrl-C; `began`: when, by
-    time.monotonic; `limits`: when it is to end, and parts of it; `struck`: the thread was given an exception; `waited`:
-    somebody waits for it."""
+    time.monotonic; `limits`: when it is to end, and parts of it; `struck`: the thread was given an exception; `due`: one
+    that may not have come yet; `waited`: somebody waits for it."""
 
     def __init__(self, body: Callable[[], None]) -> None:
-        self.body, self.ended, self.struck, self.waited = body, threading.Event(), False, True
+        self.body, self.ended, self.waited = body, threading.Event(), True
+        self.struck = self.due = False
         self.began: float | None = None
         self.limits: list[Deadline] = []
         self.worker: Worker | None = None
@@ -123,22 +124,33 @@ class Task:
     def strike(self, error: type[BaseException], limit: Deadline | None = None) -> None:
         """The thread is given the exception while the work is at hand, or its part with this limit."""
         with _lock:
-            due = limit is None or (limit in self.limits and limit.passed() and not limit.told)
-            if self.worker is not None and self in _at_work and due:
-                self.struck = True
-                give_exception(self.worker.number, ctypes.py_object(error))
+            meant = limit is None or (limit in self.limits and limit.passed() and not limit.told)
+            if self.worker is not None and self in _at_work and meant:
+                self.struck = self.due = True
+                give_exception(self.worker.number, error)
 
     def forget(self, limit: Deadline) -> None:
         """A part of the work ends: an exception that has not come yet comes no more."""
         with _lock:
-            give_exception(threading.get_ident(), None)
+            self.take_back()
             if limit in self.limits:
                 self.limits.remove(limit)
 
+    def take_back(self) -> None:
+        """An exception that this thread was given comes no later than here, and is dropped; the lock is held. (Giving
+        it none instead would leave Python's flag for what is pending set, of which 3.11 hangs under a profiler.)"""
+        if self.due:
+            try:
+                give_exception(threading.get_ident(), TimeIsUp)
+                while True:
+                    pass
+            except STRIKES:
+                self.due = False
 
-def give_exception(thread: int, error: Any) -> None:
-    """It comes when the thread is in Python's code next. None takes one back."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
+
+def give_exception(thread: int, error: type[BaseException]) -> None:
+    """It comes when the thread is in Python's code next, instead of one that has not come yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 class Worker:
@@ -185,7 +197,7 @@ class Worker:
     def end(self, task: Task) -> None:
         """No exception comes from where the lock is held and what was on its way is taken back."""
         with _lock:
-            give_exception(threading.get_ident(), None)
+            task.take_back()
             if task in _at_work:
                 _at_work.remove(task)
                 if not _at_work:
