@@ -104,8 +104,8 @@ def next_part(*places: tuple[Span, str]) -> None:
 
 class Task:
     """Work for a thread. `ended` is an event, as joining cannot be taken up again after a Ctrl-C; `began`: when, by
-    time.monotonic; `limits`: when it is to end, and parts of it; `struck`: the thread was given an exception; `due`: one
-    that may not have come yet; `waited`: somebody waits for it."""
+    time.monotonic; `limits`: when it is to end, and parts of it; `struck`: the thread was given an exception; `due`:
+    one that may not have come yet; `waited`: somebody waits for it."""
 
     def __init__(self, body: Callable[[], None]) -> None:
         self.body, self.ended, self.waited = body, threading.Event(), True
