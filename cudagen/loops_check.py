@@ -131,7 +131,7 @@ class FunctionCheck:
                 if isinstance(statement, Var):
                     scope.variables.add(name)
             case Set(name, value):
-                require(name in scope.variables, f"{name} is Set, but no Var in scope")
+                require(name in scope.variables, f"{name} is set, but no var {name} is in scope")
                 want(f"value of {name}", type_of(value, scope), scope.scalars[name])
             case Store(array, index, value, release):
                 type_ = self.target(array, scope)

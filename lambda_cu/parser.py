@@ -48,7 +48,8 @@ def parse(text: str | Source, places: Places | None = None,
     for parsed, written, place in typed:
         derived = kernel_types(parsed, functions_of(program))
         if derived not in (None, written):
-            tokens.fail(f"{parsed.name} gives {tupled(map(show_type, derived or ()))}", place)
+            tokens.fail(f"{parsed.name} returns {tupled(map(show_type, derived or ()))}, which is not what it declares",
+                        place)
     return program
 
 

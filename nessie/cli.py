@@ -207,7 +207,8 @@ def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
 
 
 def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
-    """What evaluating a program gives: its last form's value and type, or what is wrong with that form."""
+    """What evaluating a program gives: its last form's value and type, or what is wrong with that form; and what is
+    wrong with forms before it."""
     printed: list[str] = []
     session = new_session(options, printed.append, io.StringIO(""))
     source = Source("program", text)
@@ -216,9 +217,11 @@ def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
     last = outcomes[-1] if outcomes else NessieError("there is nothing to evaluate", (Span(source, 0, len(text)), ""))
     stats = session.target.stats
     told = {"launches": stats.launches, "elements": stats.elements, "interpreted": stats.interpreted}
+    before = [error_data(outcome) for outcome in outcomes[:-1] if isinstance(outcome, Exception)]
+    failed = {"errors": before} if before else {}
     if isinstance(last, Exception):
-        return {"error": error_data(last), "stats": told}
-    return {"value": last.value, "type": last.type, "output": "".join(printed), "stats": told}
+        return {"error": error_data(last), **failed, "stats": told}
+    return {"value": last.value, "type": last.type, "output": "".join(printed), **failed, "stats": told}
 
 
 def error_data(error: Exception) -> dict[str, Any]:

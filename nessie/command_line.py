@@ -159,7 +159,7 @@ OPTIONS = (
 SUBCOMMANDS = {
     "run": ("FILE", "run a program, or call one of its functions: -e ENTRY ARG..."),
     "eval": ("EXPR", "evaluate one expression"),
-    "check": ("FILE", "look for errors of syntax and types only"),
+    "check": ("FILE", "look for errors of syntax and types only, or in the text of any form"),
     "test": ("FILE...", "check the examples in comments of programs, lines such as: twice([1, 2]) => [2, 4]"),
     "compile": ("FILE", "print a form of the compiled program"),
     "passes": ("", "list the passes of the compiler"),

@@ -18,15 +18,24 @@ if TYPE_CHECKING:
 
 
 def check(options: argparse.Namespace) -> int:
-    """Report every error of syntax and types; evaluate nothing."""
+    """Report every error of syntax and types, or the first of another form's program; evaluate nothing."""
+    from nessie.loading import read_source
+    form, source = pipeline.form_of_file(needed(options, "FILE")), read_source(options.operand)
+    if form is pipeline.TEXT:
+        return check_nesl(source)
+    pipeline.read(form, source)
+    return 0
+
+
+def check_nesl(source: Source) -> int:
     from nessie.frontend import infer, library, syntax
     from nessie.frontend.advice import doubts
     from nessie.frontend.pragmas import mistakes
-    from nessie.loading import forms, read_source
+    from nessie.loading import forms
     environment, status = library.library(), 0
     sources: dict[Source, None] = {}
     doubtful: list[NessieError] = []
-    for form in forms(read_source(needed(options, "FILE"))):
+    for form in forms(source):
         try:
             if isinstance(form, NessieError):
                 raise form

@@ -249,10 +249,13 @@ class Step:
 
 def passes_between(start: Form, until: Pass) -> tuple[Pass, ...]:
     """The passes that lead from a program of the form `start` through `until`."""
-    first = next((i for i, p in enumerate(PASSES) if start in p.inputs), len(PASSES))
     last = PASSES.index(until)
+    first = next((i for i, p in enumerate(PASSES) if start in p.inputs), None)
+    if first is None:
+        raise UsageError(f"no pass takes a {start.name} program", hint="nessie check looks for errors in one")
     if first > last:
-        raise UsageError(f"{until.name} comes before what a {start.name} program still has to go through")
+        raise UsageError(f"{until.name} comes before {PASSES[first].name}, the first pass that takes a {start.name} "
+                         "program")
     return tuple(p for p in PASSES[first:last + 1] if p is until or not p.branch)
 
 

@@ -111,15 +111,17 @@ def test_eval(program: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_eval_jsonl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import io
-    cases = ["1; x = 2; x + 1;", "y = 1;\n  y + t;", "sum({a : a in [1:5]});", "x;"]
+    cases = ["1; x = 2; x + 1;", "y = 1;\n  y + t;", "sum({a : a in [1:5]});", "x;", "1 + t; 2;\n[1][7]; 9;"]
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(
         json.dumps({"id": number, "source": source}) + "\n" for number, source in enumerate(cases))))
     nessie("eval", "--jsonl")
-    first, second, third, fourth = map(json.loads, capsys.readouterr().out.splitlines())
+    first, second, third, fourth, fifth = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["id"], first["value"], first["type"], first["output"]) == (0, "3", "int", "")
     assert (second["error"]["line"], second["error"]["column"]) == (2, 3) and "value" not in second
     assert third["stats"]["launches"] > 0 and third["stats"]["interpreted"] == 0
     assert "x is not defined" in fourth["error"]["message"]
+    assert not any("errors" in found for found in (first, second, third, fourth))
+    assert [error["line"] for error in fifth["errors"]] == [1, 2] and fifth["value"] == "9"
 
 
 def test_commands_work_in_json_lines_and_their_output_is_the_session_s(monkeypatch: pytest.MonkeyPatch,

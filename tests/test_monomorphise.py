@@ -291,6 +291,9 @@ PROGRAMS = [
     "kth_smallest([5, 3, 9, 1], 2);",
     "wordify(\"the quick brown fox\");",
     "identity((1, [\"x\"], 2.5));",
+    "let (g, y) = identity((x => x + 1, 1.5)) in (g(3), y);",
+    "datatype box(a) :: (a in any); function un(box(h)) = h; "
+    "let k = [4]; g = un(identity(box(x => x + k[0]))) in g(3);",
     "scan((a => let (x, y) = a in x + y), 0, [1, 2, 3, 4]);",
     "search_table([1, 5], create_table([(1, `a), (2, `b)]));",
     "function ev(n) : int -> bool; function od(n) = if n == 0 then f else ev(n - 1);"

@@ -148,6 +148,7 @@ def test_a_cell_sets_the_seed(shell: InteractiveShell, capsys: pytest.CaptureFix
     ("--thread 1", "%%nesl has no option --thread\nhint: did you mean --threads? it has a target and"),
     ("--threads", "--threads needs a number, not nothing\nhint: %%nesl --threads 1"),
     ("--threads two", "--threads needs a number, not two"),
+    ("--memory lots", "--memory needs a number, not lots\nhint: %%nesl --memory 2G"),
     ("--threads 0", "threads is a whole number from 1 to 10^18, not 0"),
     ("cpu cpu", "a cell has one target, not cpu and cpu"), ("slow", "there is no target slow; the targets are")])
 def test_options_that_are_none_change_nothing(line: str, said: str, shell: InteractiveShell,

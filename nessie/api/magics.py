@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Iterator
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
 from nessie.base.types import expand, holds_function
 from nessie.base.values import arrays
+from nessie.command_line import byte_count
 from nessie.frontend import syntax, typed
 from nessie.frontend.environment import pattern_type
 from nessie.frontend.syntax_advice import OF_THE_PROMPT
@@ -33,7 +35,9 @@ from nessie.restore import restore
 from nessie.streams import print_outcomes, warn
 from nessie.targets import TARGETS, Limits
 
-NUMBERS: dict[str, type] = {"threads": int, "memory": int, "depth": int, "seconds": float, "seed": int}
+NUMBERS: dict[str, Callable[[str], Any]] = {"threads": int, "memory": byte_count, "depth": int, "seconds": float,
+                                            "seed": int}
+EXAMPLES = {"memory": "2G"}
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -170,7 +174,7 @@ def options_of(words: list[str]) -> dict[str, Any]:
             given = next(rest, "")
             try:
                 found[name] = NUMBERS[name](given)
-            except ValueError:
+            except (ValueError, ArgumentTypeError):
                 raise NessieError(f"{word} needs a number, not {given or 'nothing'}",
-                                  hint=f"%%nesl {word} 1") from None
+                                  hint=f"%%nesl {word} {EXAMPLES.get(name, 1)}") from None
     return found

@@ -76,11 +76,11 @@ class Maker:
         pattern = typed.DataPattern(type_.name, type_.arguments, NamePattern(inner.name, inner.type))
         return Let(pattern, value, body(inner))
 
-    def first(self, pair: Name) -> Exp:
+    def first(self, pair: Exp) -> Exp:
         assert isinstance(pair.type, Pair)
         return self.call("first", (pair.type.first, pair.type.second), pair)
 
-    def rest(self, pair: Name) -> Exp:
+    def rest(self, pair: Exp) -> Exp:
         assert isinstance(pair.type, Pair)
         return self.call("rest", (pair.type.first, pair.type.second), pair)
 
@@ -193,8 +193,17 @@ def zero_of_type(make: Maker, type_: Type) -> Exp:
     raise TypeError(type_)
 
 
-def identity(make: Maker, type_: Type, x: Name) -> Exp:
-    return x if isinstance(type_, Fun) else zero_of_type(make, type_)
+def identity(make: Maker, type_: Type, x: Exp) -> Exp:
+    """The zero of the type; functions, which have none, stay what they are in x."""
+    match type_:
+        case Fun():
+            return x
+        case Pair(first, second):
+            return typed.Pair(identity(make, first, make.first(x)), identity(make, second, make.rest(x)))
+        case Data(name, arguments):
+            return make.opened("content", type_, x,
+                               lambda inner: make.call(name, arguments, identity(make, inner.type, inner)))
+    return zero_of_type(make, type_)
 
 
 def zero_of(make: Maker, type_: Type, v: Name) -> Exp:

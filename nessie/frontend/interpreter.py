@@ -317,7 +317,7 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
     match name:
         case "identity" | "_zero_of":
             world.charge(1)
-            return identity(types[0], world.content)
+            return identity(types[0], world.content, argument if name == "identity" else None)
         case "error":
             raise Failure("".join(argument))
         case "rand":

@@ -74,17 +74,19 @@ def float_text(x: float) -> str:
     return f"{sign}{digits[0]}.{digits[1:].rstrip('0') or '0'}e{'+' if power >= 0 else '-'}{abs(power)}"
 
 
-def identity(type_: Type, content: ContentOf) -> Any:
+def identity(type_: Type, content: ContentOf, value: Any = None) -> Any:
+    """The zero of the type; functions, which have none, are those of the value."""
     match type_:
         case Base(name):
             return {"int": 0, "float": 0.0, "bool": False, "char": chr(0)}[name]
         case Seq():
             return []
         case Pair(first, second):
-            return identity(first, content), identity(second, content)
+            left, right = value or (None, None)
+            return identity(first, content, left), identity(second, content, right)
         case Data(name):
-            return Record(name, identity(content(type_), content))
-    return None
+            return Record(name, identity(content(type_), content, value and value.content))
+    return value
 
 
 def key(value: Any) -> Any:

@@ -150,7 +150,8 @@ SPECIALS = (
     Primitive("_check", "(bool, [char], a) -> a", "check", "check", "The value, if the condition holds."),
     derived("eql", "(a, a) -> bool", "Equal, at any type: element by element."),
     derived("string", "a -> [char]", "A value as text; also @x."),
-    derived("identity", "a -> a", "The zero of the type: 0, 0.0, f, the character of code 0, an empty sequence."),
+    derived("identity", "a -> a", "The zero of the type: 0, 0.0, f, the character of code 0, an empty sequence; "
+            "a function is its own."),
     derived("_code", "a -> int", "An int made from the value, the same for equal values."),
     derived("_label", "[a] -> [int]", "Numbers from 0 to #v-1, the same for equal values and only for them."),
     derived("_string_limited", "(a, int) -> [char]", "As string, but n levels deep and 5 elements wide."),
