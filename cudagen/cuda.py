@@ -12,6 +12,7 @@ import math
 import struct
 from collections.abc import Iterator
 
+from nessie.base.ints import MIN_INT
 from nessie.base.layout import Doc, Mark, join, render
 from nessie.base.names import Names
 from nessie.cudagen.cuda_operators import HELPERS, SELECT, TYPES, UNARY, Piece, apply, helpers_of, within
@@ -330,7 +331,7 @@ def constant(value: int | float | bool | str, type_: str) -> Piece:
         case "char":
             return Piece(str(ord(str(value))), type_)
     number = int(value)
-    if number == -2**63:
+    if number == MIN_INT:
         return Piece("(-9223372036854775807LL - 1)", type_)
     text = str(number) if abs(number) < 2**31 else f"{number}LL"
     return Piece(text, type_, UNARY, number.bit_length() if number >= 0 else 64)

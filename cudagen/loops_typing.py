@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.cudagen.loops import FRAME, Const, Exp, Load, Name, Op, Shuffle, Vote
@@ -69,7 +70,7 @@ def operator_type(op: str, types: tuple[str, ...]) -> str:
 def constant_type(value: int | float | bool | str, type_: str) -> str:
     match type_:
         case "int":
-            fits = type(value) is int and -2**63 <= value < 2**63
+            fits = type(value) is int and MIN_INT <= value <= MAX_INT
         case "float":
             fits = type(value) is float
         case "bool":

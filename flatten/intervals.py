@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nessie.base.ints import MAX_INT, MIN_INT
+
 Interval = tuple[int, int]
-INTS = -2 ** 63, 2 ** 63 - 1
+INTS = MIN_INT, MAX_INT
 
 
 def inside_ints(found: Interval) -> bool:

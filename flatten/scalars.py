@@ -1,6 +1,7 @@
 """NESL's scalar primitives as thread expressions: the operator, with the checks that make it total around it."""
 from __future__ import annotations
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import Origin
 from nessie.flatten.contexts import Context
 from nessie.flatten.domains import TRUE, ZERO, op
@@ -50,8 +51,8 @@ def within(low: ir.Const, exp: ir.Exp, high: ir.Const) -> ir.Exp:
 
 IDENTITIES: dict[tuple[str, str], int | float | bool | str] = {
     ("+", "int"): 0, ("+", "float"): 0.0, ("*", "int"): 1, ("*", "float"): 1.0,
-    ("max", "int"): -2 ** 63, ("max", "float"): float("-inf"), ("max", "char"): "\0",
-    ("min", "int"): 2 ** 63 - 1, ("min", "float"): float("inf"), ("min", "char"): "\U0010ffff",
+    ("max", "int"): MIN_INT, ("max", "float"): float("-inf"), ("max", "char"): "\0",
+    ("min", "int"): MAX_INT, ("min", "float"): float("inf"), ("min", "char"): "\U0010ffff",
     ("and", "int"): -1, ("and", "bool"): True, ("or", "int"): 0, ("or", "bool"): False,
     ("xor", "int"): 0, ("xor", "bool"): False,
 }

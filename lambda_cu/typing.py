@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import ir
@@ -117,7 +118,7 @@ def check_constant(exp: ir.Const) -> None:
     if exp.type == "char":
         require(len(str(exp.value)) == 1, f"{exp.value!r} is not one character")
     if isinstance(exp.value, int):
-        require(-2 ** 63 <= exp.value < 2 ** 63, f"{exp.value} is outside the ints")
+        require(MIN_INT <= exp.value <= MAX_INT, f"{exp.value} is outside the ints")
 
 
 def are_constants(values: Sequence[Any], type_: str) -> bool:
@@ -126,7 +127,7 @@ def are_constants(values: Sequence[Any], type_: str) -> bool:
         return False
     if type_ == "char":
         return not set(map(len, values)) - {1}
-    return type_ != "int" or not values or (min(values) >= -2 ** 63 and max(values) < 2 ** 63)
+    return type_ != "int" or not values or (min(values) >= MIN_INT and max(values) <= MAX_INT)
 
 
 def scalar_named(name: str, scope: Scope) -> str:

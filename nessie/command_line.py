@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from nessie.base.activity import Activity
-from nessie.base.limits import BYTES, COUNT, SECONDS
+from nessie.base.ints import MAX_INT, MIN_INT
+from nessie.base.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.nearest import nearest
 from nessie.base.records import dataclass
 from nessie.base.source import UsageError
@@ -44,9 +45,10 @@ class Option:
 
 
 def byte_count(text: str) -> int:
-    unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}.get(text[-1:].lower(), 1)
-    number = number_of(text if unit == 1 else text[:-1]) * unit
-    return int(number) if BYTES.takes(number // 1) else wrong(text, BYTES.wanted)
+    try:
+        return bytes_of(text)
+    except ValueError:
+        wrong(text, BYTES.wanted)
 
 
 def count(text: str) -> int:
@@ -59,7 +61,7 @@ def whole_number(text: str) -> int:
         number = int(text)
     except ValueError:
         wrong(text, "a whole number")
-    if not -2**63 <= number < 2**63:
+    if not MIN_INT <= number <= MAX_INT:
         wrong(text, "a whole number of 64 bits")
     return number
 

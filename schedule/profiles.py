@@ -11,6 +11,7 @@ import math
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed, NessieError, decoded
 
@@ -75,7 +76,7 @@ def parse(text: str) -> Profile:
 def check_types(found: dict[str, object]) -> None:
     for name, value in found.items():
         wanted = {"name": str, "arrays": int}.get(name, (int, float))
-        large = isinstance(value, int) and not -2**63 <= value < 2**63
+        large = isinstance(value, int) and not MIN_INT <= value <= MAX_INT
         if not isinstance(value, wanted) or isinstance(value, bool) or large:
             raise IllFormed(f"{name} is {value!r}")
 

@@ -2,10 +2,12 @@
 GPU."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from nessie.cudagen import cache
 from nessie.cudagen.cudasim import compiler as cudasim
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.gpu import Driver
@@ -20,6 +22,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The test's own, empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache.cache_folder.cache_clear()
+    yield tmp_path / "nessie"
+    cache.cache_folder.cache_clear()
 
 
 @pytest.fixture(scope="session")

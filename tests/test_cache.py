@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,14 +19,6 @@ ROOT = Path(__file__).parent.parent
 IS_ROOT = hasattr(os, "getuid") and os.getuid() == 0
 SUM = "sum({x * x + 1 : x in [0:10]})"
 RIGHT = "it = 295 : int\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    cache.cache_folder.cache_clear()
-    yield tmp_path / "nessie"
-    cache.cache_folder.cache_clear()
 
 
 def evaluated(folder: Path) -> str:
@@ -103,8 +95,8 @@ CHANGES = [as_pipe, as_folder, as_link, as_loop, as_socket, as_device, as_writab
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files of other kinds")
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_is_no_file_of_the_user_alone_is_not_read(change: Callable[[Path], None], folder: Path) -> None:
-    path = kept(folder)
+def test_what_is_no_file_of_the_user_alone_is_not_read(change: Callable[[Path], None], cache_folder: Path) -> None:
+    path = kept(cache_folder)
     assert cache.find("one") == b"right"
     change(path)
     opened = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
@@ -114,38 +106,38 @@ def test_what_is_no_file_of_the_user_alone_is_not_read(change: Callable[[Path], 
     assert cache.find("one") == (None if change is as_folder else b"right")
 
 
-def test_anothers_files_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept(folder)
+def test_anothers_files_are_not_read(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept(cache_folder)
     monkeypatch.setattr(os, "getuid", lambda: 12345)
     assert cache.find("one") is None
 
 
-def test_an_entry_under_anothers_name_is_refused(folder: Path) -> None:
-    path = kept(folder)
+def test_an_entry_under_anothers_name_is_refused(cache_folder: Path) -> None:
+    path = kept(cache_folder)
     cache.keep("two", b"wrong")
-    (other,) = set(folder.iterdir()) - {path}
+    (other,) = set(cache_folder.iterdir()) - {path}
     shutil.copyfile(other, path)
     assert (cache.find("one"), cache.find("two")) == (None, b"wrong")
 
 
-def test_entries_are_for_the_user_alone_whatever_files_are_made_like(folder: Path) -> None:
+def test_entries_are_for_the_user_alone_whatever_files_are_made_like(cache_folder: Path) -> None:
     before = os.umask(0)
     try:
-        path = kept(folder)
+        path = kept(cache_folder)
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600 and cache.find("one") == b"right"
 
 
-def test_what_others_left_does_not_stop_the_cleaning(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_others_left_does_not_stop_the_cleaning(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MOST_FILES", 0)
-    path = kept(folder)
+    path = kept(cache_folder)
     for name in ("a.o", "b.o"):
-        (folder / name).mkdir()
-    (folder / "c.o").symlink_to("nothing")
-    (folder / ".unfinished.part").write_text("")
-    cache.trim(folder)
-    assert {found.name for found in folder.iterdir()} == {"a.o", "b.o"} and not path.exists()
+        (cache_folder / name).mkdir()
+    (cache_folder / "c.o").symlink_to("nothing")
+    (cache_folder / ".unfinished.part").write_text("")
+    cache.trim(cache_folder)
+    assert {found.name for found in cache_folder.iterdir()} == {"a.o", "b.o"} and not path.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files of other kinds")
@@ -184,7 +176,7 @@ def damaged(content: bytes, others: list[bytes], random_: random.Random) -> byte
     return random_.choice(others)
 
 
-def damage_entries(folder: Path, keys: dict[str, bytes], times: int) -> int:
+def damage_entries(keys: dict[str, bytes], times: int) -> int:
     """Damage kept entries, one after another: each is found as it was kept or not at all. How many were refused."""
     random_, refused = random.Random(times), 0
     for key, code in keys.items():
@@ -204,7 +196,7 @@ def damage_entries(folder: Path, keys: dict[str, bytes], times: int) -> int:
     return refused
 
 
-def test_damaged_entries_are_refused(folder: Path) -> None:
+def test_damaged_entries_are_refused(cache_folder: Path) -> None:
     random_ = random.Random(0)
     keys = {f"key {number}": random_.randbytes(random_.randint(1, 3000)) for number in range(8)}
-    assert damage_entries(folder, keys, 2000) > 1900
+    assert damage_entries(keys, 2000) > 1900

@@ -346,64 +346,56 @@ def made(sources: list[str]) -> Any:
     return build
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    cache.cache_folder.cache_clear()
-    yield tmp_path / "nessie"
-    cache.cache_folder.cache_clear()
-
-
-def test_code_is_built_once(folder: Path) -> None:
+def test_code_is_built_once(cache_folder: Path) -> None:
     sources: list[str] = []
     for source in ("a", "b", "a"):
         assert cache.cached(source, "cpu 1", made(sources)) == source.upper().encode()
     assert cache.cached("a", "cpu 2", made(sources)) == b"A"
-    assert sources == ["a", "b", "a"] and len(list(folder.iterdir())) == 3
+    assert sources == ["a", "b", "a"] and len(list(cache_folder.iterdir())) == 3
 
 
-def test_few_writes_look_for_old_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder.mkdir()
+def test_few_writes_look_for_old_files(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_folder.mkdir()
     looked: list[Path] = []
     monkeypatch.setattr(cache, "trim", looked.append)
     for source in range(640):
-        cache.write(folder / f"{hashlib.sha256(bytes(source)).hexdigest()}.o", b"")
+        cache.write(cache_folder / f"{hashlib.sha256(bytes(source)).hexdigest()}.o", b"")
     assert 1 <= len(looked) <= 30
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"nessie object 1\n" + bytes(40)])
-def test_a_damaged_file_is_made_again(folder: Path, damage: bytes) -> None:
+def test_a_damaged_file_is_made_again(cache_folder: Path, damage: bytes) -> None:
     sources: list[str] = []
     cache.cached("a", "cpu", made(sources))
-    (path,) = folder.iterdir()
+    (path,) = cache_folder.iterdir()
     path.write_bytes(damage)
     assert cache.cached("a", "cpu", made(sources)) == b"A" and sources == ["a", "a"]
     assert cache.cached("a", "cpu", made(sources)) == b"A" and len(sources) == 2
 
 
-def test_the_oldest_files_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_files_make_room(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MOST_FILES", 3)
     monkeypatch.setattr(cache, "MOST_BYTES", 1000)
     monkeypatch.setattr(cache, "TRIMMING", 256)
     for source in "abcd":
         cache.cached(source, "cpu", made([]))
-        for path in folder.iterdir():
+        for path in cache_folder.iterdir():
             os.utime(path, ns=(0, path.stat().st_mtime_ns - 10**9))
     sources: list[str] = []
     for source in "dcba":
         cache.cached(source, "cpu", made(sources))
-    assert sources == ["a"] and len(list(folder.iterdir())) == 3
+    assert sources == ["a"] and len(list(cache_folder.iterdir())) == 3
     cache.cached("e" * 950, "cpu", made(sources))
-    assert len(list(folder.iterdir())) == 1
+    assert len(list(cache_folder.iterdir())) == 1
 
 
-def test_a_folder_that_others_may_write_is_not_trusted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder.mkdir()
-    os.chmod(folder, 0o777)
+def test_a_folder_that_others_may_write_is_not_trusted(cache_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cache_folder.mkdir()
+    os.chmod(cache_folder, 0o777)
     sources: list[str] = []
     for _ in range(2):
         assert cache.cached("a", "cpu", made(sources)) == b"A"
-    assert sources == ["a", "a"] and list(folder.iterdir()) == []
+    assert sources == ["a", "a"] and list(cache_folder.iterdir()) == []
     assert capsys.readouterr().err.count("warning") == 1
 
 

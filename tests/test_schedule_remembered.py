@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,14 +29,6 @@ def problem() -> Problem:
                 if found.cost(greedy(found)).total > solve.solve(found).cost)
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    cache.cache_folder.cache_clear()
-    yield tmp_path / "nessie"
-    cache.cache_folder.cache_clear()
-
-
 DISK = Store(cache.find, cache.keep)
 
 
@@ -45,18 +36,18 @@ def no_solver(*_: object) -> Found:
     raise AssertionError("an integer program is solved")
 
 
-def test_an_optimum_is_found_again(problem: Problem, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_optimum_is_found_again(problem: Problem, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = solve.solve(problem, store=DISK)
-    assert (first.status, len(list(folder.iterdir()))) == ("optimal", 1)
+    assert (first.status, len(list(cache_folder.iterdir()))) == ("optimal", 1)
     monkeypatch.setattr(attempts, "exact", no_solver)
     assert solve.solve(problem, store=DISK) == first
     assert solve.solve(Problem(with_other_names(problem.index.graph), CPU), store=DISK) == first
 
 
-def test_what_no_program_was_asked_for_is_not_kept(folder: Path) -> None:
+def test_what_no_program_was_asked_for_is_not_kept(cache_folder: Path) -> None:
     for seed in range(20):
         assert solve.solve(Problem(random_graph(seed, 4), CPU), store=DISK).status == "optimal"
-    assert not folder.exists()
+    assert not cache_folder.exists()
 
 
 def test_what_is_not_proved_is_not_kept(problem: Problem) -> None:

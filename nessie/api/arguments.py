@@ -24,6 +24,7 @@ from nessie.api.open_types import element_of, split
 from nessie.api.sequences import Nested as PyNested
 from nessie.api.sequences import Tuples, a, check_offsets, is_text
 from nessie.base import values
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.room import Room
 from nessie.base.source import NessieError
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, nest_right
@@ -185,7 +186,7 @@ class Arguments:
     # What is wrong, and what is told ------------------------------------------------------------
 
     def whole(self, number: int) -> int:
-        if not -2**63 <= number < 2**63:
+        if not MIN_INT <= number <= MAX_INT:
             raise self.error(f"{shortened(number)} is beyond 64 bits", "a float holds it: float(n)")
         return number
 

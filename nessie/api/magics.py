@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import builtins
 import sys
-from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -22,11 +21,11 @@ from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
 from nessie.api.program import Program
 from nessie.base.deep import run_deep
+from nessie.base.limits import bytes_of
 from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
 from nessie.base.types import expand, holds_function
 from nessie.base.values import arrays
-from nessie.command_line import byte_count
 from nessie.frontend import syntax, typed
 from nessie.frontend.environment import pattern_type
 from nessie.frontend.syntax_advice import OF_THE_PROMPT
@@ -35,7 +34,7 @@ from nessie.restore import restore
 from nessie.streams import print_outcomes, warn
 from nessie.targets import TARGETS, Limits
 
-NUMBERS: dict[str, Callable[[str], Any]] = {"threads": int, "memory": byte_count, "depth": int, "seconds": float,
+NUMBERS: dict[str, Callable[[str], Any]] = {"threads": int, "memory": bytes_of, "depth": int, "seconds": float,
                                             "seed": int}
 EXAMPLES = {"memory": "2G"}
 
@@ -174,7 +173,7 @@ def options_of(words: list[str]) -> dict[str, Any]:
             given = next(rest, "")
             try:
                 found[name] = NUMBERS[name](given)
-            except (ValueError, ArgumentTypeError):
+            except ValueError:
                 raise NessieError(f"{word} needs a number, not {given or 'nothing'}",
                                   hint=f"%%nesl {word} {EXAMPLES.get(name, 1)}") from None
     return found

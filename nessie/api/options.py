@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from nessie.api.sequences import a
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.limits import COUNT, SECONDS
 from nessie.base.source import NessieError
 from nessie.targets import TARGETS
@@ -31,7 +32,7 @@ class Options:
                 raise wrong(name, value, COUNT.wanted)
         if self.seconds is not None and not (isinstance(self.seconds, Real) and SECONDS.takes(self.seconds)):
             raise wrong("seconds", self.seconds, SECONDS.wanted)
-        if not (is_whole(self.seed) and -2**63 <= self.seed < 2**63):
+        if not (is_whole(self.seed) and MIN_INT <= self.seed <= MAX_INT):
             raise wrong("seed", self.seed, "a whole number of 64 bits")
 
 

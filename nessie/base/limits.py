@@ -25,6 +25,18 @@ BYTES = Amount("a number of bytes up to 10^18, such as 5000, 64K or 2.5G", 10**1
 SECONDS = Amount("a number of seconds up to 10^9, such as 0.5 or 60", 10**9, whole=False)
 
 
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def bytes_of(text: str) -> int:
+    """The number of bytes that a text such as 64K says; ValueError where it says none."""
+    unit = UNITS.get(text[-1:].lower(), 1)
+    number = float(text if unit == 1 else text[:-1]) * unit
+    if not math.isfinite(number) or not BYTES.takes(number // 1):
+        raise ValueError(text)
+    return int(number)
+
+
 def out_of_memory(wanted: int, used: int, limit: int) -> str:
     return f"out of memory: {wanted:,} bytes are needed, {used:,} of {limit:,} are in use"
 

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.types import CHAR, FLOAT, Base, ContentOf, Pair, Seq, Type, expand
@@ -66,7 +67,7 @@ def number(word: str, type_: Base) -> int | float | None:
         if type_ == FLOAT:
             return float(word)
         value = int(word)
-        return value if -2**63 <= value < 2**63 else None
+        return value if MIN_INT <= value <= MAX_INT else None
     except ValueError:
         return None
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.types import (
     BOOL,
     CLASSES,
@@ -36,7 +37,8 @@ def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
         case Base(name), _:
             if type(value) not in KINDS[name] or (name == "char" and len(value) != 1):
                 yield place, f"{json_kind(value)} where {name} is wanted"
-            elif isinstance(value, int) and not -2**63 <= value < 2**63 and not (name == "float" and is_finite(value)):
+            elif (isinstance(value, int) and not MIN_INT <= value <= MAX_INT
+                  and not (name == "float" and is_finite(value))):
                 yield place, f"the number is beyond {'64 bits' if name == 'int' else 'the floats'}"
         case Seq(Base("char")), str():
             return

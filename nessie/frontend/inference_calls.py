@@ -1,6 +1,7 @@
 """The types of applications: of functions, and of what the syntax has operators for."""
 from __future__ import annotations
 
+from nessie.base.ints import MIN_INT
 from nessie.base.source import NessieError, Origin, Span
 from nessie.base.types import Fun, Identity, Pair, Type, Var, nest_right, unnest_right
 from nessie.frontend import complaints, syntax, typed
@@ -9,7 +10,6 @@ from nessie.frontend.inference import SELF, Inference, Result, global_name, numb
 from nessie.frontend.primitives import BINARY, UNARY
 from nessie.frontend.unify import Clash
 
-MIN_INT = -2 ** 63              # its own negation: the parser reads the number in -9223372036854775808 as it
 Argument = tuple[Result, "Span | None"]
 
 
@@ -128,6 +128,7 @@ def closure(state: Inference, written: syntax.Closure) -> Result:
 def unary(state: Inference, written: syntax.Unary) -> Result:
     match written:
         case syntax.Unary("-", syntax.Number(int() as value)):
+            # MIN_INT is its own negation: the parser reads the number in -9223372036854775808 as it
             return number(state, syntax.Number(value if value == MIN_INT else -value, written.span))
     return builtin(state, UNARY[written.op], written.op, (written.operand,), written.span)
 

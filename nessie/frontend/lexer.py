@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from nessie.base.ints import MAX_INT
 from nessie.base.source import NessieError, Source, Span
 
 
@@ -55,8 +56,6 @@ CLOSED_BY = {"%": "%", '"': '"', "`": "", "": ""}
 FORM_BEGINS = ("", "SEMI", "DOLLAR")       # the kinds of token before the first one of a form
 OPENED_BY = {"LBRACE": "{", "LPAREN": "(", "LBRACKET": "[", "LET": "let"}
 CLOSING = {"RBRACE": "{", "RPAREN": "(", "RBRACKET": "[", "IN": "let"}
-
-LARGEST = 2 ** 63 - 1
 
 
 def is_command(text: str, first: Token) -> bool:
@@ -150,11 +149,11 @@ class Lexer:
         if not text.isdigit():
             return Token("NUMBER", float(text), start, end)
         # int() refuses thousands of digits; what is out of range anyway need not be converted
-        value = int(text) if len(text.lstrip("0")) < 20 else LARGEST + 2
-        if value == LARGEST + 1 and self.previous == "MINUS":
+        value = int(text) if len(text.lstrip("0")) < 20 else MAX_INT + 2
+        if value == MAX_INT + 1 and self.previous == "MINUS":
             value = -value              # so that -9223372036854775808 can be written: negating it wraps to itself
-        if value > LARGEST:
-            raise self.error(f"this int is larger than {LARGEST}", start, end, hint="a float has a point: 1e20 or 5.0")
+        if value > MAX_INT:
+            raise self.error(f"this int is larger than {MAX_INT}", start, end, hint="a float has a point: 1e20 or 5.0")
         return Token("NUMBER", value, start, end)
 
     def goes_on(self, at: int) -> bool:

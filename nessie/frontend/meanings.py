@@ -11,12 +11,12 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.types import BOOL, CHAR, FLOAT, Type
 
 Types = tuple[Type, ...]
 
-MIN_INT, MAX_INT = -2**63, 2**63 - 1
 GREATEST_CHAR = 0x10FFFF
 OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
 GATHERED, SCATTERED = "Index out of bounds for function ->.", "Index out of bounds for function <-."

@@ -1,6 +1,7 @@
 """The validator of mono: raises IllFormed naming the invariant (nessie.frontend.mono) that a program breaks."""
 from __future__ import annotations
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import IllFormed
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type, show_type
 from nessie.frontend import mono
@@ -11,7 +12,6 @@ from nessie.frontend.primitives import IN_MONO
 from nessie.frontend.unify import parts
 
 MOST_SHOWN = 400        # characters of a failing expression
-MIN_INT, MAX_INT = -2 ** 63, 2 ** 63 - 1
 
 
 def check(program: mono.Program) -> None:

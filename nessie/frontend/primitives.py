@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 
 
@@ -198,8 +199,8 @@ IN_MONO: dict[str, Primitive] = {row.target: row for row in PRIMITIVES.values() 
 
 CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("pi", math.pi, "float", "3.141592653589793."),
-    Constant("max_int", 2 ** 63 - 1, "int", "The greatest int, 2^63 - 1."),
-    Constant("min_int", -2 ** 63, "int", "The least int, -2^63."),
+    Constant("max_int", MAX_INT, "int", "The greatest int, 2^63 - 1."),
+    Constant("min_int", MIN_INT, "int", "The least int, -2^63."),
     Constant("newline", "\n", "char", "The character of code 10."),
     Constant("space", " ", "char", "A blank."),
     Constant("tab", "\t", "char", "The character of code 9."),

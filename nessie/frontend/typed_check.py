@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import IllFormed
 from nessie.base.types import (
     BOOL,
@@ -29,7 +30,6 @@ from nessie.frontend.environment import Environment, constructor_scheme, functio
 from nessie.frontend.typed_typing import pattern_names, pattern_type
 
 Scope = dict[str, Type]
-MIN_INT, MAX_INT = -2 ** 63, 2 ** 63 - 1
 CONSTANTS = {bool: "bool", int: "int", float: "float", str: "char"}
 
 
