@@ -79,16 +79,20 @@ def ask(process: Any, case: str) -> dict[str, float]:
 def serve(tree: Path, target: str, rounds: int) -> None:
     """Reads programs and writes what each took, until there are no more."""
     sys.path[0] = str(tree)
-    from nessie import cli, pipeline
+    from nessie import cli
     from nessie.base.deep import run_deep
     from nessie.command_line import parse_command_line
+    try:
+        from nessie import driver
+    except ImportError:                         # a version in which the pipeline ran itself
+        from nessie import pipeline as driver  # type: ignore[no-redef]
     from nessie.schedule import schedule
 
     options = parse_command_line(["eval", "--jsonl", "--target", target])
     spent: Counter[str] = Counter()
-    steps = pipeline.steps
+    steps = driver.steps
 
-    def timed_steps(*given: Any) -> Iterator[pipeline.Step]:
+    def timed_steps(*given: Any) -> Iterator[driver.Step]:
         for step in steps(*given):
             spent[step.ran.name] += step.seconds
             yield step
@@ -112,8 +116,8 @@ def serve(tree: Path, target: str, rounds: int) -> None:
                 tries = [cold(json.loads(line), folder) for _ in range(rounds)]
                 print(json.dumps(min(tries, key=lambda found: found["all"])), flush=True)
 
-    pipeline.steps = timed_steps                # type: ignore[assignment]
-    pipeline.perf_counter = process_time        # type: ignore[attr-defined]
+    driver.steps = timed_steps                # type: ignore[assignment]
+    driver.perf_counter = process_time        # type: ignore[attr-defined]
     run_deep(work)
 
 

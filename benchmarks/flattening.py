@@ -35,8 +35,9 @@ from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
 from nessie.base.values import Flat, Nested  # noqa: E402
 from nessie.cudagen import cpu, host  # noqa: E402
-from nessie.cudagen.translate import codes_of  # noqa: E402
-from nessie.pipeline import TEXT, Job, compile_program, pass_named  # noqa: E402
+from nessie.driver import compile_program  # noqa: E402
+from nessie.forms import TEXT  # noqa: E402
+from nessie.pipeline import Job, pass_named  # noqa: E402
 
 PROGRAM = """
 function steps(x, y, cx, cy, i, limit) =
@@ -100,11 +101,11 @@ def show(name: str, other: str, own: Callable[[], Any], theirs: Callable[[], Any
 def entry(name: str, threads: int) -> Callable[..., Any]:
     """The compiled function, on flat values; its programs' launches are in `.launches`."""
     job = Job(entry=name)
-    program = run_deep(lambda: compile_program(job, TEXT, Source(name, PROGRAM), pass_named("fuse")))
-    device, codes = cpu.Cpu(program, threads), codes_of(program)
+    built = run_deep(lambda: compile_program(job, TEXT, Source(name, PROGRAM), pass_named("assemble")))
+    device = cpu.Cpu(built, threads)
 
     def call(*arguments: Any) -> Any:
-        return host.execute(program, list(arguments), device, codes=codes)
+        return host.execute(built.program, built.host, list(arguments), device)
 
     call.device = device            # type: ignore[attr-defined]
     return call

@@ -41,11 +41,13 @@ from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import NessieError, Source  # noqa: E402
 from nessie.cudagen.cudasim import compiler as cudasim  # noqa: E402
 from nessie.cudagen.gpu import Driver  # noqa: E402
+from nessie.cudagen.link import GpuProgram  # noqa: E402
 from nessie.cudagen.nvidia import compiler, detection  # noqa: E402
 from nessie.cudagen.nvidia.usage import table  # noqa: E402
+from nessie.driver import compile_program  # noqa: E402
+from nessie.forms import FUSED, TEXT, read  # noqa: E402
 from nessie.frontend.parser import parse_type  # noqa: E402
-from nessie.lambda_cu import ir  # noqa: E402
-from nessie.pipeline import FUSED, TEXT, Job, compile_program, pass_named, read  # noqa: E402
+from nessie.pipeline import Job, pass_named  # noqa: E402
 from nessie.targets import Target  # noqa: E402
 
 SIZES = {"cuda": 1 << 26, "cudasim": 5000}      # elements, unless told otherwise
@@ -252,16 +254,14 @@ def one_measured(workload: Workload, size: int, target: Target, rounds: int, pee
     return Result(workload.name, size, launches, seconds, moved, tuple(theirs), tuple(wrong))
 
 
-def program_of(workload: Workload) -> ir.Program:
-    """Fused for GPUs."""
+def program_of(workload: Workload) -> GpuProgram:
+    """Compiled for GPUs."""
     source = Source(workload.name, workload.program)
-    if workload.lambda_cu:
-        program: ir.Program = read(FUSED, source)
-        return program
     type_ = parse_type(Source("type", workload.type)) if workload.type else None
     job = Job(entry=workload.entry, argument=type_, target="cuda")
-    program = compile_program(job, TEXT, source, pass_named("fuse"))
-    return program
+    form = FUSED if workload.lambda_cu else TEXT
+    built: GpuProgram = compile_program(job, form, read(form, source), pass_named("link"))
+    return built
 
 
 def difference(found: list[Any], expected: list[Any]) -> str:

@@ -29,7 +29,7 @@ from nessie.base.source import Source  # noqa: E402
 from nessie.base.types import FLOAT, Seq  # noqa: E402
 from nessie.base.values import Flat, Nested  # noqa: E402
 from nessie.frontend import syntax, typed  # noqa: E402
-from nessie.kept import built_for_cpu  # noqa: E402
+from nessie.kept import kept  # noqa: E402
 from nessie.lambda_cu.layout import layout_of_value  # noqa: E402
 from nessie.pipeline import Job  # noqa: E402
 from nessie.session import Session  # noqa: E402
@@ -63,7 +63,7 @@ def command_line(value: Flat, threads: int | None) -> Callable[[], np.ndarray]:
     assert isinstance(definition, typed.Variable)
     prepared = session.prepare(definition.value, Seq(FLOAT))
     job = Job(strict=False, layouts=(layout_of_value(Seq(Seq(FLOAT)), value),))
-    built = built_for_cpu(job, prepared.program)
+    built = kept(job, prepared.program)
     return lambda: session.target.execute(built, prepared.arguments).column
 
 

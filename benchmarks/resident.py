@@ -10,16 +10,15 @@ from nessie.base.values import Flat, Nested, OnDevice, Uniform
 from nessie.cudagen import host
 from nessie.cudagen.gpu import Driver, Gpu
 from nessie.cudagen.host import BASES
-from nessie.cudagen.translate import codes_of
-from nessie.lambda_cu import ir
+from nessie.cudagen.link import GpuProgram
 
 
 class Resident:
     """`arguments`: the entry's, as flat values. Its memory is free again after `close`."""
 
-    def __init__(self, program: ir.Program, driver: Driver, arguments: Sequence[Any], memory: int) -> None:
-        self.program, self.limits = program, host.Limits(memory=memory)
-        self.device, self.codes = Gpu(program, driver, memory), codes_of(program)
+    def __init__(self, built: GpuProgram, driver: Driver, arguments: Sequence[Any], memory: int) -> None:
+        self.built, self.limits = built, host.Limits(memory=memory)
+        self.device = Gpu(built, driver, memory)
         self.given = [each_array(value, self.put) for value in arguments]
         self.result: Any = None
 
@@ -29,7 +28,7 @@ class Resident:
     def run(self) -> None:
         """One call of the entry; what the one before gave is dropped. Returns when the GPU has done it."""
         self.result = None
-        self.result = host.execute(self.program, self.given, self.device, self.limits, codes=self.codes,
+        self.result = host.execute(self.built.program, self.built.host, self.given, self.device, self.limits,
                                    deliver=self.device.left)
 
     def value(self) -> Any:

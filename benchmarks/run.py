@@ -31,12 +31,15 @@ from workloads import WORKLOADS, Workload  # noqa: E402
 from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
 from nessie.cudagen import building, cpu, host, llvm, loops_parser  # noqa: E402
+from nessie.cudagen.assemble import CpuProgram  # noqa: E402
 from nessie.cudagen.interpreted import Interpreted  # noqa: E402
 from nessie.cudagen.pool import shared_pool  # noqa: E402
-from nessie.cudagen.translate import codes_of  # noqa: E402
+from nessie.cudagen.translate import translate  # noqa: E402
+from nessie.driver import compile_program  # noqa: E402
+from nessie.forms import TEXT  # noqa: E402
 from nessie.frontend.parser import parse_type  # noqa: E402
 from nessie.lambda_cu import ir  # noqa: E402
-from nessie.pipeline import TEXT, Job, compile_program, pass_named  # noqa: E402
+from nessie.pipeline import Job, pass_named  # noqa: E402
 
 COPY = """
 host copy(int first_chunk, int last_chunk, int n, float[] xs, writable float[] ys) {
@@ -107,15 +110,15 @@ def parsed_options() -> argparse.Namespace:
 
 
 def measured(workload: Workload, options: argparse.Namespace) -> Result:
-    program = compiled(workload)
+    built = compiled(workload)
+    program = built.program
     size = options.size or workload.size
     arguments = workload.arguments(np.random.default_rng(SEED), size)
-    device = cpu.Cpu(program, options.threads)
-    codes = codes_of(program)
+    device = cpu.Cpu(built, options.threads)
     packed = for_entry(program, workload.given(*arguments))
 
     def nessie() -> Any:
-        return host.execute(program, packed, device, codes=codes)
+        return host.execute(program, built.host, packed, device)
 
     def numpy() -> Any:
         return workload.numpy(*arguments)
@@ -129,11 +132,11 @@ def measured(workload: Workload, options: argparse.Namespace) -> Result:
                   16 * size, round(median(times[0]) / own, 2))
 
 
-def compiled(workload: Workload) -> ir.Program:
+def compiled(workload: Workload) -> CpuProgram:
     source = Source(workload.entry, (ROOT / "nesl_examples" / f"{workload.entry}.nesl").read_text("utf-8"))
     job = Job(entry=workload.entry, argument=parse_type(Source("type", workload.type)))
-    program: ir.Program = run_deep(lambda: compile_program(job, TEXT, source, pass_named("fuse")))
-    return program
+    built: CpuProgram = run_deep(lambda: compile_program(job, TEXT, source, pass_named("assemble")))
+    return built
 
 
 def for_entry(program: ir.Program, given: Any) -> list[Any]:
@@ -180,7 +183,7 @@ def moved(workload: Workload, program: ir.Program, size: int, counted: int | Non
     small = min(size, counted or workload.counted)
     device = Interpreted(program)
     arguments = workload.arguments(np.random.default_rng(SEED), small)
-    host.execute(program, for_entry(program, workload.given(*arguments)), device)
+    host.execute(program, translate(program), for_entry(program, workload.given(*arguments)), device)
     return round(device.bytes * workload.work(size) / workload.work(small))
 
 

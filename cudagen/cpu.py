@@ -1,8 +1,7 @@
-"""The CPU target: a program's plans as one module of LLVM, built once, its kernels launched on threads.
+"""The CPU target: a program's plans carried out, its kernels launched on threads.
 
-    build_program(program)  its plans and object code: data, which nessie.kept keeps on disk
-    Cpu(program)            a device (cudagen.device) whose kernels are the program's
-    launch                  packs arguments into words, takes memory for each phase, runs its chunks, unpacks results
+    Cpu(built)      a device (cudagen.device) whose kernels are those of a CpuProgram
+    launch          packs arguments into words, takes memory for each phase, runs its chunks, unpacks results
 
 What can be known of a kernel before its arguments is worked out when the device is made (`Launcher`): a launch on few
 elements is a few microseconds of Python.
@@ -24,14 +23,14 @@ from nessie.base.forking import STEADY
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen import building, loops
+from nessie.cudagen.assemble import CpuProgram
 from nessie.cudagen.cache import cached
 from nessie.cudagen.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
 from nessie.cudagen.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken
 from nessie.cudagen.memory import Block, Memory, address_of, view
-from nessie.cudagen.plan import ArrayResult, Phase, Plan, reached
+from nessie.cudagen.plan import ArrayResult, Phase, Plan
 from nessie.cudagen.pool import Pool, shared_pool
 from nessie.cudagen.sorting import SORTS
-from nessie.lambda_cu import ir
 from nessie.lambda_cu.default_depths import MOST_CALLS
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -41,39 +40,11 @@ LEAST_STACK = 64 << 20
 MARGIN = 8 << 20                # bytes of a stack that are left to what recursion itself calls
 
 
-@dataclass(frozen=True)
-class Built:
-    """A program, ready for the CPU. The functions of `plans` are in `code`, the quick edition, under `names`; `text` is
-    what the optimised one is built from. Kernels in `unbounded` may run for ever, those in `recursive` need large
-    stacks."""
-    program: ir.Program
-    plans: tuple[Plan, ...]
-    unbounded: frozenset[str]
-    recursive: frozenset[str]
-    names: tuple[str, ...]
-    text: str
-    code: bytes
-
-
-def build_program(program: ir.Program, width: int | None = None) -> Built:
-    """Plans for all kernels, and one module of object code. `width`: items a chunk."""
-    from nessie.cudagen import llvm
-    from nessie.cudagen.generate import generate
-
-    module = generate(program, "cpu", width)
-    unbounded, recursive = calling(module, "interrupt"), calling(module, loops.NESTING[0])
-    names = tuple(f.name for f in module.functions if f.kind == "host")
-    text = llvm.show(module) if names else ""
-    code = building.build(text, quick=True) if names else b""
-    return Built(program, module.plans, unbounded, recursive, names, text, code)
-
-
 class Cpu(Launches):
-    """A device that runs the program's kernels. `limit`: bytes of memory; `width`: items a chunk."""
+    """A device that runs the program's kernels. `limit`: bytes of memory."""
 
-    def __init__(self, program: ir.Program | Built, threads: int | None = None, limit: int | None = None,
-                 width: int | None = None) -> None:
-        self.built = program if isinstance(program, Built) else build_program(program, width)
+    def __init__(self, built: CpuProgram, threads: int | None = None, limit: int | None = None) -> None:
+        self.built = built
         self.functions = load(self.built.code, self.built.names)
         self.quick = bool(self.built.text)
         self.memory = Memory(limit)
@@ -229,10 +200,3 @@ class CpuLauncher(Launcher):
         if isinstance(result, ArrayResult):
             return arrays[result.buffer]
         return UNPACKERS[result.base](cells[result.slot])
-
-
-def calling(module: loops.Module, parameter: str) -> frozenset[str]:
-    """The kernels that call device functions which have this parameter."""
-    functions = {f.name: f for f in module.functions}
-    having = {f.name for f in module.functions if f.kind == "device" and any(p.name == parameter for p in f.parameters)}
-    return frozenset(plan.name for plan in module.plans if having and not having.isdisjoint(reached(functions, plan)))

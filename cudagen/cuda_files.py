@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nessie.cudagen import cuda
+from nessie.cudagen import cuda, loops
 from nessie.cudagen.code import identifier
-from nessie.cudagen.cuda_header import with_headers
-from nessie.cudagen.generate import generate
 from nessie.cudagen.plan import reached
-from nessie.lambda_cu import ir
 
 
-def cuda_files(program: ir.Program, stem: str) -> dict[str, str]:
-    """The files' texts by their names, which begin with the stem and differ, whatever case counts for; the program is
-    fused."""
-    module = with_headers(program, generate(program, "cuda"))
+def cuda_files(module: loops.Module, stem: str) -> dict[str, str]:
+    """The files' texts by their names, which begin with the stem and differ, whatever case counts for."""
     known = {f.name: f for f in module.functions}
     files: dict[str, str] = {}
     for plan in module.plans:

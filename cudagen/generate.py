@@ -17,7 +17,6 @@ from nessie.cudagen.skeletons.cuda_walk import plan_cuda
 from nessie.cudagen.skeletons.order import plan_order
 from nessie.cudagen.skeletons.phases import plan_walk
 from nessie.cudagen.thunks import Tables
-from nessie.cudagen.unread import without_unread
 from nessie.cudagen.walk import thunks, walk_of
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.rename import rename_kernel
@@ -36,8 +35,6 @@ def generate(program: ir.Program, target: str, width: int | None = None) -> loop
     tables = tables_of(program, target == "cpu")
     modules = [of_kernel(kernel, program, tables, target, width) for kernel in program.kernels]
     functions = (*device_functions(program, tables), *(f for module in modules for f in module.functions))
-    if target == "cuda":
-        functions = tuple(map(without_unread, functions))
     return loops.Module(functions, tuple([plan for module in modules for plan in module.plans]))
 
 

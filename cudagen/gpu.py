@@ -1,7 +1,6 @@
-"""The GPU targets: a program's plans, and the text of its kernels in CUDA, launched by a driver on blocks of threads.
+"""The GPU targets: a program's plans carried out, its kernels launched by a driver on blocks of threads.
 
-    build_program(program)  its plans and text: data, which nessie.kept keeps on disk
-    Gpu(built, driver)      a device (cudagen.device) whose kernels are the program's
+    Gpu(built, driver)      a device (cudagen.device) whose kernels are those of a GpuProgram
     Driver                  what compiles the text, holds memory and launches: a real GPU's, or cudagen.cudasim's
 
 Arrays stay on the device from kernel to kernel. Launches are not waited for: the host does so only where it needs what
@@ -22,19 +21,16 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import Unsupported, user_span
 from nessie.base.values import ANY_STREAM, DTYPES, OnDevice
-from nessie.cudagen import cuda, loops
+from nessie.cudagen import loops
 from nessie.cudagen.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
-from nessie.cudagen.generate import generate
 from nessie.cudagen.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
+from nessie.cudagen.link import GpuProgram
 from nessie.cudagen.loops_walk import parts
 from nessie.cudagen.memory import Block, Pooled
 from nessie.cudagen.plan import THREADS, ArrayResult, Phase, Plan, ScalarResult
-from nessie.lambda_cu import ir
 from nessie.lambda_cu.default_depths import MOST_CALLS, Costs
 
 MOST_BLOCKS = 2**31 - 1         # of a launch
-POINTER = "P"
-FORMATS = {"int": "q", "float": "d", "bool": "?", "char": "i"}      # of parameters, as `struct` packs them
 WORTH_SHRINKING = 1 << 20       # bytes of a buffer
 
 _memories: WeakSet[DeviceMemory] = WeakSet()
@@ -83,26 +79,6 @@ class Driver(Protocol):
         """Does what another library has put there lie in this device's memory?"""
 
 
-@dataclass(frozen=True)
-class Built:
-    """A program, ready for a GPU. The functions of `plans` are in `text`; `formats` has the
-    parameters of each, `failing` those that may record a failure."""
-    program: ir.Program
-    plans: tuple[Plan, ...]
-    text: str
-    formats: dict[str, str]
-    failing: frozenset[str]
-
-
-def build_program(program: ir.Program) -> Built:
-    module = generate(program, "cuda")
-    formats = {f.name: "".join(POINTER if p.array else FORMATS[p.type] for p in f.parameters)
-               for f in module.functions if f.kind == "cuda"}
-    failing = frozenset(f.name for f in module.functions
-                        if any(p.name == "errors" and p.writable for p in f.parameters))
-    return Built(program, module.plans, cuda.show(module), formats, failing)
-
-
 class Lent:
     """Whose end gives a result's memory back; till then there is the device."""
 
@@ -127,8 +103,8 @@ class Gpu(Launches):
     """A device that runs the program's kernels. `limit`: bytes of memory."""
     skips = True
 
-    def __init__(self, program: ir.Program | Built, driver: Driver, limit: int | None = None) -> None:
-        self.built = program if isinstance(program, Built) else build_program(program)
+    def __init__(self, built: GpuProgram, driver: Driver, limit: int | None = None) -> None:
+        self.built = built
         super().__init__(self.built.program, {plan.name: GpuLauncher(plan, self.built.formats, self.built.failing)
                                               for plan in self.built.plans})
         self.driver, self.costs = driver, driver.costs

@@ -25,6 +25,7 @@ from nessie.base.limits import out_of_memory, too_deep
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, Interrupted, NessieError, Origin, called_from, places
 from nessie.base.values import DTYPES, OnDevice
+from nessie.cudagen import instructions
 from nessie.cudagen.device import (
     ENDLESS,
     INDEX_BITS,
@@ -56,7 +57,6 @@ from nessie.cudagen.instructions import (
     Results,
     Slots,
 )
-from nessie.cudagen.translate import codes_of
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.idle import Given, Idle, idle
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
@@ -83,13 +83,13 @@ class Stats:
     calls: list[str] = field(default_factory=list)      # the functions that are running, outermost first
 
 
-def execute(program: ir.Program, arguments: Sequence[Any], device: Device, limits: Limits | None = None,
-            stats: Stats | None = None, codes: dict[str, Code] | None = None,
-            perform: effects.Perform = effects.no_effects, deliver: Callable[[Array], Any] | None = None) -> Any:
-    """Call the program's entry. `codes`, if the program was translated before; `perform` does its effects; `deliver`
-    gives the caller an array of the result, which otherwise is downloaded."""
+def execute(program: ir.Program, translated: instructions.Program, arguments: Sequence[Any], device: Device,
+            limits: Limits | None = None, stats: Stats | None = None, perform: effects.Perform = effects.no_effects,
+            deliver: Callable[[Array], Any] | None = None) -> Any:
+    """Call the program's entry; its functions are as translated. `perform` does its effects; `deliver` gives the caller
+    an array of the result, which otherwise is downloaded."""
     limits = limits or Limits()
-    host = Host(program, codes_of(program) if codes is None else codes, device, limits, stats or Stats(), perform)
+    host = Host(program, translated, device, limits, stats or Stats(), perform)
     host.deliver = deliver or host.deliver
     device.begin(limits.on_device, limits.rounds, limits.calls)
     try:
@@ -117,9 +117,10 @@ class Activation:
 class Host:
     """One run. The stack's top is the function that is running."""
 
-    def __init__(self, program: ir.Program, codes: dict[str, Code], device: Device, limits: Limits,
+    def __init__(self, program: ir.Program, translated: instructions.Program, device: Device, limits: Limits,
                  stats: Stats, perform: effects.Perform) -> None:
-        self.program, self.codes, self.device, self.limits, self.stats = program, codes, device, limits, stats
+        self.program, self.device, self.limits, self.stats = program, device, limits, stats
+        self.codes = {code.name: code for code in translated.functions}
         self.calls = RunningCalls(program, device.costs, limits.depth, stats.calls)
         self.perform_effect = perform
         self.deliver: Callable[[Array], Any] = device.download

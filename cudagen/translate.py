@@ -43,12 +43,8 @@ from nessie.lambda_cu.scope import free_names
 
 def translate(program: ir.Program) -> Program:
     kernels = tuple([Signature(k.name, len(k.params), len(k.returns)) for k in program.kernels])
-    return Program(program.sites, program.scalar_functions, kernels, tuple(codes_of(program).values()), program.entry)
-
-
-def codes_of(program: ir.Program) -> dict[str, Code]:
-    """The functions alone, by their names."""
-    return {function.name: translate_function(function) for function in program.functions}
+    return Program(program.sites, program.scalar_functions, kernels, tuple(map(translate_function, program.functions)),
+                   program.entry)
 
 
 def translate_function(function: ir.Function) -> Code:

@@ -1,9 +1,9 @@
 """What a function computes and nobody reads: thunks and skeletons bind names before it is known who reads them, and a
 compiler for GPUs warns of each.
 
-  in    a loops function
-  out   one with the same effects, in which everything that is bound is read, save for parameters, loop indices and what
-        calls give; no If and no For is empty, and no Note speaks of nothing
+  in    loops
+  out   functions with the same effects, in which everything that is bound is read, save for parameters, loop indices
+        and what calls give; no If and no For is empty, and no Note speaks of nothing
   how   a name is needed if an effect reads it, or what a needed name is given: a Let, a Var by all its Sets, a Shared
         array by all its Stores. The rest goes, then what is empty, and what only that has read goes next
   why   operators are total, and a load that nobody reads cannot be missed, unless it orders others
@@ -13,11 +13,31 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from nessie.cudagen.loops import Atomic, For, Function, If, Let, Load, Note, Op, Set, Shared, Stmt, Store, Var, While
+from nessie.cudagen.loops import (
+    Atomic,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Module,
+    Note,
+    Op,
+    Set,
+    Shared,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
 from nessie.cudagen.loops_walk import expressions, names, parts, statements
 
 
-def without_unread(function: Function) -> Function:
+def without_unread(module: Module) -> Module:
+    return replace(module, functions=tuple(map(cleaned_function, module.functions)))
+
+
+def cleaned_function(function: Function) -> Function:
     body = function.body
     while (kept := cleaned(body, needed(body))) != body:
         body = kept

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nessie import pipeline, signals
+from nessie import forms, signals
 from nessie.base.deep import forget_interrupt, run_deep
 from nessie.base.source import Interrupted, NessieError, Source, Span, UsageError, as_error
 from nessie.base.types import Fun, Type
@@ -284,6 +284,7 @@ def explain(options: argparse.Namespace) -> int:
     from nessie.call_arguments import arguments_of
     from nessie.explaining import explain_call, explain_graphs, explain_program
     from nessie.loading import program
+    from nessie.schedule import explain_json, explain_text
     as_json = format_asked(options, "json" if options.json else None, "--json says")
     job, read = job_of(options), written(options)
     if options.arguments:
@@ -291,16 +292,16 @@ def explain(options: argparse.Namespace) -> int:
         define(session, read.syntax or program(read.source))
         entry = options.entry.lower()
         found = explain_call(session, job, entry, arguments_of(session, entry, options.arguments), options.all)
-    elif read.form is pipeline.GRAPH:
+    elif read.form is forms.GRAPH:
         found = explain_graphs(graphs_of(options), job, options.all)
     else:
         found = explain_program(job, read.form, read.program, options.all)
     warn_of(read)
     function = options.entry or found.function
     if as_json:
-        write_result(options, json.dumps(pipeline.call("schedule.explain_json:as_json", function, found)))
+        write_result(options, json.dumps(explain_json.as_json(function, found)))
     else:
-        write_result(options, pipeline.call("schedule.explain_text:as_text", function, found, options.all))
+        write_result(options, explain_text.as_text(function, found, options.all))
     return 0
 
 
@@ -310,8 +311,8 @@ def doctor(options: argparse.Namespace) -> int:
                  f"{'with' if options.calibrate else 'without'} --calibrate nessie doctor writes")
     if options.calibrate:
         from nessie.calibrate import Computer, calibrate
-        profile = calibrate(Computer(options.threads))
-        write_result(options, pipeline.call("schedule.profiles:show", profile))
+        from nessie.schedule import profiles
+        write_result(options, profiles.show(calibrate(Computer(options.threads))))
     else:
         from nessie import __version__
         from nessie.doctor import as_text, examine

@@ -21,7 +21,8 @@ from nessie.base.nearest import nearest
 from nessie.base.records import dataclass
 from nessie.base.source import UsageError
 from nessie.formats import CUBIN, ENDINGS
-from nessie.pipeline import FORMS, PASSES
+from nessie.forms import FORMS
+from nessie.pipeline import PASSES
 from nessie.streams import say
 from nessie.targets import TARGETS
 

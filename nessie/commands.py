@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.limits import PROMPT
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span, Unsupported
@@ -113,7 +113,7 @@ def show(session: Session, command: syntax.Command) -> None:
         case "code":
             session.tell(code(session.environment, command, name_in(command, rest)))
         case "compiled":
-            session.tell(compiled(session, command, rest, pipeline.FUSED))
+            session.tell(compiled(session, command, rest, forms.FUSED))
         case name if name in SHOWN:
             session.tell(compiled(session, command, rest, SHOWN[name]))
         case name if name in SHOW_INSTEAD:
@@ -123,16 +123,16 @@ def show(session: Session, command: syntax.Command) -> None:
                               hint=f"show status, code, compiled, {', '.join(SHOWN)}")
 
 
-BEFORE_MONO = (pipeline.TEXT, pipeline.SYNTAX, pipeline.TYPED)
-SHOWN = {form.name: form for form in pipeline.FORMS if form not in BEFORE_MONO}
+BEFORE_MONO = (forms.TEXT, forms.SYNTAX, forms.TYPED)
+SHOWN = {form.name: form for form in forms.FORMS if form not in BEFORE_MONO}
 
 
-def compiled(session: Session, command: syntax.Command, text: str, form: pipeline.Form) -> str:
+def compiled(session: Session, command: syntax.Command, text: str, form: forms.Form[Any]) -> str:
     """What the compiler makes of a function of the session; its argument's type may follow its name."""
     program = mono_of(session, command, text)
     job = replace(session.job, target=next(iter(form.targets), session.job.target), dump=None)
-    made = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_making(form))
-    return pipeline.show(form, made).rstrip("\n") + "\n"
+    made = driver.compile_program(job, forms.MONO, program, pipeline.pass_making(job, form))
+    return form.show(made).rstrip("\n") + "\n"
 
 
 def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Program:

@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, UsageError
 from nessie.base.wishes import Wishes
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def check(options: argparse.Namespace) -> int:
     """Report every error of syntax and types, or the first of another form's program; evaluate nothing."""
     from nessie.loading import read_source
-    form, source = pipeline.form_of_file(needed(options, "FILE")), read_source(options.operand)
-    if form is pipeline.TEXT:
+    form, source = forms.form_of_file(needed(options, "FILE")), read_source(options.operand)
+    if form is forms.TEXT:
         return check_nesl(source)
-    pipeline.read(form, source)
+    forms.read(form, source)
     return 0
 
 
@@ -62,17 +62,18 @@ def compile_(options: argparse.Namespace) -> int:
         return emit_cubins(options)
     if options.arch:
         raise UsageError(f"--arch is for --emit {CUBIN}")
-    form = next(form for form in pipeline.FORMS if form.name == asked)
-    if form is pipeline.CUDA and options.output and not Path(options.output).suffix:
+    form = next(form for form in forms.FORMS if form.name == asked)
+    if form is forms.CUDA and options.output and not Path(options.output).suffix:
         return emit_files(options)
-    return emit(options, pipeline.pass_making(form))
+    refuse_other_targets(options, form)
+    return emit(options, pipeline.pass_making(job_of(options), form))
 
 
 def emit_files(options: argparse.Namespace) -> int:
     """CUDA as a file for each kernel, in the folder that is to be written."""
-    program = fused_for_gpu(options)
-    for name, text in pipeline.call("cudagen.cuda_files:cuda_files", program, stem(options)).items():
-        pipeline.write_into(Path(options.output), name, text)
+    from nessie.cudagen.cuda_files import cuda_files
+    for name, text in cuda_files(loops_for_gpu(options), stem(options)).items():
+        driver.write_into(Path(options.output), name, text)
         say(f"{Path(options.output) / name}\n")
     return 0
 
@@ -82,18 +83,18 @@ def emit_cubins(options: argparse.Namespace) -> int:
     takes of the GPU."""
     if Path(options.output or "").suffix == f".{CUBIN}":
         raise UsageError(f"{options.output}: there is a cubin for each kernel", hint="name the folder for them with -o")
-    program = fused_for_gpu(options)
-    files = pipeline.call("cudagen.nvidia.cubin_files:cubin_files", program, stem(options), options.arch)
+    from nessie.cudagen.nvidia.cubin_files import cubin_files, usage_table
+    files = cubin_files(loops_for_gpu(options), stem(options), options.arch)
     for name, file in files.items() if options.output else ():
-        pipeline.write_into(Path(options.output), name, file.cubin)
-    say(pipeline.call("cudagen.nvidia.cubin_files:usage_table", files))
+        driver.write_into(Path(options.output), name, file.cubin)
+    say(usage_table(files))
     return 0
 
 
-def fused_for_gpu(options: argparse.Namespace) -> Any:
-    """The fused program, for the target cuda unless another GPU's is asked for."""
-    refuse_other_targets(options, pipeline.CUDA)
-    return compiled(options, pipeline.pass_named("fuse"))
+def loops_for_gpu(options: argparse.Namespace) -> Any:
+    """The plans and loops, for the target cuda unless another GPU's is asked for."""
+    refuse_other_targets(options, forms.CUDA)
+    return compiled(options, pipeline.HEADERS)
 
 
 def stem(options: argparse.Namespace) -> str:
@@ -114,11 +115,11 @@ def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
     """Print what the passes up to `until` make of the file."""
     refuse_other_targets(options, until.output)
     program = compiled(options, until)
-    write_result(options, pipeline.show(until.output, program))
+    write_result(options, until.output.show(program))
     return 0
 
 
-def refuse_other_targets(options: argparse.Namespace, form: pipeline.Form) -> None:
+def refuse_other_targets(options: argparse.Namespace, form: forms.Form[Any]) -> None:
     """Than those that have this form; where none is named, it is the first of them."""
     if form.targets and options.target not in (None, *form.targets):
         raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
@@ -128,8 +129,8 @@ def refuse_other_targets(options: argparse.Namespace, form: pipeline.Form) -> No
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
     found = written(options)
     made = found.program
-    if until is not pipeline.pass_making(pipeline.SYNTAX) or found.syntax is None:
-        made = pipeline.compile_program(job_of(options), found.form, made, until)
+    if until is not pipeline.PARSE or found.syntax is None:
+        made = driver.compile_program(job_of(options), found.form, made, until)
     warn_of(found)
     return made
 
@@ -138,7 +139,7 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
 class Written:
     """What is in FILE: a program of this form. `syntax`: that of NESL's text, which has been parsed."""
     source: Source
-    form: pipeline.Form
+    form: forms.Form[Any]
     program: Any
     syntax: Syntax | None = None
 
@@ -146,12 +147,12 @@ class Written:
 def written(options: argparse.Namespace) -> Written:
     from nessie.loading import read_source
     path = needed(options, "FILE")
-    form, source = pipeline.form_of_file(path), read_source(path)
-    program = pipeline.read(form, source)
-    if form is not pipeline.TEXT:
+    form, source = forms.form_of_file(path), read_source(path)
+    program = forms.read(form, source)
+    if form is not forms.TEXT:
         return Written(source, form, program)
-    parsed = pipeline.compile_program(job_of(options), form, program, pipeline.pass_making(pipeline.SYNTAX))
-    return Written(source, pipeline.SYNTAX, parsed, parsed)
+    parsed = driver.compile_program(job_of(options), form, program, pipeline.PARSE)
+    return Written(source, forms.SYNTAX, parsed, parsed)
 
 
 def warn_of(found: Written) -> None:
@@ -179,11 +180,12 @@ def graph(options: argparse.Namespace) -> int:
 
 def graphs_of(options: argparse.Namespace) -> Any:
     """The dependence graphs of the function, or those that are in the file."""
-    if pipeline.form_of_file(needed(options, "FILE")) is not pipeline.GRAPH:
+    if forms.form_of_file(needed(options, "FILE")) is not forms.GRAPH:
         return compiled(options, pipeline.pass_named("graph"))
+    from nessie.schedule.wishes import check_legal
     found = written(options).program
     for region in found:
-        pipeline.call("schedule.wishes:check_legal", region, pipeline.profile(job_of(options)), Wishes())
+        check_legal(region, pipeline.profile(job_of(options)), Wishes())
     return found
 
 
@@ -205,6 +207,6 @@ def inspect(options: argparse.Namespace) -> int:
 def passes(options: argparse.Namespace) -> int:
     width = max(len(p.name) for p in pipeline.PASSES)
     for p in pipeline.PASSES:
-        forms = " + ".join(form.name for form in p.inputs)
-        say(f"{p.name:{width}}  {f'{forms} -> {p.output.name}':25}  {p.does}\n")
+        inputs = " + ".join(form.name for form in p.inputs)
+        say(f"{p.name:{width}}  {f'{inputs} -> {p.output.name}':37}  {p.does}\n")
     return 0

@@ -12,10 +12,11 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.calling import prepare_call
+from nessie.cudagen.assemble import CpuProgram
 from nessie.frontend import syntax
-from nessie.kept import built_for_cpu
+from nessie.kept import kept
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
 from nessie.lambda_cu.scope import statements
@@ -31,13 +32,12 @@ MEASURED = ("cpu",)             # targets that know how long their kernels took
 UNSEEN = ("error", "_seed", "_now", "get_environment_variable")        # effects that leave the world as it is
 
 
-def explain_program(job: pipeline.Job, start: pipeline.Form, program: Any, everything: bool = False) -> Explanation:
+def explain_program(job: pipeline.Job, start: forms.Form[Any], program: Any, everything: bool = False) -> Explanation:
     """The schedules of a program of a form that comes before fusing."""
-    passes = pipeline.passes_between(start, pipeline.pass_named("fuse"))
-    made = {step.ran.output: step.program for step in pipeline.steps(job, start, program, passes)}
-    graph = (pipeline.pass_named("graph"),)
-    (found,) = pipeline.steps(job, pipeline.FLAT, made[pipeline.FLAT], graph)
-    return with_code(explain_graphs(found.program, job, everything), found.program, made[pipeline.FUSED], job.fuse)
+    passes = pipeline.stages_between(job, start, pipeline.FUSE)
+    made = {step.ran.output: step.program for step in driver.steps(job, start, program, passes)}
+    (found,) = driver.steps(job, forms.FLAT, made[forms.FLAT], (pipeline.DRAW_GRAPH,))
+    return with_code(explain_graphs(found.program, job, everything), found.program, made[forms.FUSED], job.fuse)
 
 
 def explain_graphs(graphs: Sequence[Graph], job: pipeline.Job, everything: bool = False) -> Explanation:
@@ -53,14 +53,18 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     entry = next(f for f in program.functions if f.name == program.entry)
     layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, values, strict=True)]
     job = replace(job, layouts=tuple(layouts))
-    flat = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("simplify"))
+    flat = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("simplify"))
     job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
-    found = explain_program(job, pipeline.FLAT, flat, everything)
+    found = explain_program(job, forms.FLAT, flat, everything)
     if session.target.name not in MEASURED or has_effects(flat):
         return found
     jobs = {mode: replace(job, fuse=mode, wishes=() if mode == "none" else job.wishes) for mode in SCHEDULES}
-    return replace(found, measured={mode: quickest(session.target, built_for_cpu(jobs[mode], program), values, RUNS)
-                                    for mode in SCHEDULES})
+    measured = {}
+    for mode in SCHEDULES:
+        built = kept(jobs[mode], program)
+        assert isinstance(built, CpuProgram)
+        measured[mode] = quickest(session.target, built, values, RUNS)
+    return replace(found, measured=measured)
 
 
 def has_effects(program: ir.Program) -> bool:

@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from nessie.base.source import UsageError
 from nessie.files import WRITTEN
-from nessie.pipeline import FORMS
+from nessie.forms import FORMS
 
 CUBIN = "cubin"                         # machine code: it has no text
 FORM_ENDINGS = {f".{form.name}": form.name for form in FORMS} | {".nesl": "syntax", ".ll": "llvm", ".cu": "cuda"}

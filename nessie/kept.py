@@ -1,6 +1,6 @@
 """Compiled programs kept on disk from run to run: what was compiled once is found again, and no pass runs.
 
-An entry holds a fused program with its plans and code (cudagen.cpu.Built, cudagen.gpu.Built). Its name is a digest of
+An entry holds a fused program with its plans and code (CpuProgram, GpuProgram). Its name is a digest of
 all that it depends on: the mono program with its places in the source, the options, the processor, the versions, and
 the files of Nessie itself. The folder and its entries are cudagen.cache's business: checksums, and no one else's files.
 """
@@ -11,49 +11,40 @@ import io
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from nessie import pipeline
-from nessie.cudagen.building import fingerprint
-from nessie.cudagen.cache import cached
+from nessie import driver, pipeline
 from nessie.lambda_cu import ir
 
 DATA = ("nessie.base.", "nessie.lambda_cu.", "nessie.cudagen.")         # where what a compiled program holds is defined
 PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "nessie.cudagen")
 
-B = TypeVar("B")
-
 if TYPE_CHECKING:
-    from nessie.cudagen import cpu, gpu
+    from nessie.cudagen.assemble import CpuProgram
+    from nessie.cudagen.link import GpuProgram
     from nessie.frontend import mono
 
-
-def built_for_cpu(job: pipeline.Job, program: mono.Program) -> cpu.Built:
-    """The program, compiled for this processor."""
-    from nessie.cudagen.cpu import build_program
-    return kept(job, program, build_program, fingerprint())
+    Built = ir.Program | CpuProgram | GpuProgram        # what the reference, a CPU, a GPU runs
 
 
-def built_for_gpu(job: pipeline.Job, program: mono.Program) -> gpu.Built:
-    """The program with its kernels in CUDA, which its driver compiles."""
-    from nessie.cudagen.gpu import build_program
-    return kept(job, program, build_program, "cuda")
+def kept(job: pipeline.Job, program: mono.Program) -> Built:
+    """What the stages make of the program for the job's target; from disk, if they have made it for the same machine
+    before. A job that wants to see the stages' work (dump), or to know whether names are the program's, has it done;
+    so has the reference, whose stages end early."""
+    built: list[Built] = []
 
-
-def kept(job: pipeline.Job, program: mono.Program, build_program: Callable[[ir.Program], B], machine: str) -> B:
-    """What build_program makes of the program; from disk, if it has been made for the same machine before. A job that
-    wants to see the passes' work (dump), or to know whether names are the program's, has it done."""
-    built: list[B] = []
-
-    def build() -> B:
-        fused = pipeline.executable(job, program)
-        job.activity.begin("compiling: code")
-        built.append(build_program(fused))
+    def build() -> Built:
+        built.append(driver.built(job, program))
         return built[0]
 
+    if job.target == "reference":
+        return build()
+    from nessie.cudagen.building import fingerprint
+    from nessie.cudagen.cache import cached
+    machine = fingerprint() if job.target == "cpu" else "cuda"
     if job.dump is not None or (job.wishes and not job.strict):
         return build()
     try:
@@ -67,7 +58,7 @@ def kept(job: pipeline.Job, program: mono.Program, build_program: Callable[[ir.P
     except RecursionError:
         if not built:
             raise
-    return built[0] if built else cast("B", loaded(content))
+    return built[0] if built else cast("CpuProgram | GpuProgram", loaded(content))
 
 
 def loaded(content: bytes) -> object:

@@ -95,7 +95,10 @@ def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:
 
 
 def machine_of(options: argparse.Namespace) -> Any:
-    return None if options.machine is None else pipeline.call("schedule.profiles:named", options.machine)
+    if options.machine is None:
+        return None
+    from nessie.schedule.profiles import named
+    return named(options.machine)
 
 
 def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:

@@ -32,8 +32,8 @@ INSTALL = ("install rsvg-convert (librsvg), Inkscape, ImageMagick or GraphViz, o
 def picture(job: pipeline.Job, graphs: Any, kind: str) -> str | bytes:
     """The graphs with their schedules, as `dot`, `svg`, `json` or `png`."""
     def drawn(kind: str) -> str:
-        text: str = pipeline.call("schedule.view:draw", graphs, kind, job.fuse, pipeline.profile(job))
-        return text
+        from nessie.schedule.view import draw
+        return draw(graphs, kind, job.fuse, pipeline.profile(job))
     if kind != "png":
         return drawn(kind)
     return png({name: drawn(name).encode() for name in dict.fromkeys(source for _, source, _ in found())})

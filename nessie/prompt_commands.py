@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.names import shown_name
 from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
@@ -73,27 +73,26 @@ def program_of(repl: Repl, command: syntax.Command, text: str) -> tuple[mono.Pro
 def stages(repl: Repl, command: syntax.Command) -> None:
     """Each form that the function takes, as the last pass that makes it has left it."""
     program, job = program_of(repl, command, command.text)
-    code = next((form for form in pipeline.FORMS if form is not pipeline.LOOPS and job.target in form.targets), None)
-    until = pipeline.pass_making(code or pipeline.FUSED)
-    made: dict[pipeline.Form, Any] = {pipeline.MONO: program}
-    for step in pipeline.steps(job, pipeline.MONO, program, pipeline.passes_between(pipeline.MONO, until)):
+    made: dict[forms.Form[Any], Any] = {forms.MONO: program}
+    until = pipeline.stages(job)[-1]
+    for step in driver.steps(job, forms.MONO, program, pipeline.stages_between(job, forms.MONO, until)):
         made[step.ran.output] = step.program
-    repl.show("\n".join(f"% {form.name} %\n{pipeline.show(form, found).strip()}\n" for form, found in made.items()))
+    repl.show("\n".join(f"% {form.name} %\n{form.show(found).strip()}\n" for form, found in made.items()))
 
 
 def kernels(repl: Repl, command: syntax.Command) -> None:
-    repl.show(compiled(repl.session, command, command.text, pipeline.FUSED))
+    repl.show(compiled(repl.session, command, command.text, forms.FUSED))
 
 
 def graph(repl: Repl, command: syntax.Command) -> None:
     text, path = text_and_file(command)
     if not path:
-        repl.show(compiled(repl.session, command, text, pipeline.GRAPH))
+        repl.show(compiled(repl.session, command, text, forms.GRAPH))
         return
     with placed(command):
         style = format_of("graph", path)
     program, job = program_of(repl, command, text)
-    graphs = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("graph"))
+    graphs = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("graph"))
     with placed(command):
         drawn = picture(job, graphs, style or "dot")
     write(repl, command, path, drawn)
@@ -101,10 +100,11 @@ def graph(repl: Repl, command: syntax.Command) -> None:
 
 def explain(repl: Repl, command: syntax.Command) -> None:
     from nessie.explaining import explain_program
+    from nessie.schedule.explain_text import as_text
     text, everything = EVERYTHING.subn("", command.text)
     program, job = program_of(repl, command, text)
-    found = explain_program(job, pipeline.MONO, program)
-    told = pipeline.call("schedule.explain_text:as_text", program.entry, found, bool(everything))
+    found = explain_program(job, forms.MONO, program)
+    told = as_text(program.entry, found, bool(everything))
     repl.show(told.rstrip("\n") + "\n")
 
 
@@ -118,7 +118,7 @@ def inspect(repl: Repl, command: syntax.Command) -> None:
     name = shown_name(program.entry)
     entry = repl.session.environment.lookup(name)
     source = entry.origin[0].source if entry and entry.origin else Source(name, "")
-    write(repl, command, path or f"{name}.html", page(collect(job, pipeline.MONO, source, program)))
+    write(repl, command, path or f"{name}.html", page(collect(job, forms.MONO, source, program)))
 
 
 def text_and_file(command: syntax.Command) -> tuple[str, str]:

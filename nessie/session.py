@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
-from nessie import loading, pipeline
+from nessie import driver, loading, pipeline
 from nessie.base.names import shown_name
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, LostOutput, NessieError, Source, as_error
@@ -171,7 +171,7 @@ class Session:
         return self.job if dump is None else replace(self.job, dump=dump / f"{self.forms:02}")
 
     def dump(self, made_by: str, program: Any) -> None:
-        pipeline.dump(self.job_of_form(), pipeline.pass_named(made_by), program)
+        driver.dump(self.job_of_form(), pipeline.pass_named(made_by), program)
 
     # Calls with values from outside ---------------------------------------------------------
 
@@ -235,8 +235,10 @@ class Session:
 
     def unmet(self) -> list[str]:
         """What was wanted of kernels and is in none of the forms so far; and the warnings that nobody has seen."""
-        unmet = pipeline.call("schedule.wishes:unmet", self.job.wishes, self.job.met) if self.job.wishes else []
-        return [*unmet, *self.warnings()]
+        if not self.job.wishes:
+            return self.warnings()
+        from nessie.schedule.wishes import unmet
+        return [*unmet(self.job.wishes, self.job.met), *self.warnings()]
 
     def warnings(self) -> list[str]:
         """What is hardly meant in forms that have not failed, since the last call; and pragmas which would be errors if

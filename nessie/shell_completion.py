@@ -14,7 +14,7 @@ from typing import Any
 from nessie.base.source import NessieError, UsageError
 from nessie.command_line import COMPILING, OPTIONS, build_parser
 from nessie.file_names import files
-from nessie.pipeline import FORMS
+from nessie.forms import FORMS
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = ".nesl"

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 from nessie.cudagen import cpu, host
+from nessie.cudagen.assemble import CpuProgram
 from nessie.targets import Target
 
 
-def quickest(target: Target, built: cpu.Built, arguments: Sequence[Any], runs: int) -> float:
+def quickest(target: Target, built: CpuProgram, arguments: Sequence[Any], runs: int) -> float:
     """Seconds in kernels; compiling is not in them."""
     device = cpu.Cpu(built, target.threads)
     device.stats.detailed = True
@@ -21,7 +22,8 @@ def quickest(target: Target, built: cpu.Built, arguments: Sequence[Any], runs: i
     for _ in range(runs):
         target.world.limit(memory, target.limits.hints)
         limits = host.Limits(target.limits.depth, memory, target.limits.hints)
-        target.in_time(partial(host.execute, built.program, arguments, device, limits, perform=target.world.perform))
+        target.in_time(partial(host.execute, built.program, built.host, arguments, device, limits,
+                               perform=target.world.perform))
         total = sum(record.seconds for record in device.stats.kernels.values())
         found.append(total - before)
         before = total

@@ -21,17 +21,20 @@ from nessie.base.records import dataclass
 from nessie.base.source import Span
 from nessie.base.types import Type
 from nessie.free_memory import free_memory
+from nessie.kept import kept
 from nessie.lambda_cu import ir, stats
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.stats import KernelStats
-from nessie.pipeline import Job, executable
+from nessie.pipeline import Job
 from nessie.world import World
 
 if TYPE_CHECKING:
-    from nessie.cudagen import cpu, gpu
+    from nessie.cudagen.assemble import CpuProgram
     from nessie.cudagen.cpu import Cpu
     from nessie.cudagen.gpu import Driver, Gpu
+    from nessie.cudagen.link import GpuProgram
     from nessie.frontend import mono
+    from nessie.kept import Built
 
 T = TypeVar("T")
 
@@ -109,35 +112,26 @@ class Target:
         memory as these do, unless it is kept."""
         entry = next(f for f in program.functions if f.name == program.entry)
         layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
-        job = replace(job, layouts=tuple(layouts))
-        if self.name == "cpu":
-            from nessie.kept import built_for_cpu
-            return self.execute(built_for_cpu(job, program), arguments)
-        if self.name in GPUS:
-            from nessie.kept import built_for_gpu
-            return self.execute(built_for_gpu(job, program), arguments)
-        return self.execute(executable(job, program), arguments)
+        return self.execute(kept(replace(job, layouts=tuple(layouts)), program), arguments)
 
-    def execute(self, program: ir.Program | cpu.Built | gpu.Built, arguments: Sequence[Any]) -> Any:
+    def execute(self, built: Built, arguments: Sequence[Any]) -> Any:
         """The same of a compiled program."""
         memory = self.memory()
         self.world.limit(memory, self.limits.hints)
-        if self.name == "reference":
-            assert isinstance(program, ir.Program)
-            return self.on_reference(program, arguments, memory)
-        return self.on_device(program, arguments, memory)
+        if isinstance(built, ir.Program):
+            return self.on_reference(built, arguments, memory)
+        return self.on_device(built, arguments, memory)
 
-    def on_device(self, built: ir.Program | cpu.Built | gpu.Built, arguments: Sequence[Any], memory: int) -> Any:
+    def on_device(self, built: CpuProgram | GpuProgram, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.cudagen import host
-        program = built if isinstance(built, ir.Program) else built.program
         device = self.device(built)
         on_host = host.Stats()
         self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls))
         try:
             limits = host.Limits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory())
-            return host.execute(program, arguments, device, limits, on_host, perform=self.perform)
+            return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)
         finally:
-            self.stats.add(program, device.stats, on_host.steps)
+            self.stats.add(built.program, device.stats, on_host.steps)
 
     def device(self, built: Any) -> Cpu | Gpu:
         """A device for the program. Where seconds are counted, all of its code is made before."""

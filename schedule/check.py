@@ -1,6 +1,7 @@
 """Validators of graphs and of schedules: they raise IllFormed, naming the invariant that is broken."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 
 from nessie.base.records import dataclass
@@ -21,6 +22,11 @@ LARGEST = 1e200                 # of estimates: what is reckoned from them is fi
 def require(condition: bool, message: str) -> None:
     if not condition:
         raise IllFormed(message)
+
+
+def check_graphs(graphs: Iterable[Graph]) -> None:
+    for graph in graphs:
+        check_graph(graph)
 
 
 def check_graph(graph: Graph) -> None:

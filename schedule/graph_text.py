@@ -1,6 +1,8 @@
 """Dependence graphs as text: show and parse are inverse to each other. The grammar is in schedule.pdg's header."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from nessie.base.places import Places
 from nessie.base.source import Source
 from nessie.base.tokens import Tokens, show_name
@@ -26,6 +28,10 @@ KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outp
 
 def name(text: str) -> str:
     return show_name(text, KEYWORDS)
+
+
+def show_all(graphs: Iterable[Graph]) -> str:
+    return "".join(map(show, graphs))
 
 
 def show(graph: Graph) -> str:

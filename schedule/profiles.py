@@ -54,6 +54,11 @@ class Profile:
         return self.operation * operations + self.function * functions
 
 
+def of_target(target: str) -> Profile:
+    """The target's own, where no other is named."""
+    return H200 if target.startswith("cuda") else CPU
+
+
 def show(profile: Profile) -> str:
     return json.dumps(asdict(profile), indent=2) + "\n"
 

@@ -10,15 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from built import gpu_code
 from kernel_runs import program_of
 from test_skeletons import CUDA, SEGMENTED, cuda_kernel, segmented_kernel
 
+from nessie import driver
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
-from nessie.cudagen.gpu import Built, build_program
+from nessie.cudagen.link import GpuProgram
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import layout_of_value
-from nessie.pipeline import TEXT, Job, compile_program, executable, pass_named
+from nessie.pipeline import Job, pass_named
 from nessie.session import Session
 from nessie.targets import Target
 
@@ -39,13 +43,13 @@ class Made:
     """What is compiled for a GPU of a program's form, the first of which is 1; by a schedule."""
     form: int
     schedule: str
-    built: Built
+    built: GpuProgram
 
 
 def built(name: str) -> list[Made]:
     """Those that have kernels."""
     if name == SKELETONS:
-        return [Made(1, "none", build_program(skeletons()))]
+        return [Made(1, "none", gpu_code(skeletons()))]
     path = EXAMPLES / f"{name}.nesl"
     found = run_deep(lambda: of_function(path) if "/" in name else of_session(path))
     return [made for made in found if made.built.formats]
@@ -67,7 +71,7 @@ def kernel_name(name: str) -> str:
 def of_function(path: Path) -> list[Made]:
     """The function that has the file's name."""
     source = Source(path.name, path.read_text("utf-8"))
-    return [Made(1, fuse, build_program(compile_program(Job(entry=path.stem, target="cuda", fuse=fuse), TEXT, source,
+    return [Made(1, fuse, gpu_code(compile_program(Job(entry=path.stem, target="cuda", fuse=fuse), TEXT, source,
                                                         pass_named(last)))) for fuse, last in SCHEDULES.items()]
 
 
@@ -95,5 +99,5 @@ class Watched(Target):
         self.forms += 1
         for fuse in SCHEDULES:
             for_gpu = replace(job, target="cuda", fuse=fuse, layouts=layouts)
-            self.made.append(Made(self.forms, fuse, build_program(executable(for_gpu, program))))
+            self.made.append(Made(self.forms, fuse, driver.built(for_gpu, program)))
         return super().run(job, program, arguments)

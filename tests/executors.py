@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nessie import pipeline
+from built import cpu_device, execute, gpu_device
+
+from nessie import driver, forms, pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.types import Type
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen import host
-from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.cudasim.driver import Cudasim
-from nessie.cudagen.gpu import Gpu
 from nessie.cudagen.instructions_check import check as check_instructions
 from nessie.cudagen.interpreted import Interpreted
 from nessie.cudagen.translate import translate
@@ -64,15 +64,15 @@ class Compiled:
     def __init__(self, source: str, entry: str = "main", layouts: tuple[ir.Layout, ...] | None = None,
                  target: str = "cpu") -> None:
         self.entry, self.layouts, self.target = entry, layouts, target
-        self.program: typed.Program = self.passes(pipeline.TEXT, Source("test.nesl", source), "infer")
+        self.program: typed.Program = self.passes(forms.TEXT, Source("test.nesl", source), "infer")
         self.fused: dict[str, ir.Program] = {}
         self.printed: list[str] = []            # by the last run
         self.outside = World(self.printed.append)
         self.devices: dict[str, Any] = {}
 
-    def passes(self, start: pipeline.Form, program: Any, until: str) -> Any:
+    def passes(self, start: forms.Form, program: Any, until: str) -> Any:
         job = pipeline.Job(entry=self.entry, layouts=self.layouts, target=self.target)
-        return pipeline.compile_program(job, start, program, pipeline.pass_named(until))
+        return driver.compile_program(job, start, program, pipeline.pass_named(until))
 
     @cached_property
     def world(self) -> interpreter.World:
@@ -84,12 +84,12 @@ class Compiled:
 
     @cached_property
     def mono(self) -> mono.Program:
-        found: mono.Program = self.passes(pipeline.TYPED, self.program, "inline")
+        found: mono.Program = self.passes(forms.TYPED, self.program, "inline")
         return found
 
     @cached_property
     def flat(self) -> ir.Program:
-        found: ir.Program = self.passes(pipeline.MONO, self.mono, "simplify")
+        found: ir.Program = self.passes(forms.MONO, self.mono, "simplify")
         return found
 
     @cached_property
@@ -107,9 +107,9 @@ class Compiled:
     def scheduled(self, fuse: str) -> ir.Program:
         if fuse == "none":
             return self.flat
-        first, last = [pipeline.PASSES.index(pipeline.pass_named(name)) for name in ("simplify", "fuse")]
-        passes = tuple(ran for ran in pipeline.PASSES[first + 1:last + 1] if not ran.branch)
-        *_, step = pipeline.steps(pipeline.Job(fuse=fuse, target=self.target), pipeline.FLAT, self.flat, passes)
+        stages = pipeline.stages(job := pipeline.Job(fuse=fuse, target=self.target))
+        behind, last = [stages.index(ran) for ran in (pipeline.SIMPLIFY, pipeline.FUSE)]
+        *_, step = driver.steps(job, forms.FLAT, self.flat, stages[behind + 1:last + 1])
         program: ir.Program = step.program
         return program
 
@@ -119,8 +119,8 @@ class Compiled:
             program = self.executable(fuse)
             self.devices[executor] = (
                 Interpreted(program, WIDTH) if where == "loops"
-                else Gpu(program, Cudasim()) if where == "cudasim"
-                else Cpu(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
+                else gpu_device(program, Cudasim()) if where == "cudasim"
+                else cpu_device(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
         return self.devices[executor]
 
 
@@ -152,7 +152,7 @@ def run(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
         limits = reference.Limits(depth=DEPTH, memory=MEMORY)
         return plain_value(reference.execute(program.executable(fuse), flat, limits,
                                             perform=program.outside.perform), type_)
-    found = host.execute(program.executable(fuse), flat, program.device(executor), host.Limits(DEPTH, MEMORY),
+    found = execute(program.executable(fuse), flat, program.device(executor), host.Limits(DEPTH, MEMORY),
                          perform=program.outside.perform)
     return plain_value(found, type_)
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from built import execute
 from executors import Compiled
 
 from nessie.base.deep import run_deep
@@ -78,4 +79,4 @@ ENDLESS = ("function spin(x) : int -> int = if x == 0 then 0 else spin(x + 2); "
 def on_gpu(program: Compiled, device: Gpu, arguments: Sequence[Any], limits: host.Limits | None = None) -> Any:
     types, type_ = program.signature
     flat = [flatten_value(value, t) for value, t in zip(arguments, types, strict=True)]
-    return plain_value(run_deep(lambda: host.execute(device.program, flat, device, limits)), type_)
+    return plain_value(run_deep(lambda: execute(device.program, flat, device, limits)), type_)

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from built import gpu_device
 
 from nessie.base.values import DTYPES
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import Array
-from nessie.cudagen.gpu import POINTER, Built, DeviceMemory, Gpu
+from nessie.cudagen.gpu import DeviceMemory
+from nessie.cudagen.link import POINTER, GpuProgram
 from nessie.cudagen.memory import Block
 
 HERE = Path(__file__).parent
@@ -89,9 +91,9 @@ class Exact(DeviceMemory):
             self.driver.free(array.buffer.address)
 
 
-def tape(built: Built, kernel: str, arguments: Sequence[Any]) -> str:
+def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
     driver = Recorder(built.formats)
-    device = Gpu(built, driver)
+    device = gpu_device(built, driver)
     device.memory = Exact(driver, None)
     device.begin(None)
     address, word = driver.interrupt_word()

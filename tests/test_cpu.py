@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import cpu_device, execute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_runs import Meaning, program_of, run_plan
@@ -21,15 +22,17 @@ from test_skeletons import FLAT, SEGMENTED, flat_kernel, numbers, segmented_kern
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
 from nessie.base.values import DTYPES, Flat
-from nessie.cudagen import cache, host
+from nessie.cudagen import cache
 from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.device import NO_FAILURE, Array, OutOfMemory
 from nessie.cudagen.memory import Memory, size_class
 from nessie.cudagen.scalar_functions import device_functions, tables_of
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse, parse_kernel
-from nessie.pipeline import TEXT, Job, compile_program, pass_named
+from nessie.pipeline import Job, pass_named
 
 BASES = {dtype: base for base, dtype in DTYPES.items()}
 
@@ -63,7 +66,7 @@ def named(kernel: ir.Kernel, name: str) -> ir.Kernel:
 @pytest.fixture(scope="module")
 def flat_device() -> Iterator[Cpu]:
     kernels = tuple(named(flat_kernel(body), f"K{at}") for at, body in enumerate(FLAT.values()))
-    yield Cpu(replace(program_of(kernels[0]), kernels=kernels), threads=2, width=16)
+    yield cpu_device(replace(program_of(kernels[0]), kernels=kernels), threads=2, width=16)
 
 
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 1000])
@@ -78,7 +81,7 @@ def test_flat_kernels(flat_device: Cpu, name: str, n: int) -> None:
 @pytest.fixture(scope="module")
 def segmented_device() -> Iterator[Cpu]:
     kernels = tuple(named(rows_kernel(body), f"K{at}") for at, body in enumerate(SEGMENTED.values()))
-    yield Cpu(replace(program_of(kernels[0]), kernels=kernels), threads=2, width=16)
+    yield cpu_device(replace(program_of(kernels[0]), kernels=kernels), threads=2, width=16)
 
 
 def rows_kernel(body: str) -> ir.Kernel:
@@ -127,7 +130,7 @@ def test_random_fused_kernels_compiled(seeds: range, segmented: bool) -> None:
 def compiled_agrees(seeds: range, segmented: bool, lengths: list[int]) -> None:
     """The CPU target and the meaning of the kernels that the seeds make, on segments of these lengths."""
     kernels = tuple(named(parse_kernel(Maker(seed, segmented).kernel()), f"K{seed}") for seed in seeds)
-    device = Cpu(replace(program_of(kernels[0]), kernels=kernels), threads=2, width=8)
+    device = cpu_device(replace(program_of(kernels[0]), kernels=kernels), threads=2, width=8)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     n, m = sum(lengths), len(lengths)
     for kernel in kernels:
@@ -154,7 +157,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     offsets = np.sort(random.integers(0, n, m + 1))
     offsets[0], offsets[-1] = 0, n
     arguments = [n, random.normal(size=n), m, offsets]
-    found = [launch(Cpu(program_of(SUMS), threads, width=4096), "K", arguments) for threads in (1, 2, 5)]
+    found = [launch(cpu_device(program_of(SUMS), threads, width=4096), "K", arguments) for threads in (1, 2, 5)]
     assert found[0] == found[1] == found[2]
     rs, ps, t = found[0][0]
     assert abs(t - arguments[1].sum()) < 1e-9 * np.abs(arguments[1]).sum()
@@ -219,7 +222,7 @@ def test_size_classes_waste_little(size: int) -> None:
 
 
 def test_a_kernel_that_finds_no_memory_leaves_none_in_use() -> None:
-    device = Cpu(program_of(flat_kernel(FLAT["filter"])), threads=1)
+    device = cpu_device(program_of(flat_kernel(FLAT["filter"])), threads=1)
     device.begin(1 << 20)
     values = device.upload("int", np.ones(10**6, np.int64))
     with pytest.raises(OutOfMemory):
@@ -259,7 +262,7 @@ def collatz(x: int) -> int:
 
 
 def test_tail_recursion_in_an_element_is_a_loop() -> None:
-    device = Cpu(parse(COLLATZ), threads=2)
+    device = cpu_device(parse(COLLATZ), threads=2)
     results, failed = launch(device, "K", [2000, np.arange(1, 2001)])
     assert failed == NO_FAILURE and results == [[collatz(x) for x in range(1, 2001)]]
     assert launch(device, "K", [3, np.array([5, 0, -1])])[1] == 1
@@ -267,7 +270,7 @@ def test_tail_recursion_in_an_element_is_a_loop() -> None:
 
 def test_an_endless_loop_ends_when_interrupted() -> None:
     endless = COLLATZ.replace("if x == 1 then count else", "if x == -1 then count else")
-    device = Cpu(parse(endless), threads=1)
+    device = cpu_device(parse(endless), threads=1)
     values = device.upload("int", np.array([1, 2, 3], np.int64))
     device.begin(None)
     timer = threading.Timer(0.2, device.interrupt)
@@ -286,7 +289,7 @@ def test_functions_are_generated_once_however_often_they_are_called() -> None:
 
 
 def test_a_kernel_after_a_failed_one_is_not_launched() -> None:
-    device = Cpu(parse(COLLATZ), threads=1)
+    device = cpu_device(parse(COLLATZ), threads=1)
     device.begin(None)
     values = device.upload("int", np.array([-1], np.int64))
     device.launch("K", [1, values])
@@ -296,7 +299,7 @@ def test_a_kernel_after_a_failed_one_is_not_launched() -> None:
 
 
 def test_launches_and_elements_are_counted() -> None:
-    device = Cpu(parse(COLLATZ), threads=1)
+    device = cpu_device(parse(COLLATZ), threads=1)
     device.stats.detailed = True
     launch(device, "K", [7, np.ones(7, np.int64)])
     launch(device, "K", [5, np.ones(5, np.int64)])
@@ -324,14 +327,14 @@ entry main : [float] -> float
 
 def test_code_is_optimised_for_many_elements_and_gives_the_same_bits() -> None:
     xs = np.random.default_rng(3).normal(size=900)
-    device = Cpu(parse(MANY), threads=2, width=300)
+    device = cpu_device(parse(MANY), threads=2, width=300)
     quick = launch(device, "K", [len(xs), xs])
     assert device.quick
     device.optimise()
     assert not device.quick
     best = launch(device, "K", [len(xs), xs])
     assert repr(quick) == repr(best)            # floats print all their digits
-    other = Cpu(parse(MANY), threads=2, width=300)
+    other = cpu_device(parse(MANY), threads=2, width=300)
     launch(other, "K", [1800, np.concatenate([xs, xs])])
     assert not other.quick
 
@@ -407,6 +410,6 @@ def test_a_fused_sum_has_the_same_bits_on_any_number_of_threads() -> None:
     random = np.random.default_rng(3)
     xs, ys = (Flat(1_000_003, random.standard_normal(1_000_003)) for _ in range(2))
     arguments = [(xs, ys)] if len(program.entry.arguments) == 1 else [xs, ys]
-    one, seven = (host.execute(program, arguments, Cpu(program, threads)) for threads in (1, 7))
+    one, seven = (execute(program, arguments, cpu_device(program, threads)) for threads in (1, 7))
     assert one == seven
     assert one == pytest.approx(np.dot(xs.column, ys.column), rel=1e-9)

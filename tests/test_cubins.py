@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from built import gpu_code
 from cuda_programs import EXAMPLES, PROGRAMS, built, skeletons
 
 from nessie.cli import main
-from nessie.cudagen.gpu import Built, build_program
+from nessie.cudagen.link import GpuProgram
 from nessie.cudagen.nvidia import compiler, detection, nvrtc
 from nessie.cudagen.nvidia.usage import TITLES, Usage, assembled, table, unmangled, usages_in
 
@@ -26,7 +27,7 @@ def programs() -> list[object]:
     return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PROGRAMS]
 
 
-def kernels_of(program: Built) -> set[str]:
+def kernels_of(program: GpuProgram) -> set[str]:
     return set(re.findall(r'^extern "C" __global__ void (\w+)\(', program.text, re.MULTILINE))
 
 
@@ -48,7 +49,7 @@ def test_what_some_skeletons_take() -> None:
     """They are among the programs; here, that there is something to see."""
     names = ("map", "scan", "order", "irregular_segmented_filter")
     program = skeletons()
-    few = build_program(replace(program, kernels=tuple(k for k in program.kernels if k.name in names)))
+    few = gpu_code(replace(program, kernels=tuple(k for k in program.kernels if k.name in names)))
     usages = {usage.function: usage for usage in assembled(few.text, "sm_90").usages}
     sweeps = [usages[f"{name}_sweep"] for name in ("map", "scan", "irregular_segmented_filter")]
     assert sweeps[0].shared == 0 < sweeps[1].shared < usages["order_scatter"].shared
@@ -87,7 +88,7 @@ def test_accesses_say_where_the_memory_is(name: str, sweep: str, architecture: s
 def alone(name: str) -> str:
     """The text of a skeleton's kernel."""
     program = skeletons()
-    return build_program(replace(program, kernels=tuple(k for k in program.kernels if k.name == name))).text
+    return gpu_code(replace(program, kernels=tuple(k for k in program.kernels if k.name == name))).text
 
 
 def assembly(text: str, kernel: str, architecture: str) -> str:

@@ -14,11 +14,13 @@ from nessie.base.source import Source
 from nessie.cli import main
 from nessie.cudagen import loops
 from nessie.cudagen.generate import generate
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.printer import show_kernel
 from nessie.lambda_cu.scope import space_of
-from nessie.pipeline import TEXT, Job, compile_program, pass_named
+from nessie.pipeline import Job, pass_named
 
 INTS: Any = ([], [3], [4, 1, 3], [2, 0, 5, 1, 7, 6, 4, 3])
 SIZES: Any = (0, 1, 2, 7)

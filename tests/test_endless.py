@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from built import cpu_device, execute
 from executors import Compiled
 
 from nessie import targets
@@ -15,9 +16,9 @@ from nessie.base.activity import DEEP, Activity, depth_of
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.cudagen import host, host_limits
-from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.launching import Launches
+from nessie.cudagen.translate import translate
 from nessie.lambda_cu import default_depths, ir, reference, reference_context
 from nessie.lambda_cu.parser import parse
 from nessie.lambda_cu.running_calls import RunningCalls
@@ -280,7 +281,7 @@ def test_a_device_with_memory_of_its_own_holds_no_stack(monkeypatch: pytest.Monk
 
     def run(memory: int, host_memory: int | None) -> Any:
         limits = host.Limits(10_000, memory, host_memory=host_memory)
-        return host.execute(program, [5000], Cpu(program, threads=1), limits).column.tolist()
+        return execute(program, [5000], cpu_device(program, threads=1), limits).column.tolist()
 
     assert run(10_000_000, None) == run(500_000, 10_000_000) == [5001]
     for memory, host_memory in ((500_000, None), (10_000_000, 500_000)):
@@ -310,8 +311,8 @@ def test_frames_are_counted_by_what_they_hold() -> None:
 
 def test_what_the_stack_counts_is_given_back() -> None:
     program = Compiled(GROW + "function main(k) : int -> [int] = grow(k);")
-    device = Cpu(program.executable("ilp"), threads=1)
-    run = host.Host(program.executable("ilp"), host.codes_of(program.executable("ilp")), device, host.Limits(),
+    device = cpu_device(program.executable("ilp"), threads=1)
+    run = host.Host(program.executable("ilp"), translate(program.executable("ilp")), device, host.Limits(),
                     host.Stats(), host.effects.no_effects)
     assert run.call_entry([300]).column.tolist() == [301]
     assert run.waiting == 0 and run.stats.calls == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import execute, gpu_device
 from executors import Compiled
 from printed import CXX, complaint, everywhere, fused, kernel, values
 
@@ -17,11 +18,12 @@ from nessie.base.source import NessieError, Source
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen import host
 from nessie.cudagen.cudasim.driver import Cudasim
-from nessie.cudagen.gpu import Gpu
 from nessie.cudagen.plan import THREADS
 from nessie.cudagen.skeletons import cuda_blocks
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
-from nessie.pipeline import TEXT, Job, compile_program, pass_named
+from nessie.pipeline import Job, pass_named
 from nessie.schedule import explain
 from nessie.schedule.profiles import CPU
 
@@ -45,7 +47,7 @@ def on_gpu(source: str, *arguments: Any) -> tuple[Any, list[Index]]:
     program, driver = Compiled(source), Watched()
     types, type_ = program.signature
     flat = [flatten_value(value, of) for value, of in zip(arguments, types, strict=True)]
-    found = run_deep(lambda: host.execute(program.flat, flat, Gpu(program.flat, driver), host.Limits(99, 1 << 30)))
+    found = run_deep(lambda: execute(program.flat, flat, gpu_device(program.flat, driver), host.Limits(99, 1 << 30)))
     return plain_value(found, type_), driver.launches
 
 

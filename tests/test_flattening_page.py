@@ -8,8 +8,10 @@ import pytest
 
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
-from nessie.pipeline import TEXT, Job, compile_program, pass_named, show
+from nessie.pipeline import Job, pass_named
 
 ROOT = Path(__file__).parent.parent
 PATH = ROOT / "docs" / "flattening.md"
@@ -23,7 +25,7 @@ def listing(name: str, type_: str) -> str:
     job = Job(entry=name, argument=parse_type(Source("type", type_)))
     until = pass_named("simplify")
     program = run_deep(lambda: compile_program(job, TEXT, Source("page", PROGRAM), until))
-    lines = show(until.output, program).splitlines()
+    lines = until.output.show(program).splitlines()
     return "\n".join(line for line in lines if not line.startswith("site ")).strip() + "\n"
 
 

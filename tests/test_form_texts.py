@@ -8,9 +8,11 @@ from functools import cache
 
 import pytest
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
+from nessie.frontend.parser import parse_type
+from nessie.schedule.view import draw
 
 PROGRAM = '''
 datatype point(int, float);
@@ -24,8 +26,8 @@ function main(m, n) =
   in ({norm(row) : row in m}, (if n > 2 then total else a), sort(a), {closure(max, b)(x) : x in a}, "text", [n, k],
       eql(point(n, b), point(k, b)), twice(box(n, m)));
 '''
-ARGUMENT = pipeline.call("frontend.parser:parse_type", Source("type", "[[float]], int"))
-FORMS = [form for form in pipeline.FORMS if form.parse and form is not pipeline.TEXT]
+ARGUMENT = parse_type(Source("type", "[[float]], int"))
+FORMS = [form for form in forms.FORMS if form.parse and form is not forms.TEXT]
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -33,10 +35,10 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 def texts() -> dict[str, str]:
     """The program in every form."""
     job = pipeline.Job(entry="main", argument=ARGUMENT)
-    passes = [p for p in pipeline.PASSES if (p.output.parse and p.name != "share-sites") or p.name == "generate"]
+    passes = [p for p in (*pipeline.stages(job), pipeline.DRAW_GRAPH) if p.output.parse]
     made = {}
-    for step in pipeline.steps(job, pipeline.TEXT, Source("test", PROGRAM), tuple(passes)):
-        made[step.ran.output.name] = pipeline.show(step.ran.output, step.program)
+    for step in driver.steps(job, forms.TEXT, Source("test", PROGRAM), tuple(passes)):
+        made[step.ran.output.name] = step.ran.output.show(step.program)
     return made
 
 
@@ -79,13 +81,13 @@ def has_place(error: NessieError, text: str) -> bool:
                                       for span, _ in error.places)
 
 
-def read_damaged(form: pipeline.Form, times: int, seed: int) -> None:
+def read_damaged(form: forms.Form, times: int, seed: int) -> None:
     text = run_deep(texts)[form.name]
     random_ = random.Random(seed)
     for _ in range(times):
         broken = damaged(text, random_)
         try:
-            run_deep(lambda broken=broken: pipeline.read(form, Source("damaged", broken)))     # type: ignore[misc]
+            run_deep(lambda broken=broken: forms.read(form, Source("damaged", broken)))     # type: ignore[misc]
         except NessieError as error:
             assert has_place(error, broken), (error.message, broken)
         except Exception as error:
@@ -93,26 +95,26 @@ def read_damaged(form: pipeline.Form, times: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_damaged_texts_are_refused(form: pipeline.Form) -> None:
-    assert run_deep(lambda: pipeline.read(form, Source("whole", texts()[form.name])))
+def test_damaged_texts_are_refused(form: forms.Form) -> None:
+    assert run_deep(lambda: forms.read(form, Source("whole", texts()[form.name])))
     read_damaged(form, 60, 1)
 
 
 @pytest.mark.parametrize(("form", "text"), [
-    (pipeline.TYPED, "function g () : int = 3"), (pipeline.TYPED, "function g (x : int) : [int] = []"),
-    (pipeline.TYPED, "function g (x : int) : int = closure(x)"), (pipeline.TYPED, "function g (x : (int,)) : int = x"),
-    (pipeline.TYPED, "function g (x : int) : int = closure(x, x)"),
-    (pipeline.TYPED, "function g [a in numbers] (x : a) : a = x"), (pipeline.TYPED, "datatype g [a in 1] = a"),
-    (pipeline.MONO, "function g (x : ()) : int = 3 entry g"), (pipeline.MONO, "function g (x : int) : int = ² entry g"),
-    (pipeline.MONO, 'function g (x : int) : [char] = "\\u{110000}" entry g'),
-    (pipeline.GRAPH, "graph g 0 { order () outputs () }")])
-def test_what_is_wrong_has_a_place(form: pipeline.Form, text: str) -> None:
+    (forms.TYPED, "function g () : int = 3"), (forms.TYPED, "function g (x : int) : [int] = []"),
+    (forms.TYPED, "function g (x : int) : int = closure(x)"), (forms.TYPED, "function g (x : (int,)) : int = x"),
+    (forms.TYPED, "function g (x : int) : int = closure(x, x)"),
+    (forms.TYPED, "function g [a in numbers] (x : a) : a = x"), (forms.TYPED, "datatype g [a in 1] = a"),
+    (forms.MONO, "function g (x : ()) : int = 3 entry g"), (forms.MONO, "function g (x : int) : int = ² entry g"),
+    (forms.MONO, 'function g (x : int) : [char] = "\\u{110000}" entry g'),
+    (forms.GRAPH, "graph g 0 { order () outputs () }")])
+def test_what_is_wrong_has_a_place(form: forms.Form, text: str) -> None:
     with pytest.raises(NessieError) as error:
-        pipeline.read(form, Source("test", text))
+        forms.read(form, Source("test", text))
     assert error.value.places
 
 
-def compile_exchanged(form: pipeline.Form, times: int, seed: int) -> dict[str, int]:
+def compile_exchanged(form: forms.Form, times: int, seed: int) -> dict[str, int]:
     """Read such texts, and take what is well formed through all passes that are left. How many end how."""
     text = run_deep(texts)[form.name]
     random_, ends = random.Random(seed), {"refused": 0, "made": 0}
@@ -129,25 +131,25 @@ def compile_exchanged(form: pipeline.Form, times: int, seed: int) -> dict[str, i
     return ends
 
 
-def compiled(form: pipeline.Form, source: Source) -> None:
-    program = pipeline.read(form, source)
-    if form is pipeline.GRAPH:
+def compiled(form: forms.Form, source: Source) -> None:
+    program = forms.read(form, source)
+    if form is forms.GRAPH:
         for kind in ("svg", "dot", "json"):
-            pipeline.call("schedule.view:draw", program, kind)
-    elif form not in (pipeline.SCHEDULE, pipeline.HOST):        # from which alone nothing goes on
+            draw(program, kind)
+    elif form not in (forms.SCHEDULE, forms.HOST):        # from which alone nothing goes on
         job = pipeline.Job(entry="main", argument=ARGUMENT)
-        pipeline.compile_program(job, form, program, pipeline.pass_named("llvm"))
+        driver.compile_program(job, form, program, pipeline.pass_named("llvm"))
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_exchanged_names_are_refused_or_compiled(form: pipeline.Form) -> None:
+def test_exchanged_names_are_refused_or_compiled(form: forms.Form) -> None:
     ends = compile_exchanged(form, 40, 3)
     assert min(ends.values()) > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_many_exchanged_names_are_refused_or_compiled(form: pipeline.Form) -> None:
+def test_many_exchanged_names_are_refused_or_compiled(form: forms.Form) -> None:
     compile_exchanged(form, 1000, 4)
 
 
@@ -244,77 +246,77 @@ entry main : [float] -> ([float], (int, int))
 
 # Of a program in this form, a text is replaced by another one: then this line is wrong, and carets are below this part.
 ILL_FORMED = [
-    (pipeline.FLAT, LAMBDA_CU, "x * 2.0", "x * 2", 4, "x * 2"),
-    (pipeline.FLAT, LAMBDA_CU, "x * 2.0", "y * 2.0", 2, "{ i =>"),
-    (pipeline.FLAT, LAMBDA_CU, "xs[i] in", "xs[1.0] in", 3, "xs[1.0]"),
-    (pipeline.FLAT, LAMBDA_CU, "} (n)", "} (m)", 5, "(m)"),
-    (pipeline.FLAT, LAMBDA_CU, "return ys", "return zs", 6, "return zs"),
-    (pipeline.FLAT, LAMBDA_CU, "let x = xs[i] in\n      x", "let n = xs[i] in\n      n", 3, "let n = xs[i] in"),
-    (pipeline.FLAT, LAMBDA_CU, "result : [float; result_size]", "result : [float; size]", 10, "result : [float; size]"),
-    (pipeline.FLAT, LAMBDA_CU, "run K1 (n, xs)", "run K2 (n, xs)", 11, "let ys : [float; n] = run K2 (n, xs)"),
-    (pipeline.FLAT, LAMBDA_CU, "run K1 (n, xs)", "run K1 (xs, n)", 11, "xs"),
-    (pipeline.FLAT, LAMBDA_CU, "let ys : [float; n] =", "let ys : [int; n] =", 11, "ys : [int; n]"),
-    (pipeline.FLAT, LAMBDA_CU, "let ys : [float; n] =", "let xs : [float; n] =", 11, "xs : [float; n]"),
-    (pipeline.FLAT, LAMBDA_CU, "return (n, ys)", "return (ys, n)", 12, "ys"),
-    (pipeline.FLAT, LAMBDA_CU, "return (n, ys)", "return (n)", 12, "return (n)"),
-    (pipeline.FLAT, LAMBDA_CU, "entry main : [float]", "entry main : [int]", 15, "entry main : [int] -> [float]"),
-    (pipeline.FLAT, LAMBDA_CU, "entry main", "entry none", 15, "entry none : [float] -> [float]"),
-    (pipeline.FUSED, LAMBDA_CU, "x * 2.0", "x * f", 2, "{ i =>"),
-    (pipeline.TYPED, TYPED, "if t", "if 3", 2, "if 3"),
-    (pipeline.TYPED, TYPED, "else 2", "else 2.0", 2, "if t"),
-    (pipeline.TYPED, TYPED, "(x : int) : int", "(x : int) : float", 1, "function g (x : int) : float ="),
-    (pipeline.TYPED, TYPED, "(3)", "('c')", 7, "g[]('c')"),
-    (pipeline.TYPED, TYPED, "variable y : int", "variable y : bool", 6, "y : bool"),
-    (pipeline.MONO, MONO, "z : float = y in\n  `reduce_+`({z", "x : float = y in\n  `reduce_+`({x", 3,
+    (forms.FLAT, LAMBDA_CU, "x * 2.0", "x * 2", 4, "x * 2"),
+    (forms.FLAT, LAMBDA_CU, "x * 2.0", "y * 2.0", 2, "{ i =>"),
+    (forms.FLAT, LAMBDA_CU, "xs[i] in", "xs[1.0] in", 3, "xs[1.0]"),
+    (forms.FLAT, LAMBDA_CU, "} (n)", "} (m)", 5, "(m)"),
+    (forms.FLAT, LAMBDA_CU, "return ys", "return zs", 6, "return zs"),
+    (forms.FLAT, LAMBDA_CU, "let x = xs[i] in\n      x", "let n = xs[i] in\n      n", 3, "let n = xs[i] in"),
+    (forms.FLAT, LAMBDA_CU, "result : [float; result_size]", "result : [float; size]", 10, "result : [float; size]"),
+    (forms.FLAT, LAMBDA_CU, "run K1 (n, xs)", "run K2 (n, xs)", 11, "let ys : [float; n] = run K2 (n, xs)"),
+    (forms.FLAT, LAMBDA_CU, "run K1 (n, xs)", "run K1 (xs, n)", 11, "xs"),
+    (forms.FLAT, LAMBDA_CU, "let ys : [float; n] =", "let ys : [int; n] =", 11, "ys : [int; n]"),
+    (forms.FLAT, LAMBDA_CU, "let ys : [float; n] =", "let xs : [float; n] =", 11, "xs : [float; n]"),
+    (forms.FLAT, LAMBDA_CU, "return (n, ys)", "return (ys, n)", 12, "ys"),
+    (forms.FLAT, LAMBDA_CU, "return (n, ys)", "return (n)", 12, "return (n)"),
+    (forms.FLAT, LAMBDA_CU, "entry main : [float]", "entry main : [int]", 15, "entry main : [int] -> [float]"),
+    (forms.FLAT, LAMBDA_CU, "entry main", "entry none", 15, "entry none : [float] -> [float]"),
+    (forms.FUSED, LAMBDA_CU, "x * 2.0", "x * f", 2, "{ i =>"),
+    (forms.TYPED, TYPED, "if t", "if 3", 2, "if 3"),
+    (forms.TYPED, TYPED, "else 2", "else 2.0", 2, "if t"),
+    (forms.TYPED, TYPED, "(x : int) : int", "(x : int) : float", 1, "function g (x : int) : float ="),
+    (forms.TYPED, TYPED, "(3)", "('c')", 7, "g[]('c')"),
+    (forms.TYPED, TYPED, "variable y : int", "variable y : bool", 6, "y : bool"),
+    (forms.MONO, MONO, "z : float = y in\n  `reduce_+`({z", "x : float = y in\n  `reduce_+`({x", 3,
      "let x : float = y in"),
-    (pipeline.MONO, MONO, "h (y_1 : float) : float =\n  g(1, y_1)", "h (y : float) : float =\n  g(1, y)", 7,
+    (forms.MONO, MONO, "h (y_1 : float) : float =\n  g(1, y_1)", "h (y : float) : float =\n  g(1, y)", 7,
      "y : float"),
-    (pipeline.MONO, MONO, "w : float in [y]", "w : float in y", 5, "y"),
-    (pipeline.MONO, MONO, "w :\n    w : float in", "y :\n    y : float in", 5, "y : float in [y]"),
-    (pipeline.MONO, MONO, "g(1, y_1)", "g(1)", 8, "g(1)"),
-    (pipeline.MONO, MONO, "entry h", "entry k", 10, "entry k"),
-    (pipeline.GRAPH, GRAPH, "size n = 10.0", "size n = 1e999", 2, "size n = 1e999"),
-    (pipeline.GRAPH, GRAPH, "array xs : [float; n]", "array xs : [word; n]", 4, "xs : [word; n]"),
-    (pipeline.GRAPH, GRAPH, "array zs : [float; n]", "array zs : [float; m]", 6, "zs : [float; m]"),
-    (pipeline.GRAPH, GRAPH, "own xs", "own zs", 7, "own zs"),
-    (pipeline.GRAPH, GRAPH, "node zs =", "node ys =", 8, "ys = MAP flat(n) (size n, own ys) -> (zs)"),
-    (pipeline.GRAPH, GRAPH, "outputs (zs)", "outputs (xs)", 9, "outputs (xs)"),
-    (pipeline.SCHEDULE, SCHEDULE, "(zs)", "(ys)", 4, "(ys)"),
-    (pipeline.SCHEDULE, SCHEDULE, "ilp", "best", 1, "schedule best cpu {"),
-    (pipeline.LOOPS, LOOPS, "float x = xs", "int x = xs", 4, "int x = xs[i]"),
-    (pipeline.LOOPS, LOOPS, "2.0", "2", 5, "x *"),
-    (pipeline.LOOPS, LOOPS, "ys[i] =", "xs[i] =", 5, "xs[i] = x *"),
-    (pipeline.LOOPS, LOOPS, "writable float[] ys", "writable float ys", 2, "writable float ys"),
-    (pipeline.LOOPS, LOOPS, "i < n", "i < m", 3, "m"),
-    (pipeline.LOOPS, PLAN, "float[n]", "float[m]", 1, "m"),
-    (pipeline.LOOPS, PLAN, "int n, float[n] xs) {\n  cells", "int n, float[n] n) {\n  cells", 1, "float[n] n"),
-    (pipeline.LOOPS, PLAN, "elements n", "elements n rem 2", 3, "n rem 2"),
-    (pipeline.LOOPS, PLAN, "phase K1_sweep(n, xs", "phase K1_sweep(n, xs, xs", 4,
+    (forms.MONO, MONO, "w : float in [y]", "w : float in y", 5, "y"),
+    (forms.MONO, MONO, "w :\n    w : float in", "y :\n    y : float in", 5, "y : float in [y]"),
+    (forms.MONO, MONO, "g(1, y_1)", "g(1)", 8, "g(1)"),
+    (forms.MONO, MONO, "entry h", "entry k", 10, "entry k"),
+    (forms.GRAPH, GRAPH, "size n = 10.0", "size n = 1e999", 2, "size n = 1e999"),
+    (forms.GRAPH, GRAPH, "array xs : [float; n]", "array xs : [word; n]", 4, "xs : [word; n]"),
+    (forms.GRAPH, GRAPH, "array zs : [float; n]", "array zs : [float; m]", 6, "zs : [float; m]"),
+    (forms.GRAPH, GRAPH, "own xs", "own zs", 7, "own zs"),
+    (forms.GRAPH, GRAPH, "node zs =", "node ys =", 8, "ys = MAP flat(n) (size n, own ys) -> (zs)"),
+    (forms.GRAPH, GRAPH, "outputs (zs)", "outputs (xs)", 9, "outputs (xs)"),
+    (forms.SCHEDULE, SCHEDULE, "(zs)", "(ys)", 4, "(ys)"),
+    (forms.SCHEDULE, SCHEDULE, "ilp", "best", 1, "schedule best cpu {"),
+    (forms.LOOPS, LOOPS, "float x = xs", "int x = xs", 4, "int x = xs[i]"),
+    (forms.LOOPS, LOOPS, "2.0", "2", 5, "x *"),
+    (forms.LOOPS, LOOPS, "ys[i] =", "xs[i] =", 5, "xs[i] = x *"),
+    (forms.LOOPS, LOOPS, "writable float[] ys", "writable float ys", 2, "writable float ys"),
+    (forms.LOOPS, LOOPS, "i < n", "i < m", 3, "m"),
+    (forms.LOOPS, PLAN, "float[n]", "float[m]", 1, "m"),
+    (forms.LOOPS, PLAN, "int n, float[n] xs) {\n  cells", "int n, float[n] n) {\n  cells", 1, "float[n] n"),
+    (forms.LOOPS, PLAN, "elements n", "elements n rem 2", 3, "n rem 2"),
+    (forms.LOOPS, PLAN, "phase K1_sweep(n, xs", "phase K1_sweep(n, xs, xs", 4,
      "phase K1_sweep(n, xs, xs, ys, cells) once {"),
-    (pipeline.LOOPS, PLAN, "phase K1_sweep(n, xs", "phase K1_sweep(n, zs", 4, "zs"),
-    (pipeline.LOOPS, PLAN, "phase K1_sweep(n, xs", "phase K1_sweep(xs, xs", 4, "xs"),
-    (pipeline.LOOPS, PLAN, "ys[n + 1]", "ys[n + k]", 5, "k"),
-    (pipeline.LOOPS, PLAN, "= 0.0", "= 0", 5, "buffer float ys[n + 1] = 0"),
-    (pipeline.LOOPS, PLAN, "result int k", "result bool k", 7, "result bool k = cells[0]"),
-    (pipeline.LOOPS, PLAN, "result ys", "result xs", 8, "result xs"),
-    (pipeline.HOST, HOST, 'site s1 "zero"', 'site s1 "zero" site s1 "zero"', 1, 'site s1 "zero"'),
-    (pipeline.HOST, HOST, "launch K1 (#0", "launch K1 (#0, #0", 6, "0: launch K1 (#0, #0, #1) -> #2 dead #1"),
-    (pipeline.HOST, HOST, "then n / 2", "then m / 2", 7, "if n > 0 then m / 2"),
-    (pipeline.HOST, HOST, "fail s1", "fail s2", 8, "fail s2 : int"),
-    (pipeline.HOST, HOST, "#3, 1)", "#3, site s3)", 9, "site s3"),
-    (pipeline.HOST, HOST, "dead #0, #2, #3", "dead #0, #2", 9, "2: give (#0, #2, #3, 1) dead #0, #2"),
-    (pipeline.HOST, HOST, "host main (#0, #1)", "host main (#0, #0)", 5, "host main (#0, #0) slots 4 {"),
-    (pipeline.HOST, HOST, "entry main : [float]", "entry main : int", 12, "entry main : int -> ([float], (int, int))")]
+    (forms.LOOPS, PLAN, "phase K1_sweep(n, xs", "phase K1_sweep(n, zs", 4, "zs"),
+    (forms.LOOPS, PLAN, "phase K1_sweep(n, xs", "phase K1_sweep(xs, xs", 4, "xs"),
+    (forms.LOOPS, PLAN, "ys[n + 1]", "ys[n + k]", 5, "k"),
+    (forms.LOOPS, PLAN, "= 0.0", "= 0", 5, "buffer float ys[n + 1] = 0"),
+    (forms.LOOPS, PLAN, "result int k", "result bool k", 7, "result bool k = cells[0]"),
+    (forms.LOOPS, PLAN, "result ys", "result xs", 8, "result xs"),
+    (forms.HOST, HOST, 'site s1 "zero"', 'site s1 "zero" site s1 "zero"', 1, 'site s1 "zero"'),
+    (forms.HOST, HOST, "launch K1 (#0", "launch K1 (#0, #0", 6, "0: launch K1 (#0, #0, #1) -> #2 dead #1"),
+    (forms.HOST, HOST, "then n / 2", "then m / 2", 7, "if n > 0 then m / 2"),
+    (forms.HOST, HOST, "fail s1", "fail s2", 8, "fail s2 : int"),
+    (forms.HOST, HOST, "#3, 1)", "#3, site s3)", 9, "site s3"),
+    (forms.HOST, HOST, "dead #0, #2, #3", "dead #0, #2", 9, "2: give (#0, #2, #3, 1) dead #0, #2"),
+    (forms.HOST, HOST, "host main (#0, #1)", "host main (#0, #0)", 5, "host main (#0, #0) slots 4 {"),
+    (forms.HOST, HOST, "entry main : [float]", "entry main : int", 12, "entry main : int -> ([float], (int, int))")]
 
 
 @pytest.mark.parametrize(("form", "text", "old", "new", "line", "part"), ILL_FORMED)
-def test_a_broken_invariant_has_its_place(form: pipeline.Form, text: str, old: str, new: str, line: int,
+def test_a_broken_invariant_has_its_place(form: forms.Form, text: str, old: str, new: str, line: int,
                                           part: str) -> None:
     assert text.count(old) == 1
-    pipeline.read(form, Source("test", text))
+    forms.read(form, Source("test", text))
     broken = text.replace(old, new)
     with pytest.raises(NessieError) as error:
-        pipeline.read(form, Source("test", broken))
+        forms.read(form, Source("test", broken))
     ((span, _),) = error.value.places
     told = broken[span.start:span.end].partition("\n")[0]
     assert (error.value.message.startswith(f"test is no {form.name} program: "), span.line, told) == (True, line, part)
@@ -323,5 +325,5 @@ def test_a_broken_invariant_has_its_place(form: pipeline.Form, text: str, old: s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_many_damaged_texts_are_refused(form: pipeline.Form) -> None:
+def test_many_damaged_texts_are_refused(form: forms.Form) -> None:
     read_damaged(form, 3000, 2)

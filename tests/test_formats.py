@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nessie import pictures, pipeline
+from nessie import forms, pictures
 from nessie.base.source import Source
 from nessie.cli import main
 from nessie.formats import ENDINGS
@@ -77,9 +77,9 @@ def test_a_form_is_written_as_its_file_is_called(name: str, capsys: pytest.Captu
     assert main(["compile", "p.nesl", "-e", "shares", "-o", f"x{name}"]) == 0
     assert main(["compile", "p.nesl", "-e", "shares", "--emit", form]) == 0
     assert Path(f"x{name}").read_text() == capsys.readouterr().out
-    found = pipeline.form_of_file(f"x{name}")
-    if found.parse and found is not pipeline.TEXT:
-        assert pipeline.read(found, Source("x", Path(f"x{name}").read_text()))
+    found = forms.form_of_file(f"x{name}")
+    if found.parse and found is not forms.TEXT:
+        assert forms.read(found, Source("x", Path(f"x{name}").read_text()))
 
 
 def test_other_results_are_what_their_files_are_called(capsys: pytest.CaptureFixture[str]) -> None:

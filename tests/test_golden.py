@@ -12,8 +12,9 @@ import pytest
 
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
+from nessie.driver import run_passes
 from nessie.frontend.parser import parse_type
-from nessie.pipeline import PASSES, Job, run_passes
+from nessie.pipeline import PASSES, Job
 
 GOLDEN = Path(__file__).parent / "golden"
 OTHERS = {"errors": "test_errors", "infer_errors": "test_infer", "repl": "test_repl",

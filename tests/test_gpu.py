@@ -11,6 +11,7 @@ from typing import Any
 import executors
 import numpy as np
 import pytest
+from built import gpu_code, gpu_device
 from cuda_programs import SPACES
 from executors import Compiled, Failed
 from gpu_programs import ENDLESS, PROGRAMS, on_gpu
@@ -26,7 +27,8 @@ from nessie.cudagen import host, loops
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE, Array, OutOfMemory
-from nessie.cudagen.gpu import Built, Gpu, build_program
+from nessie.cudagen.gpu import Gpu
+from nessie.cudagen.link import GpuProgram
 from nessie.cudagen.plan import ArrayResult, Buffer, Input, Phase, Plan, ScalarResult
 from nessie.lambda_cu.parser import parse_kernel
 from nessie.targets import Target
@@ -45,9 +47,9 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.fixture(scope="module")
-def built() -> Iterator[Built]:
+def built() -> Iterator[GpuProgram]:
     kernels = tuple(replace(cuda_kernel(name), name=f"K{at}") for at, name in enumerate(CUDA))
-    yield build_program(replace(program_of(kernels[0]), kernels=kernels))
+    yield gpu_code(replace(program_of(kernels[0]), kernels=kernels))
 
 
 def launch(device: Gpu, kernel: str, arguments: Sequence[Any]) -> tuple[list[Any], int]:
@@ -71,9 +73,9 @@ def launch(device: Gpu, kernel: str, arguments: Sequence[Any]) -> tuple[list[Any
 @SEEDS
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 2047, 2048, 2049, 5000])
 @pytest.mark.parametrize("name", CUDA)
-def test_flat_kernels(built: Built, name: str, n: int, seed: int) -> None:
+def test_flat_kernels(built: GpuProgram, name: str, n: int, seed: int) -> None:
     meaning = Meaning(cuda_kernel(name), [n, numbers(n)])
-    results, failed = launch(Gpu(built, Cudasim(2, seed)), f"K{CUDA.index(name)}", [n, numbers(n)])
+    results, failed = launch(gpu_device(built, Cudasim(2, seed)), f"K{CUDA.index(name)}", [n, numbers(n)])
     assert failed == meaning.failed
     assert failed != NO_FAILURE or results == meaning.results
 
@@ -82,37 +84,37 @@ LONG = [[3000], [0] * 2100, [1, 0, 2500, 3, 0, 0, 2700, 2], [2] * 1500, [257] * 
 
 
 @pytest.fixture(scope="module")
-def segmented() -> Iterator[Built]:
+def segmented() -> Iterator[GpuProgram]:
     kernels = tuple(replace(segmented_kernel(*SPACES[space], SEGMENTED[name]), name=f"{space}{at}")
                     for space in SPACES for at, name in enumerate(SEGMENTED))
-    yield build_program(replace(program_of(kernels[0]), kernels=kernels))
+    yield gpu_code(replace(program_of(kernels[0]), kernels=kernels))
 
 
-def walks_segments(built: Built, name: str, space: str, lengths: Sequence[int], seed: int, *more: Any) -> None:
+def walks_segments(built: GpuProgram, name: str, space: str, lengths: Sequence[int], seed: int, *more: Any) -> None:
     kernel = segmented_kernel(*SPACES[space], SEGMENTED[name])
     arguments = [sum(lengths), len(lengths), numbers(sum(lengths)), numbers(len(lengths), 5), *more]
     meaning = Meaning(kernel, arguments)
-    results, failed = launch(Gpu(built, Cudasim(2, seed)), f"{space}{[*SEGMENTED].index(name)}", arguments)
+    results, failed = launch(gpu_device(built, Cudasim(2, seed)), f"{space}{[*SEGMENTED].index(name)}", arguments)
     assert failed == meaning.failed
     assert failed != NO_FAILURE or results == meaning.results
 
 
 @pytest.mark.parametrize("lengths", [*LENGTHS, *LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
 @pytest.mark.parametrize("name", SEGMENTED)
-def test_irregular_segments(segmented: Built, name: str, lengths: list[int]) -> None:
+def test_irregular_segments(segmented: GpuProgram, name: str, lengths: list[int]) -> None:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     walks_segments(segmented, name, "irregular", lengths, len(lengths) % 3, offsets)
 
 
 @pytest.mark.parametrize("segments, length", [(0, 3), (3, 0), (2, 7), (40, 90), (1, 2048), (2100, 1)])
 @pytest.mark.parametrize("name", SEGMENTED)
-def test_uniform_segments(segmented: Built, name: str, segments: int, length: int) -> None:
+def test_uniform_segments(segmented: GpuProgram, name: str, segments: int, length: int) -> None:
     walks_segments(segmented, name, "uniform", [length] * segments, segments % 3, length)
 
 
 @pytest.mark.parametrize("segments, slope, more", [(0, 1, 0), (70, 1, 0), (4, -1, 3), (2, -40, 70)])
 @pytest.mark.parametrize("name", SEGMENTED)
-def test_triangles(segmented: Built, name: str, segments: int, slope: int, more: int) -> None:
+def test_triangles(segmented: GpuProgram, name: str, segments: int, slope: int, more: int) -> None:
     lengths = [slope * s + more for s in range(segments)]
     walks_segments(segmented, name, "affine", lengths, segments % 3, slope, more)
 
@@ -130,7 +132,7 @@ def test_orders(base: str, descending: str) -> None:
         let os = ORDER {{ i => xs[i] using xs }} (n){descending}
         return os }}""")
     given = [len(NUMBERS[base]), NUMBERS[base]]
-    results, _ = launch(Gpu(program_of(kernel), Cudasim(2, 1)), "K", given)
+    results, _ = launch(gpu_device(program_of(kernel), Cudasim(2, 1)), "K", given)
     assert results == Meaning(kernel, given).results
 
 
@@ -144,7 +146,7 @@ kernel K (n : int, xs : [int; n]) {
 MOST = 20
 
 
-def counting_program() -> Built:
+def counting_program() -> GpuProgram:
     """A plan that a skeleton for FILTER might make: the result's buffer is as long as it can be, then its length is in
     a cell; another phase has as many blocks as that cell says."""
     text = """
@@ -166,13 +168,13 @@ extern "C" __global__ void blocks(long long *cells, long long *seen) {
               Phase("blocks", (cells, seen), blocks, (Buffer("seen", "int", loops.Op("+", (k, k)), 7),)))
     plan = Plan("K", (Input("n", "int"), Input("xs", "int", n)), phases,
                 (ScalarResult("k", 1, "int"), ArrayResult("ys", k)), 2, k)
-    return Built(program_of(parse_kernel(COUNTED)), (plan,), text, {"count": "qPPP", "blocks": "PP"}, frozenset())
+    return GpuProgram(program_of(parse_kernel(COUNTED)), (plan,), text, {"count": "qPPP", "blocks": "PP"}, frozenset())
 
 
 @pytest.mark.parametrize("n, kept, shrinks", [(0, 0, False), (10, 0, False), (10, 3, False), (300_000, 9, True),
                                               (300_000, 200_000, False)])
 def test_lengths_that_are_known_afterwards(n: int, kept: int, shrinks: bool) -> None:
-    device = Gpu(counting_program(), Cudasim(1, 1))
+    device = gpu_device(counting_program(), Cudasim(1, 1))
     values = np.arange(n)
     values[kept:] *= -1
     values[:kept] += 1
@@ -200,9 +202,9 @@ class Watched(Cudasim):
 
 
 @pytest.mark.parametrize("name, waits", [("map", []), ("reduce", ["read"]), ("errors", ["read"])])
-def test_the_host_waits_only_for_what_it_needs(built: Built, name: str, waits: list[str]) -> None:
+def test_the_host_waits_only_for_what_it_needs(built: GpuProgram, name: str, waits: list[str]) -> None:
     driver = Watched()
-    device = Gpu(built, driver)
+    device = gpu_device(built, driver)
     xs = device.upload("int", numbers(1000))
     driver.waited.clear()
     device.launch(f"K{CUDA.index(name)}", [1000, xs])
@@ -216,16 +218,16 @@ def test_kernels_after_a_failure_are_launched_and_do_nothing() -> None:
     program = Compiled(source)
     for arguments in cases:
         driver = Watched()
-        program.devices["cudasim none"] = device = Gpu(program.executable("none"), driver)
+        program.devices["cudasim none"] = device = gpu_device(program.executable("none"), driver)
         found = executors.outcome(program, "cudasim none", arguments)
         for other in ("reference none", "cpu none"):
             assert executors.agree(found, executors.outcome(program, other, arguments)), found
         assert device.stats.launches > 3 and driver.waited.count("read") <= 3, driver.waited
 
 
-def test_memory_is_limited_and_used_again(built: Built) -> None:
+def test_memory_is_limited_and_used_again(built: GpuProgram) -> None:
     driver = Cudasim(1, 1)
-    device = Gpu(built, driver)
+    device = gpu_device(built, driver)
     device.begin(100_000)
     first = device.upload("int", np.arange(5000))
     with pytest.raises(OutOfMemory) as full:
@@ -240,13 +242,13 @@ def test_memory_is_limited_and_used_again(built: Built) -> None:
     assert len(driver.memory) == 2
 
 
-def test_a_device_that_is_full_says_so(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_is_full_says_so(built: GpuProgram, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Cudasim, size: int) -> int:
         raise MemoryError
 
     monkeypatch.setattr(Cudasim, "allocate", full)
     with pytest.raises(OutOfMemory):
-        Gpu(built, Cudasim(1, 1)).upload("int", np.arange(9))
+        gpu_device(built, Cudasim(1, 1)).upload("int", np.arange(9))
 
 
 # Programs -----------------------------------------------------------------------------------------
@@ -259,7 +261,7 @@ def test_programs_agree_with_the_reference(name: str) -> None:
     for arguments in cases:
         expected = executors.outcome(program, "reference ilp", arguments)
         for seed in (0, 1, 2):
-            program.devices["cudasim ilp"] = Gpu(program.executable("ilp"), Cudasim(2, seed))
+            program.devices["cudasim ilp"] = gpu_device(program.executable("ilp"), Cudasim(2, seed))
             found = executors.outcome(program, "cudasim ilp", arguments)
             assert executors.agree(found, expected), (arguments, found, expected)
 
@@ -272,18 +274,18 @@ def test_failures_are_among_them() -> None:
 
 def test_out_of_memory_is_told_where_it_happens() -> None:
     program = Compiled("function main(n) : int -> [int] = {i * i : i in [0:n]};")
-    device = Gpu(program.executable("ilp"), Cudasim(1, 1))
+    device = gpu_device(program.executable("ilp"), Cudasim(1, 1))
     assert on_gpu(program, device, [300]) == [i * i for i in range(300)]
     with pytest.raises(NessieError, match=r"out of memory: .* of 1,000,000 are in use"):
         on_gpu(program, device, [10**6], host.Limits(memory=10**6))
     assert device.used() == 0
 
 
-def test_kernels_look_at_the_hosts_memory_only_in_loops_without_a_known_bound(built: Built) -> None:
+def test_kernels_look_at_the_hosts_memory_only_in_loops_without_a_known_bound(built: GpuProgram) -> None:
     """There lies the interrupt word; skeletons have no such loops."""
     assert "interrupt" not in built.text
     kernels, functions = [], []
-    for part in re.split(r"\n(?=extern|static)", build_program(Compiled(ENDLESS).executable("ilp")).text):
+    for part in re.split(r"\n(?=extern|static)", gpu_code(Compiled(ENDLESS).executable("ilp")).text):
         (kernels if part.startswith("extern") else functions).append(part)
     assert any("interrupt," in kernel for kernel in kernels)
     assert not any("interrupt)[" in kernel or "interrupt[" in kernel for kernel in kernels)
@@ -294,7 +296,7 @@ def test_kernels_look_at_the_hosts_memory_only_in_loops_without_a_known_bound(bu
 
 def test_kernels_without_end_are_interrupted() -> None:
     program = Compiled(ENDLESS)
-    device = Gpu(program.executable("ilp"), Cudasim(2, 1))
+    device = gpu_device(program.executable("ilp"), Cudasim(2, 1))
     assert on_gpu(program, device, [[0, -4]]) == [0, 0]
     with pytest.raises(NessieError, match=r"it took longer than 0\.2 s"):
         run_deep(lambda: on_gpu(program, device, [[1] * 600]), Deadline(0.2, ""))

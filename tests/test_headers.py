@@ -7,15 +7,16 @@ from textwrap import dedent
 
 import pytest
 
-from nessie import pipeline
+from nessie import forms
 from nessie.base.deep import run_deep
+from nessie.base.source import Source
 
 EXAMPLES = [
-    ("frontend.syntax_text", pipeline.SYNTAX), ("frontend.typed", pipeline.TYPED),
-    ("frontend.typed_text", pipeline.TYPED), ("frontend.mono", pipeline.MONO), ("frontend.mono_text", pipeline.MONO),
-    ("lambda_cu.ir", pipeline.FLAT), ("lambda_cu.printer", pipeline.FLAT), ("schedule.pdg", pipeline.GRAPH),
-    ("schedule.schedule_form", pipeline.SCHEDULE), ("cudagen.loops", pipeline.LOOPS),
-    ("cudagen.instructions", pipeline.HOST),
+    ("frontend.syntax_text", forms.SYNTAX), ("frontend.typed", forms.TYPED),
+    ("frontend.typed_text", forms.TYPED), ("frontend.mono", forms.MONO), ("frontend.mono_text", forms.MONO),
+    ("lambda_cu.ir", forms.FLAT), ("lambda_cu.printer", forms.FLAT), ("schedule.pdg", forms.GRAPH),
+    ("schedule.schedule_form", forms.SCHEDULE), ("cudagen.loops", forms.LOOPS),
+    ("cudagen.instructions", forms.HOST),
 ]
 INDENTED = re.compile(r"(?:(?:    .*)?\n)+")
 DEFINITION = re.compile(r"[{=;]$", re.MULTILINE)
@@ -32,12 +33,9 @@ def lines(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("module", "form"), EXAMPLES, ids=[module for module, _ in EXAMPLES])
-def test_example(module: str, form: pipeline.Form) -> None:
+def test_example(module: str, form: forms.Form) -> None:
     text = example(module)
 
     def read() -> str:
-        program = pipeline.call(form.parse, text)
-        if form.check:
-            pipeline.call(form.check, program)
-        return pipeline.show(form, program)
+        return str(form.show(forms.read(form, Source(module, text))))
     assert lines(run_deep(read)) == lines(text)

@@ -25,7 +25,7 @@ from nessie.cudagen import host_eval, meanings
 from nessie.cudagen.device import NO_FAILURE, Array, Held, OutOfMemory
 from nessie.cudagen.host import Limits, Stats, execute
 from nessie.cudagen.instructions import Code, Compute, Constant, Drop, Give, Jump, JumpUnless, Launch, Move
-from nessie.cudagen.translate import codes_of
+from nessie.cudagen.translate import translate
 from nessie.lambda_cu import ir, ops, reference
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.default_depths import Costs
@@ -106,13 +106,13 @@ def run(text: str, argument_types: tuple[Type, ...], result: Type, *arguments: A
     device = device or StrictDevice(program)
     flat = [flatten_value(a, t) for a, t in zip(arguments, argument_types, strict=True)]
     try:
-        return plain_value(execute(program, flat, device, limits, stats), result)
+        return plain_value(execute(program, translate(program), flat, device, limits, stats), result)
     finally:
         assert not device.live
 
 
 def codes(text: str) -> dict[str, Code]:
-    return codes_of(parse(text))
+    return {code.name: code for code in translate(parse(text)).functions}
 
 
 DOUBLE = """

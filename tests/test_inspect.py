@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from nessie import pipeline
+from nessie import forms, pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
 from nessie.cli import main
+from nessie.frontend.parser import parse_type
 from nessie.inspect.collect import collect
 from nessie.inspect.page import SCRIPTS, embedded, page
 from nessie.loading import read_source
@@ -31,9 +32,9 @@ LOADING = r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|import)\b|@import|url\
 
 
 def collected(source: Source, entry: str, type_: str = "", **options: Any) -> dict[str, Any]:
-    argument = pipeline.call("frontend.parser:parse_type", Source("type", type_)) if type_ else None
+    argument = parse_type(Source("type", type_)) if type_ else None
     job = pipeline.Job(entry=entry, argument=argument, **options)
-    return run_deep(lambda: collect(job, pipeline.TEXT, source, source))
+    return run_deep(lambda: collect(job, forms.TEXT, source, source))
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nessie import kept, pipeline
+from nessie import driver, kept, pipeline
 from nessie.cudagen.cache import cache_folder
 from nessie.cudagen.cudasim.compiler import found
 from nessie.cudagen.plan import Buffer
@@ -34,13 +34,13 @@ def run(job: pipeline.Job) -> object:
 
 def count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     compiled: list[str] = []
-    compile_ = pipeline.executable
+    compile_ = driver.built
 
     def counted(job: pipeline.Job, program: object) -> object:
         compiled.append(job.fuse)
         return compile_(job, program)
 
-    monkeypatch.setattr(pipeline, "executable", counted)
+    monkeypatch.setattr(driver, "built", counted)
     return compiled
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from random_programs import RandomProgram, programs
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.base.types import CHAR, FLOAT, INT, Base, Pair, Seq, Type
@@ -52,7 +52,7 @@ def test_random_programs(random: RandomProgram) -> None:
 
 def compare(random: RandomProgram) -> None:
     job = pipeline.Job(entry="main", target="reference")
-    flat = pipeline.compile_program(job, pipeline.TEXT, Source("random.nesl", random.source),
+    flat = driver.compile_program(job, forms.TEXT, Source("random.nesl", random.source),
                                     pipeline.pass_named("flatten"))
     check(flat)
     assert parse(show(flat)) == flat

@@ -5,9 +5,10 @@ import pytest
 
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
+from nessie.driver import run_passes
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.unchecked import drop_checks, only_fails
-from nessie.pipeline import Job, run_passes
+from nessie.pipeline import Job
 from nessie.session import Outcome, Session
 from nessie.targets import Target
 

@@ -25,7 +25,7 @@ function seen(xs) = {{g(x) : x in reverse(xs) ++ xs -> [0:#xs:2]}};
 function main(xs) : [{type}] -> ([{result}], [[{result}]], [[{result}]], [{result}]) =
   (many(xs), (deep([xs, ([] {type}), reverse(xs)]), (some(xs), seen(xs))));
 """
-ON_CPU = ("sort", "partition", "write", "gcd")      # compiled, too, by the quick test
+CPU_CODE = ("sort", "partition", "write", "gcd")      # compiled, too, by the quick test
 
 
 def program(call: Call) -> Compiled:
@@ -95,7 +95,7 @@ def test_most_calls_succeed(name: str) -> None:
 def test_lifting_law(name: str) -> None:
     """At one of its types: which, the place in the list says."""
     at = calls(name)
-    obeys(at[FUNCTIONS.index(name) % len(at)], QUICK if name in ON_CPU else ("reference none",), 6)
+    obeys(at[FUNCTIONS.index(name) % len(at)], QUICK if name in CPU_CODE else ("reference none",), 6)
 
 
 @pytest.mark.slow

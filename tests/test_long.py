@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import gpu_code, gpu_device
 from cuda_programs import SPACES
 from kernel_runs import program_of, wrapped
 from test_skeletons import CUDA, SEGMENTED, cuda_kernel, flat_kernel, segmented_kernel
@@ -21,11 +22,12 @@ from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import MOST_ROUNDS, NO_FAILURE
 from nessie.cudagen.generate import RUN, generate
-from nessie.cudagen.gpu import MOST_BLOCKS, Gpu, build_program
+from nessie.cudagen.gpu import MOST_BLOCKS
 from nessie.cudagen.plan import THREADS
 from nessie.cudagen.skeletons.cuda_blocks import WARP
 from nessie.cudagen.skeletons.cuda_carries import SEGMENTS
 from nessie.cudagen.skeletons.cuda_look_back import GROUP
+from nessie.cudagen.unread import without_unread
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
 
@@ -45,7 +47,7 @@ SHUFFLED_BOOL = re.compile(r"\(bool\)__shfl_\w+\(0xffffffffu, \(int\)")
 @pytest.mark.parametrize("name", KERNELS)
 def test_no_number_is_too_narrow(name: str) -> None:
     """What a thread knows of its place is made a long long before it is used; nothing but chars is narrower."""
-    text = build_program(program_of(KERNELS[name])).text
+    text = gpu_code(program_of(KERNELS[name])).text
     for helper in HELPERS.values():
         text = text.replace(helper, "")
     places = re.findall(r"(?:\(long long\))?(?:threadIdx|blockIdx|gridDim|blockDim)\.x", text)
@@ -65,7 +67,7 @@ def test_a_walk_of_so_many_elements() -> None:
         let (t, odd) = REDUCE {{ i => (i, i and 1) }} (0, 0) {{ (a, b, c, d) => (a + c, b + d) }} (n)
         let ys = PERMUTE {{ i => i }} {{ i => i - {2**31} }} (n) into 300 (-1) max
         return (t, odd, ys) }}""")
-    device = Gpu(program_of(kernel), Cudasim(2, 1))
+    device = gpu_device(program_of(kernel), Cudasim(2, 1))
     device.begin(None)
     total, odd, ys = device.launch("K", [LONG])
     assert (total, odd) == (LONG * (LONG - 1) // 2, LONG // 2)
@@ -89,8 +91,8 @@ class OneTile:
     def run(self) -> dict[str, Any]:
         """What is in the windows afterwards."""
         driver = Cudasim(1, 1)
-        built = build_program(program_of(self.kernel))
-        module = generate(program_of(self.kernel), "cuda")
+        built = gpu_code(program_of(self.kernel))
+        module = without_unread(generate(program_of(self.kernel), "cuda"))
         (sweep,) = (f for f in module.functions if f.name.endswith("_sweep"))
         words = np.array([NO_FAILURE, MOST_ROUNDS, 0, 0, 0], np.int64)
         found, given = {}, []
@@ -206,7 +208,7 @@ def test_more_blocks_than_cuda_starts_are_refused() -> None:
         def launch(self, function: Any, blocks: int, arguments: bytes, threads: int = THREADS) -> None:
             launched.append(blocks)
 
-    device = Gpu(replace(program_of(kernel), kernels=(kernel,)), Idle(1, 1))
+    device = gpu_device(replace(program_of(kernel), kernels=(kernel,)), Idle(1, 1))
     device.begin(None)
     device.launch("K", [MOST_BLOCKS * TILE])
     assert launched == [MOST_BLOCKS, 1]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import gpu_code, gpu_device
 from kernel_runs import BASES, Meaning, program_of, wrapped
 from test_gpu import launch
 from test_skeletons import KEEP_LEFT, flat_kernel, numbers, segmented_kernel
@@ -19,7 +20,8 @@ from nessie.cudagen import generate
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE
-from nessie.cudagen.gpu import Built, Gpu, build_program
+from nessie.cudagen.gpu import Gpu
+from nessie.cudagen.link import GpuProgram
 from nessie.cudagen.loops_printer import show_exp
 from nessie.cudagen.plan import THREADS
 from nessie.cudagen.skeletons import cuda_look_back
@@ -78,7 +80,7 @@ TILES = [(0, 1), (1, 0), (2, 1), (32, 2), (33, 1), (34, 0), (66, 1), (66, 2)]   
 
 def agrees(kernel: ir.Kernel, arguments: list[Any], seed: int) -> None:
     meaning = Meaning(kernel, arguments)
-    results, failed = launch(Gpu(program_of(kernel), Cudasim(AT_WORK, seed)), kernel.name, arguments)
+    results, failed = launch(gpu_device(program_of(kernel), Cudasim(AT_WORK, seed)), kernel.name, arguments)
     assert failed == meaning.failed == NO_FAILURE
     assert results == meaning.results
 
@@ -160,11 +162,11 @@ def float_kernels(times: int = 1) -> dict[str, tuple[ir.Kernel, list[Any]]]:
 @GROUPS
 def test_floats_have_the_same_bits_in_every_order(group: int, name: str) -> None:
     kernel, arguments = float_kernels()[name]
-    built = build_program(program_of(kernel))
+    built = gpu_code(program_of(kernel))
     found = set()
     for seed in range(6):
         for at_work in (2, AT_WORK):
-            found.add(bytes_found(Gpu(built, Cudasim(at_work, seed)), arguments))
+            found.add(bytes_found(gpu_device(built, Cudasim(at_work, seed)), arguments))
     assert len(found) == 1
 
 
@@ -182,7 +184,7 @@ def bytes_found(device: Gpu, arguments: list[Any]) -> bytes:
 class Planted(Cudasim):
     """Of a kernel's walk one tile alone is run: it finds in the arrays what `plant` writes there, to whom they come by
     their names."""
-    built: Built
+    built: GpuProgram
     tile: int
     plant: Callable[[dict[str, Any]], None]
 
@@ -239,8 +241,8 @@ def test_the_nearest_that_knows_all_is_found(monkeypatch: pytest.MonkeyPatch, gr
         for other in range(start, tile):
             publishes(arrays, other, 1, affine(xs, other * THREADS, (other + 1) * THREADS))
 
-    built = build_program(program_of(kernel))
-    (first, second), _ = launch(Gpu(built, Planted(built, tile, plant)), "K", [len(xs), xs])
+    built = gpu_code(program_of(kernel))
+    (first, second), _ = launch(gpu_device(built, Planted(built, tile, plant)), "K", [len(xs), xs])
     for element in range(tile * THREADS, len(xs), 51):
         assert (first[element], second[element]) == affine(xs, 0, element)
 
@@ -251,11 +253,11 @@ def test_the_nearest_that_knows_all_is_found(monkeypatch: pytest.MonkeyPatch, gr
 PATIENCE = 2                            # seconds
 
 
-def published(built: Built, tile: int, arguments: list[Any], plant: Callable[[dict[str, Any]], None],
+def published(built: GpuProgram, tile: int, arguments: list[Any], plant: Callable[[dict[str, Any]], None],
               status: int, array: str = "status") -> dict[str, Any]:
     """The arrays as they are when a tile that waits for ever has this status, or has not got it for long."""
     driver = Planted(built, tile, plant)
-    device = Gpu(built, driver)
+    device = gpu_device(built, driver)
 
     def watch() -> None:
         end = time.monotonic() + PATIENCE
@@ -299,8 +301,8 @@ def prefix_of_a_tile_in_which_a_segment_starts(change: Callable[[str], str]) -> 
     return bool(arrays["segment_status"][34] == 2 and arrays["ps_segment_prefixes"][34] == 0)
 
 
-def changed(kernel: ir.Kernel, change: Callable[[str], str]) -> Built:
-    built = build_program(program_of(kernel))
+def changed(kernel: ir.Kernel, change: Callable[[str], str]) -> GpuProgram:
+    built = gpu_code(program_of(kernel))
     return replace(built, text=change(built.text))
 
 

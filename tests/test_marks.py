@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.deep import run_deep
 from nessie.base.layout import LINE, Group, Mark, Nest, Shown, render, render_marked
 from nessie.base.source import Source
-from nessie.cudagen import loops
+from nessie.cudagen import llvm, loops
 from nessie.cudagen.instructions import Code
 from nessie.cudagen.plan import Plan
 from nessie.frontend import mono, typed
+from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.printer import show_bind
 from nessie.schedule.schedule_form import Pair
@@ -38,13 +39,11 @@ def test_marks_of_documents() -> None:
 
 def shown() -> dict[str, tuple[str, list[Shown]]]:
     """The program's texts with their marks, form by form."""
-    job = pipeline.Job(entry="main", argument=pipeline.call("frontend.parser:parse_type",
-                                                            Source("type", "[[float]], int")))
-    wanted = ("typed", "mono", "flat", "schedule", "fused", "host", "loops", "llvm")
-    passes = tuple(p for p in pipeline.PASSES if p.name not in ("share-sites", "graph", "cuda"))
-    return {step.ran.output.name: pipeline.show_marked(step.ran.output, step.program)
-            for step in pipeline.steps(job, pipeline.TEXT, Source("test", PROGRAM), passes)
-            if step.ran.output.name in wanted}
+    job = pipeline.Job(entry="main", argument=parse_type(Source("type", "[[float]], int")))
+    made = {step.ran.output: step.program
+            for step in driver.steps(job, forms.TEXT, Source("test", PROGRAM), pipeline.stages(job))}
+    found = {form.name: forms.show_marked(form, program) for form, program in made.items() if form.document}
+    return found | {"llvm": render_marked(llvm.document(made[forms.LOOPS]))}
 
 
 FORMS = run_deep(shown)

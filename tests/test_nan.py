@@ -13,16 +13,15 @@ from typing import Any
 import executors
 import numpy as np
 import pytest
+from built import cpu_device, gpu_device
 from executors import Compiled
 from kernel_runs import BASES, program_of, run_cuda, run_plan
 from test_gpu import launch
 
 from nessie.cudagen import cuda
-from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import Array
-from nessie.cudagen.gpu import Gpu
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_text import parse
 from nessie.cudagen.memory import address_of
@@ -156,14 +155,14 @@ def expected_of(kernel: ir.Kernel, rows: list[list[float]], default: float) -> l
 def everywhere(kernel: ir.Kernel, arguments: list[Any]) -> dict[str, list[Any]]:
     program = program_of(kernel)
     found = {"loops": run_plan(kernel, arguments, 4)[0], "loops of a GPU": run_cuda(kernel, arguments, 1)[0]}
-    cpu = Cpu(program, 2)
+    cpu = cpu_device(program, 2)
     results = cpu.launch("K", [cpu.upload(BASES[a.dtype], a) if isinstance(a, np.ndarray) else a for a in arguments])
     found["cpu"] = [cpu.download(r).tolist() if isinstance(r, Array) else r for r in results]
     with np.errstate(all="ignore"):
         values = run_kernel(kernel, [np.asarray(a)[()] for a in arguments], Context(program, Limits(), Stats()))
     found["reference"] = [value.tolist() for value in values]
     if compiler.found():
-        found["cudasim"] = launch(Gpu(program, Cudasim(2, 1)), "K", arguments)[0]
+        found["cudasim"] = launch(gpu_device(program, Cudasim(2, 1)), "K", arguments)[0]
     return found
 
 

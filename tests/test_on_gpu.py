@@ -22,6 +22,7 @@ import executors
 import numpy as np
 import pytest
 import test_gpu
+from built import cpu_device, gpu_code, gpu_device
 from cuda_programs import EXAMPLES, SPACES, kernel_name, skeletons
 from executors import Compiled, Failed
 from gpu_programs import ENDLESS, PROGRAMS, on_gpu
@@ -32,9 +33,8 @@ from nessie.base.deadline import Deadline
 from nessie.base.deep import run_deep, wait_for_left
 from nessie.base.source import Interrupted, NessieError, Source
 from nessie.cudagen import host
-from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.device import NO_FAILURE, Array
-from nessie.cudagen.gpu import Driver, Gpu, build_program
+from nessie.cudagen.gpu import Driver, Gpu
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
 from nessie.pipeline import Job
@@ -58,7 +58,7 @@ CASES = [json.loads(line)["source"] for line in
 @pytest.fixture(scope="module")
 def device(new_driver: Callable[[], Driver]) -> Gpu:
     """With all skeletons."""
-    return Gpu(build_program(skeletons()), new_driver())
+    return gpu_device(gpu_code(skeletons()), new_driver())
 
 
 def agrees(device: Gpu, name: str, kernel: ir.Kernel, arguments: list[Any]) -> None:
@@ -141,7 +141,7 @@ def test_many_tiles(device: Gpu, on: str, name: str, kind: str) -> None:
     else:
         kernel = segmented_kernel(*SPACES["irregular"], SEGMENTED[name.removeprefix("irregular ")])
         arguments = segments(lengths_of(kind, n), "irregular")
-    expected, fails = found_by(Cpu(program_of(kernel), 2), kernel.name, arguments)
+    expected, fails = found_by(cpu_device(program_of(kernel), 2), kernel.name, arguments)
     for _ in range(ROUNDS[on]):
         found, failed = found_by(device, kernel_name(name), arguments)
         assert failed == fails
@@ -159,7 +159,7 @@ def test_orders(new_driver: Callable[[], Driver], base: str, descending: str, n:
         let os = ORDER {{ i => xs[i] using xs }} (n){descending}
         return os }}""")
     given = [n, np.random.default_rng(n).choice(test_gpu.NUMBERS[base], n)]
-    results, _ = test_gpu.launch(Gpu(program_of(kernel), new_driver()), "K", given)
+    results, _ = test_gpu.launch(gpu_device(program_of(kernel), new_driver()), "K", given)
     assert results == Meaning(kernel, given).results
 
 
@@ -171,7 +171,7 @@ def test_orders(new_driver: Callable[[], Driver], base: str, descending: str, n:
 def test_programs(new_driver: Callable[[], Driver], name: str, fuse: str) -> None:
     source, cases = PROGRAMS[name]
     program = Compiled(source, target="cuda")
-    program.devices[f"gpu {fuse}"] = Gpu(program.executable(fuse), new_driver())
+    program.devices[f"gpu {fuse}"] = gpu_device(program.executable(fuse), new_driver())
     for arguments in cases:
         found = executors.outcome(program, f"gpu {fuse}", arguments)
         assert executors.agree(found, executors.outcome(program, f"reference {fuse}", arguments)), (arguments, found)
@@ -215,14 +215,14 @@ def test_recorded_cases(on: str, source: str) -> None:
 
 def test_a_check_that_fails_is_told(new_driver: Callable[[], Driver]) -> None:
     program = Compiled(PROGRAMS["division by zero"][0])
-    program.devices["gpu ilp"] = Gpu(program.executable("ilp"), new_driver())
+    program.devices["gpu ilp"] = gpu_device(program.executable("ilp"), new_driver())
     found = executors.outcome(program, "gpu ilp", [[5] * 270 + [3] * 5])
     assert isinstance(found, Failed) and found.told is not None and "element 270" in found.told[0][1]
 
 
 def test_kernels_without_end_are_interrupted(new_driver: Callable[[], Driver]) -> None:
     program = Compiled(ENDLESS)
-    device = Gpu(program.executable("ilp"), new_driver())
+    device = gpu_device(program.executable("ilp"), new_driver())
     assert on_gpu(program, device, [[0, -4]]) == [0, 0]
     with pytest.raises(NessieError, match=r"it took longer than 0\.5 s"):
         run_deep(lambda: on_gpu(program, device, [[1] * 600]), Deadline(0.5, ""))
@@ -240,7 +240,7 @@ def test_kernels_without_end_are_interrupted(new_driver: Callable[[], Driver]) -
 
 def test_full_memory_is_told(new_driver: Callable[[], Driver]) -> None:
     program = Compiled("function main(n) : int -> [int] = {i * i : i in [0:n]};")
-    device = Gpu(program.executable("ilp"), new_driver())
+    device = gpu_device(program.executable("ilp"), new_driver())
     with pytest.raises(NessieError, match=r"out of memory: .* of 1,000,000 are in use"):
         on_gpu(program, device, [10**6], host.Limits(memory=10**6))
     assert on_gpu(program, device, [300]) == [i * i for i in range(300)] and device.used() == 0

@@ -11,6 +11,7 @@ from typing import Any
 import executors
 import numpy as np
 import pytest
+from built import gpu_device
 from gpu_programs import on_gpu
 from recursion_cases import CASES, compiled
 from test_python_devices import PROGRAM
@@ -20,7 +21,7 @@ from nessie.base.deadline import Deadline
 from nessie.base.deep import run_deep
 from nessie.base.source import Interrupted, NessieError
 from nessie.cudagen import host
-from nessie.cudagen.gpu import Driver, Gpu
+from nessie.cudagen.gpu import Driver
 
 # Recursion ----------------------------------------------------------------------------------------
 
@@ -29,7 +30,7 @@ from nessie.cudagen.gpu import Driver, Gpu
 def test_recursion(new_driver: Callable[[], Driver], name: str) -> None:
     body, parameter, result, arguments = CASES[name]
     program = compiled(body, parameter, result, target="cuda")
-    device = Gpu(program.executable("ilp"), new_driver())
+    device = gpu_device(program.executable("ilp"), new_driver())
     program.devices["gpu ilp"] = device
     expected = executors.outcome(program, "interpreter", arguments)
     found = executors.outcome(program, "gpu ilp", arguments)
@@ -42,7 +43,7 @@ def test_recursion(new_driver: Callable[[], Driver], name: str) -> None:
 def test_recursion_is_interrupted(new_driver: Callable[[], Driver]) -> None:
     """On the host, between its kernels; then the device is as before."""
     program = compiled("{fib(k) : k in v}", "v : [int]", "[int]", target="cuda")
-    device = Gpu(program.executable("ilp"), new_driver())
+    device = gpu_device(program.executable("ilp"), new_driver())
     for _ in range(3):
         assert on_gpu(program, device, [[10, 3]]) == [55, 2]
         timer = threading.Timer(0.3, device.interrupt)

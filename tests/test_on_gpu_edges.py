@@ -9,6 +9,7 @@ from typing import Any
 import executors
 import numpy as np
 import pytest
+from built import cpu_device, gpu_code, gpu_device
 from cuda_programs import kernel_name
 from executors import Compiled
 from kernel_runs import Meaning, program_of
@@ -31,11 +32,10 @@ from test_scatter import (
 )
 from test_skeletons import flat_kernel, numbers
 
-from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.cudasim import compiler as cudasim
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import INDEX_BITS, NO_FAILURE, STOPPED
-from nessie.cudagen.gpu import Driver, Gpu, build_program
+from nessie.cudagen.gpu import Driver, Gpu
 
 TIMES = {"cuda": 100, "cudasim": 1}                     # as many rows
 COPIES = 300                                            # elements that do the same: more than a block has threads
@@ -47,7 +47,7 @@ MODES = pytest.mark.parametrize("mode, base", [(mode, base) for mode in ("last",
 
 @pytest.fixture(scope="module")
 def scatters(new_driver: Callable[[], Driver]) -> Gpu:
-    return Gpu(build_program(program_of_all()), new_driver())
+    return gpu_device(gpu_code(program_of_all()), new_driver())
 
 
 def by_case(mode: str, base: str) -> list[tuple[str, Any]]:
@@ -83,7 +83,7 @@ def test_scatters_of_many_tiles(scatters: Gpu, on: str, mode: str, base: str, on
     size, xs, at = given(base, MANY[on])
     arguments = [size, xs, np.full_like(at, 2) if one_place else at]
     kernel, default = by_case(mode, base)[0]
-    (expected,), _ = found_by(Cpu(program_of(kernel_of(mode, base, default)), 2), "K", arguments)
+    (expected,), _ = found_by(cpu_device(program_of(kernel_of(mode, base, default)), 2), "K", arguments)
     for _ in range(ROUNDS[on]):
         (found,), failed = found_by(scatters, kernel, arguments)
         assert not failed and bits(found.tolist()) == bits(expected.tolist())
@@ -96,7 +96,7 @@ def test_scatters_of_many_tiles(scatters: Gpu, on: str, mode: str, base: str, on
 def fused(new_driver: Callable[[], Driver]) -> Gpu:
     kernels = {name: flat_kernel(body) for name, body in FUSED.items()} | {"rows": of_rows([])[0]}
     named = tuple(replace(kernel, name=kernel_name(name)) for name, kernel in kernels.items())
-    return Gpu(build_program(replace(program_of(named[0]), kernels=named)), new_driver())
+    return gpu_device(gpu_code(replace(program_of(named[0]), kernels=named)), new_driver())
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -116,7 +116,7 @@ def test_scatters_by_elements_survivors_and_segments(fused: Gpu, lengths: list[i
 @pytest.mark.slow
 def test_random_fused_kernels(new_driver: Callable[[], Driver], segmented: bool) -> None:
     program, arguments = random_kernels(segmented)
-    device = Gpu(build_program(program), new_driver())
+    device = gpu_device(gpu_code(program), new_driver())
     for kernel in program.kernels:
         meaning = Meaning(kernel, arguments)
         results, failed = launch(device, kernel.name, arguments)
@@ -143,7 +143,7 @@ def checks(new_driver: Callable[[], Driver]) -> Gpu:
         let ys = MAP { i => xs[i] * 2 using xs } (n)
         return ys"""))
     named = tuple(replace(kernel, name=name) for kernel, name in zip(kernels, (*CHECKS, "both", "none"), strict=True))
-    return Gpu(build_program(replace(program_of(named[0]), kernels=named)), new_driver())
+    return gpu_device(gpu_code(replace(program_of(named[0]), kernels=named)), new_driver())
 
 
 def test_after_a_failure_kernels_do_nothing(checks: Gpu, on: str) -> None:
@@ -194,7 +194,7 @@ def test_where_hardware_and_languages_differ(new_driver: Callable[[], Driver], r
         argument, _, result = types.rpartition(" -> ")
         program = Compiled(f"function each{parameters} : {types} = {body};\n"
                            f"function main(v) : [{argument}] -> [{result}] = {{each(x) : x in v}};", target="cuda")
-        program.devices["gpu ilp"] = Gpu(program.executable("ilp"), new_driver())
+        program.devices["gpu ilp"] = gpu_device(program.executable("ilp"), new_driver())
         given_ = [arguments[0] if len(arguments) == 1 else arguments] * COPIES
         found = executors.outcome(program, "gpu ilp", [given_])
         assert executors.agree(found, executors.outcome(program, "reference ilp", [given_])), body
@@ -205,10 +205,10 @@ def test_where_hardware_and_languages_differ(new_driver: Callable[[], Driver], r
 def test_floats_have_the_same_bits_in_each_run(new_driver: Callable[[], Driver], on: str, name: str) -> None:
     """Those that cudasim finds, too, where there is a compiler for it."""
     kernel, arguments = float_kernels()[name]
-    built = build_program(program_of(kernel))
-    device = Gpu(built, new_driver())
+    built = gpu_code(program_of(kernel))
+    device = gpu_device(built, new_driver())
     found = bytes_found(device, arguments)
     if cudasim.found():
-        assert found == bytes_found(Gpu(built, Cudasim(2, 2)), arguments)
+        assert found == bytes_found(gpu_device(built, Cudasim(2, 2)), arguments)
     _, more = float_kernels(TIMES[on])[name]
     assert len({bytes_found(device, more) for _ in range(ROUNDS[on])}) == 1

@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 import executors
 import pytest
+from built import gpu_device
 from executors import Compiled, Failed
 
-from nessie.cudagen.gpu import Driver, Gpu
+from nessie.cudagen.gpu import Driver
 
 pytest.importorskip("hypothesis", reason="hypothesis, which makes them, is not installed")
 
@@ -30,7 +31,7 @@ def test_random_programs(new_driver: Callable[[], Driver], number: int) -> None:
         if isinstance(expected, Failed) and expected.limit:
             return
         for fuse in ("none", "ilp"):
-            program.devices[f"gpu {fuse}"] = Gpu(program.executable(fuse), new_driver())
+            program.devices[f"gpu {fuse}"] = gpu_device(program.executable(fuse), new_driver())
             found = executors.outcome(program, f"gpu {fuse}", random.arguments)
             assert executors.agree(expected, found), f"{fuse}: {found}, not {expected}\n{random}"
             expected = found            # it knows more of a failure than the interpreter

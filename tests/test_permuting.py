@@ -11,7 +11,7 @@ from executors import QUICK, Compiled, Failed, agree, outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.lambda_cu import ir, scope
 
@@ -57,7 +57,7 @@ compiled = cache(Compiled)
 
 
 def flat(source: str) -> ir.Program:
-    found: ir.Program = compiled(source).passes(pipeline.FLAT, compiled(source).flat, "pull")
+    found: ir.Program = compiled(source).passes(forms.FLAT, compiled(source).flat, "pull")
     return found
 
 
@@ -139,7 +139,7 @@ def test_what_relies_on_a_check_is_launched_after_it(mode: str) -> None:
     program = compiled("""function main(v, w) : ([int], [int]) -> [int] =
                             let a = {x in v | x > 0}; b = {x in w | x > 0} in permute({x + 1 : x in a}, rank(b));""")
     job = pipeline.Job(entry=program.entry, layouts=program.layouts, fuse=mode)
-    found = pipeline.compile_program(job, pipeline.FLAT, program.flat, pipeline.pass_named("fuse"))
+    found = driver.compile_program(job, forms.FLAT, program.flat, pipeline.pass_named("fuse"))
     (statements,) = [f.body.statements for f in found.functions]
     checks = [k for k, statement in enumerate(statements) if isinstance(statement, ir.HostLet)]
     assert checks

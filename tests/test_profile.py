@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import cpu_device, execute
 from executors import Compiled
 from test_schedule_bytes import PROGRAMS, ROWS, TWO, XS, N
 
@@ -18,13 +19,14 @@ from nessie.base.source import Source
 from nessie.base.values import Flat
 from nessie.cli import main
 from nessie.cudagen import host
-from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.interpreted import Interpreted
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.frontend import interpreter, library
 from nessie.frontend.infer import infer
 from nessie.frontend.parser import parse, parse_type
 from nessie.lambda_cu import reference
-from nessie.pipeline import TEXT, Job, compile_program, pass_named
+from nessie.pipeline import Job, pass_named
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "cost.md").read_text("utf-8")
@@ -167,9 +169,9 @@ def test_targets_count_alike(fuse: str) -> None:
     argument = Flat(7, np.array([5, 2, 8, 1, 9, 4, 7]))
     counted = reference.Stats(detailed=True)
     reference.execute(program, [argument], stats=counted)
-    device, on_host = Cpu(program, 1), host.Stats()
+    device, on_host = cpu_device(program, 1), host.Stats()
     device.stats.detailed = True
-    host.execute(program, [argument], device, stats=on_host)
+    execute(program, [argument], device, stats=on_host)
     assert (counted.launches, counted.steps) == (device.stats.launches, on_host.steps)
     assert counted.elements >= device.stats.elements
     if fuse == "none":
@@ -189,7 +191,7 @@ def test_bytes_are_those_that_the_loops_move(name: str, fuse: str) -> None:
     arguments = [ROWS] if "rows" in params else [XS, XS] if (params, types) == TWO else [XS]
     stats, device = reference.Stats(detailed=True), Interpreted(program)
     reference.execute(program, arguments, stats=stats)
-    host.execute(program, arguments, device)
+    execute(program, arguments, device)
     told = sum(kernel.bytes for kernel in stats.kernels.values())
     assert told - SLACK * stats.launches <= device.bytes <= 2 * told + 8 * N + SLACK * stats.launches
 

@@ -149,7 +149,7 @@ def test_graphs_kernels_and_stages() -> None:
     kernels = program().norm.kernels([1.0])
     assert len(kernels) == 1 and "REDUCE" in repr(kernels) and kernels.names[0] in kernels._repr_html_()
     stages = program().quicksort.stages(type="[int]")
-    assert list(stages) == ["mono", "flat", "schedule", "fused", "loops", "llvm"]
+    assert list(stages) == ["mono", "flat", "schedule", "fused", "host", "loops", "llvm", "cpu-code"]
     assert "quicksort" in repr(stages) and "<iframe" in stages._repr_html_()
     assert "__global__" in program().norm.stages(target="cuda")["cuda"]
 

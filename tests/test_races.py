@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import gpu_code
 from kernel_runs import program_of
 from taped import ADDRESSES, THREADS, Mistake, Sanitizer, Watched, planted, started, tape
 from test_skeletons import SEGMENTED as WALKS_OF_SEGMENTS
@@ -20,7 +21,6 @@ from test_skeletons import cuda_kernel, numbers, segmented_kernel
 
 from nessie.cudagen import generate
 from nessie.cudagen.cudasim import compiler
-from nessie.cudagen.gpu import build_program
 from nessie.cudagen.skeletons import cuda_look_back
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
@@ -68,7 +68,7 @@ def kernels() -> Kernels:
     with pytest.MonkeyPatch.context() as small:
         small.setattr(cuda_look_back, "GROUP", GROUP)
         small.setattr(generate, "RUN", RUN)
-        built = build_program(replace(program, kernels=tuple(replace(made[c][0], name=named[c]) for c in made)))
+        built = gpu_code(replace(program, kernels=tuple(replace(made[c][0], name=named[c]) for c in made)))
     text, mistakes = planted(built.text)
     return Kernels(text, tuple(built.formats), mistakes, {c: tape(built, named[c], made[c][1]) for c in made})
 

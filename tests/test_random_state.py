@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import RandomProgram, programs
 
-from nessie import pipeline
+from nessie import forms
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
 from nessie.cli import main
@@ -111,7 +111,7 @@ def states_are_passed(compiled: Compiled, arguments: tuple[Any, ...], exact: boo
     """What the passes make of the program draws what the program draws. `exact`: failures are the same, too."""
     expected = in_no_place(outcome_from_start(compiled, "interpreter", arguments))
     for last in ("random-state", "inline"):
-        program = run_deep(lambda last=last: compiled.passes(pipeline.TYPED, compiled.program, last))
+        program = run_deep(lambda last=last: compiled.passes(forms.TYPED, compiled.program, last))
         found = run_mono(program, arguments)
         both_fail = type(expected) is type(found) is Failed
         assert agree(expected, found) or (both_fail and not exact), (last, found, expected)
@@ -228,14 +228,14 @@ def test_nothing_draws_any_more() -> None:
     for case in CASES:
         compiled = Compiled(source(case))
         for last in ("random-state", "inline"):
-            made = compiled.passes(pipeline.TYPED, compiled.program, last)
+            made = compiled.passes(forms.TYPED, compiled.program, last)
             names = [e.name for f in made.functions for e in expressions(f.body) if isinstance(e, mono.Prim)]
             assert "_draw" not in names and names.count("_seed") == 1, case
 
 
 def test_programs_that_draw_nothing_are_left_alone() -> None:
     program = Compiled("function main(n) = {i * i : i in index(n)};")
-    made = program.passes(pipeline.TYPED, program.program, "monomorphise")
+    made = program.passes(forms.TYPED, program.program, "monomorphise")
     assert random_state(made) is made
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from built import cpu_device, execute
 from executors import EXECUTORS, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,10 +19,11 @@ from nessie.base.deep import run_deep
 from nessie.base.source import NessieError
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen import cpu, host, pool
-from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.interpreted import Interpreted
+from nessie.driver import compile_program
+from nessie.forms import TYPED
 from nessie.lambda_cu import reference
-from nessie.pipeline import TYPED, Job, compile_program, pass_named
+from nessie.pipeline import Job, pass_named
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -102,9 +104,9 @@ def test_random_functions_in_each(source: str, v: list[int]) -> None:
 
 def on_cpu(program: Compiled, value: Any, limits: host.Limits | None = None, device: Any = None) -> Any:
     types, type_ = program.signature
-    device = device or Cpu(program.executable("ilp"), threads=2)
+    device = device or cpu_device(program.executable("ilp"), threads=2)
     arguments = [flatten_value(value, types[0])]
-    return plain_value(run_deep(lambda: host.execute(program.executable("ilp"), arguments, device, limits)), type_)
+    return plain_value(run_deep(lambda: execute(program.executable("ilp"), arguments, device, limits)), type_)
 
 
 def on_reference(program: Compiled, value: Any, limits: reference.Limits | None = None) -> Any:
@@ -153,7 +155,8 @@ def test_too_deep_is_less_than_any_failure() -> None:
     for v in ([-1, 3], [3, -1], [3, *[1 - k for k in range(2, 100)], 3]):
         for width in (1, 64):
             with pytest.raises(NessieError, match="Divide by zero"):
-                on_cpu(program, v, host.Limits(depth=300), Cpu(program.executable("ilp"), threads=2, width=width))
+                device = cpu_device(program.executable("ilp"), threads=2, width=width)
+                on_cpu(program, v, host.Limits(depth=300), device)
         with pytest.raises(NessieError, match="Divide by zero"):
             on_reference(program, v, reference.Limits(depth=300))
 
@@ -175,7 +178,7 @@ def test_the_stack_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_limits_stacks() -> None:
-    device = Cpu(compiled("down(k)").executable("ilp"), threads=2)
+    device = cpu_device(compiled("down(k)").executable("ilp"), threads=2)
     device.begin(300 << 20)
     assert device.stack == 150 << 20
     device.begin(1 << 20)
@@ -208,7 +211,7 @@ def test_threads_have_less_stack_where_there_is_no_address_space(monkeypatch: py
 
 
 def test_threads_end_with_the_device() -> None:
-    device = Cpu(compiled("down(k)").executable("ilp"), threads=2)
+    device = cpu_device(compiled("down(k)").executable("ilp"), threads=2)
     before = set(threading.enumerate())
     on_cpu(compiled("down(k)"), 10, device=device)
     workers = set(threading.enumerate()) - before
@@ -225,7 +228,7 @@ def test_threads_end_with_the_device() -> None:
 @pytest.mark.parametrize("body", ["fib(k)", "sum({fib(k + i) : i in [0:100]})"])
 def test_recursion_hears_an_interrupt(body: str) -> None:
     program = compiled(body)
-    device = Cpu(program.executable("ilp"), threads=2)
+    device = cpu_device(program.executable("ilp"), threads=2)
     timer = threading.Timer(0.2, device.interrupt)
     timer.start()
     started = time.monotonic()
@@ -270,7 +273,7 @@ def test_any_number_of_threads_gives_the_same_failure() -> None:
     program = compiled("sum({fib(i) + least(k - i) : i in [0:20]})")
     for threads in (1, 2, 5):
         for _ in range(3):
-            device = Cpu(program.executable("ilp"), threads, width=1)
+            device = cpu_device(program.executable("ilp"), threads, width=1)
             with pytest.raises(NessieError, match="Divide by zero"):
                 on_cpu(program, 10, device=device)
             assert device.failure() >> 40 < len(program.executable("ilp").sites)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import cpu_device, gpu_device
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_runs import program_of, run_plan
@@ -21,12 +22,10 @@ from test_gpu import launch as launch_on_gpu
 
 import nessie
 from nessie.cudagen import generate
-from nessie.cudagen.cpu import Cpu
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE
 from nessie.cudagen.generate import CHUNK
-from nessie.cudagen.gpu import Gpu
 from nessie.cudagen.plan import THREADS
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
@@ -179,7 +178,7 @@ def same_bits(found: Sequence[float], meant: Sequence[float]) -> None:
 
 
 def agrees_on_cpu(form: str, rows: Sequence[Floats], width: int, threads: int) -> None:
-    device = Cpu(program_of(kernel(form)), threads, width=width)
+    device = cpu_device(program_of(kernel(form)), threads, width=width)
     (sums, scans), failed = launch_on_cpu(device, "K", arguments(form, rows))
     assert failed == NO_FAILURE
     same_bits(sums, [cpu_sum(row.tolist(), width) for row in rows])
@@ -189,7 +188,7 @@ def agrees_on_cpu(form: str, rows: Sequence[Floats], width: int, threads: int) -
 def agrees_on_gpu(form: str, rows: Sequence[Floats], run: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(generate, "RUN", run)
-        device = Gpu(program_of(kernel(form)), Cudasim(AT_WORK, len(rows)))
+        device = gpu_device(program_of(kernel(form)), Cudasim(AT_WORK, len(rows)))
     (sums, scans), failed = launch_on_gpu(device, "K", arguments(form, rows))
     assert failed == NO_FAILURE
     for found, meant in zip((sums, scans), expected(rows, gpu_prefixes(run)), strict=True):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import gpu_code, gpu_device
 from kernel_runs import Meaning, program_of, run_cuda, run_plan
 from random_kernels import Maker
 from test_gpu import launch
@@ -18,7 +19,7 @@ from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.cudasim.driver import Cudasim
 from nessie.cudagen.device import NO_FAILURE
 from nessie.cudagen.generate import generate
-from nessie.cudagen.gpu import Built, Gpu, build_program
+from nessie.cudagen.link import GpuProgram
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
 from nessie.lambda_cu.reference import Limits, Stats
@@ -109,17 +110,17 @@ def program_of_all() -> ir.Program:
 
 
 @pytest.fixture(scope="module")
-def built() -> Built:
-    return build_program(program_of_all())
+def built() -> GpuProgram:
+    return gpu_code(program_of_all())
 
 
 @GPU
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("mode, base", [(mode, base) for mode in ("last", "max") for base in EDGES])
-def test_gpu(built: Built, mode: str, base: str, n: int) -> None:
+def test_gpu(built: GpuProgram, mode: str, base: str, n: int) -> None:
     arguments = given(base, n)
     for at, (_, _, default) in ((at, case) for at, case in enumerate(CASES) if case[:2] == (mode, base)):
-        results, failed = launch(Gpu(built, Cudasim(2, n % 3)), f"K{at}", arguments)
+        results, failed = launch(gpu_device(built, Cudasim(2, n % 3)), f"K{at}", arguments)
         assert failed == NO_FAILURE
         assert bits(results[0]) == bits(wanted(mode, default, arguments))
 
@@ -164,7 +165,7 @@ def test_gpu_in_kernels_with_others(name: str, n: int) -> None:
     kernel = flat_kernel(FUSED[name])
     meaning = Meaning(kernel, [n, numbers(n)])
     for seed in (0, 1, 2):
-        results, failed = launch(Gpu(program_of(kernel), Cudasim(2, seed)), "K", [n, numbers(n)])
+        results, failed = launch(gpu_device(program_of(kernel), Cudasim(2, seed)), "K", [n, numbers(n)])
         assert failed == meaning.failed
         assert failed != NO_FAILURE or results == meaning.results
 
@@ -194,7 +195,7 @@ def test_gpu_by_elements_survivors_and_segments(lengths: list[int]) -> None:
     kernel, arguments = of_rows(lengths)
     meaning = Meaning(kernel, arguments)
     for seed in (0, 1, 2):
-        assert launch(Gpu(program_of(kernel), Cudasim(2, seed)), "K", arguments) == (meaning.results, NO_FAILURE)
+        assert launch(gpu_device(program_of(kernel), Cudasim(2, seed)), "K", arguments) == (meaning.results, NO_FAILURE)
 
 
 def random_kernels(segmented: bool) -> tuple[ir.Program, list[Any]]:
@@ -212,10 +213,10 @@ def random_kernels(segmented: bool) -> tuple[ir.Program, list[Any]]:
 def test_random_fused_kernels(segmented: bool) -> None:
     """With scatters among all else that schedules fuse."""
     program, arguments = random_kernels(segmented)
-    built = build_program(program)
+    built = gpu_code(program)
     for seed, kernel in enumerate(program.kernels):
         meaning = Meaning(kernel, arguments)
-        results, failed = launch(Gpu(built, Cudasim(2, seed % 3)), kernel.name, arguments)
+        results, failed = launch(gpu_device(built, Cudasim(2, seed % 3)), kernel.name, arguments)
         assert (failed == NO_FAILURE) == (meaning.failed == NO_FAILURE)
         assert failed != NO_FAILURE or results == meaning.results, seed
 

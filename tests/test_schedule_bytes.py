@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import execute
 
 from nessie.base.source import Source
 from nessie.base.values import Flat, Nested
-from nessie.cudagen import host
 from nessie.cudagen.interpreted import Interpreted
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.scope import statements
-from nessie.pipeline import TEXT, Job, compile_program, pass_named
+from nessie.pipeline import Job, pass_named
 from nessie.schedule.fuse import fuse
 from nessie.schedule.schedule import schedule
 
@@ -60,7 +62,7 @@ def test_bytes(name: str, mode: str) -> None:
     found = schedule(program, mode, sizes=dict(zip(sizes, measured, strict=False)))
     fused = fuse(program, found)
     device = Interpreted(fused)
-    host.execute(fused, arguments, device)
+    execute(fused, arguments, device)
     filters = [bind for kernel in fused.kernels for bind in kernel.binds if isinstance(bind.soac, ir.Filter)]
     expected = sum(region.bytes for region in found.regions)
     launches = sum(isinstance(s, ir.Run) for function in fused.functions for s in statements(function.body))

@@ -8,12 +8,14 @@ from schedule_programs import random_program
 from test_schedule_random import arguments, outcome, same
 
 from nessie.base.source import Source
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir, scope
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.parser import parse
 from nessie.lambda_cu.printer import show
-from nessie.pipeline import TEXT, Job, compile_program, pass_named
+from nessie.pipeline import Job, pass_named
 from nessie.schedule.profiles import CPU, H200, Profile
 from nessie.schedule.pull import MOST, operations, pull
 

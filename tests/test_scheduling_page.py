@@ -10,9 +10,11 @@ import pytest
 from nessie import calibrate, cli
 from nessie.base.deep import run_deep
 from nessie.base.source import Source
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
 from nessie.lambda_cu import ir, scope
-from nessie.pipeline import TEXT, Job, compile_program, pass_named
+from nessie.pipeline import Job, pass_named
 from nessie.schedule import explain, fusible, witness
 from nessie.schedule.profiles import CPU
 from nessie.schedule.sharing import RULES

@@ -10,7 +10,7 @@ from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_printer import show
 from nessie.cudagen.loops_text import parse
 from nessie.cudagen.loops_walk import bound_names, read_names, statements
-from nessie.cudagen.unread import without_unread
+from nessie.cudagen.unread import cleaned_function, without_unread
 
 PARAMETERS = "int n, int[] xs, writable int[] out, writable int[] cells"
 
@@ -59,12 +59,12 @@ def text(found: loops.Function) -> str:
 @pytest.mark.parametrize("case", CASES)
 def test_what_goes(case: str) -> None:
     before, after = CASES[case]
-    assert text(without_unread(function(before))) == text(function(after))
+    assert text(cleaned_function(function(before))) == text(function(after))
 
 
 @pytest.mark.parametrize("case", STAYS)
 def test_what_stays(case: str) -> None:
-    assert text(without_unread(function(STAYS[case]))) == text(function(STAYS[case]))
+    assert text(cleaned_function(function(STAYS[case]))) == text(function(STAYS[case]))
 
 
 def test_what_calls_give_keeps_its_names() -> None:
@@ -72,14 +72,14 @@ def test_what_calls_give_keeps_its_names() -> None:
     module = parse("""
       device f(int n, writable int[] xs) -> int, float { xs[0] = n; return n, 1.5; }
       cuda k(int n, writable int[] xs, writable float[] ys) { a, x = call f(n, xs); ys[0] = x; }""")
-    assert without_unread(module.functions[1]) == module.functions[1]
+    assert cleaned_function(module.functions[1]) == module.functions[1]
     printed = cuda.show(module)
     assert ".r1;" in printed and ".r0;" not in printed
 
 
 def test_kernels_compute_nothing_in_vain() -> None:
     """What calls give apart, all that the skeletons' functions bind is read."""
-    module = generate(skeletons(), "cuda")
+    module = without_unread(generate(skeletons(), "cuda"))
     check(module)
     for found in module.functions:
         given = {name for s in statements(found.body) for name in

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.base.wishes import CUT, FUSE, Wish
@@ -43,7 +43,7 @@ def kernels(text: str, *wishes: Wish, entry: str = "squares", type_: str = VECTO
         list[list[str]]:
     """The kernels of all regions, one after another."""
     job = pipeline.Job(entry=entry, argument=parse_type(Source("type", type_)), wishes=wishes, **options)    # type: ignore
-    found = run_deep(lambda: pipeline.compile_program(job, pipeline.TEXT, Source("test.nesl", text),
+    found = run_deep(lambda: driver.compile_program(job, forms.TEXT, Source("test.nesl", text),
                                                       pipeline.pass_named("schedule")))
     return [sorted(kernel) for region in found.regions for kernel in region.clusters]
 
@@ -249,7 +249,7 @@ def test_pragmas_at_the_prompt(capsys: pytest.CaptureFixture[str]) -> None:
 
 def flat(text: str, type_: str) -> object:
     job = pipeline.Job(entry="main", argument=parse_type(Source("type", type_)))
-    return run_deep(lambda: pipeline.compile_program(job, pipeline.TEXT, Source("test.nesl", text),
+    return run_deep(lambda: driver.compile_program(job, forms.TEXT, Source("test.nesl", text),
                                                      pipeline.pass_named("simplify")))
 
 
@@ -286,7 +286,7 @@ def test_a_graph_may_be_explained_and_drawn(tmp_path: Path, capsys: pytest.Captu
 def test_wishes_are_part_of_a_graph() -> None:
     job = pipeline.Job(entry="squares", argument=parse_type(Source("type", VECTOR)),
                        wishes=(wished(FUSE, "total", "sq"), wished(CUT, "sq", "it")))
-    (graph,) = run_deep(lambda: pipeline.compile_program(job, pipeline.TEXT, Source("test.nesl", SQUARES),
+    (graph,) = run_deep(lambda: driver.compile_program(job, forms.TEXT, Source("test.nesl", SQUARES),
                                                          pipeline.pass_named("graph")))
     assert graph.fused == (("total", "sq"),) and graph.cuts == (("sq", "it"),)
     assert graph_text.parse(graph_text.show(graph)) == graph

@@ -4,14 +4,14 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from nessie.base.source import UsageError
+from nessie.cudagen import loops
 from nessie.cudagen.cuda_files import cuda_files
 from nessie.cudagen.nvidia import detection
 from nessie.cudagen.nvidia.usage import TITLES, Assembled, assembled, table
-from nessie.lambda_cu import ir
 
 
-def cubin_files(program: ir.Program, stem: str, architecture: str | None) -> dict[str, Assembled]:
-    """By the files' names, which begin with the stem; the program is fused. `architecture` None: that of the first GPU
+def cubin_files(module: loops.Module, stem: str, architecture: str | None) -> dict[str, Assembled]:
+    """By the files' names, which begin with the stem. `architecture` None: that of the first GPU
     here. Raises UsageError where there is none, Unsupported where nothing compiles for it."""
     if architecture is None:
         gpus = detection.devices()
@@ -20,7 +20,7 @@ def cubin_files(program: ir.Program, stem: str, architecture: str | None) -> dic
                              hint="name its architecture, as in --arch sm_90")
         architecture = gpus[0].architecture
     return {str(PurePath(name).with_suffix(".cubin")): assembled(text, architecture)
-            for name, text in cuda_files(program, stem).items()}
+            for name, text in cuda_files(module, stem).items()}
 
 
 def usage_table(files: dict[str, Assembled]) -> str:

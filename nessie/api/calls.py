@@ -28,16 +28,15 @@ from nessie.base.types import Scheme, Type
 from nessie.base.values import DTYPES
 from nessie.calling import tuple_of
 from nessie.cudagen import host
-from nessie.cudagen.instructions import Code, Perform
+from nessie.cudagen.instructions import Perform
 from nessie.cudagen.memory import Memory, Pooled
-from nessie.cudagen.translate import codes_of
 from nessie.frontend import infer, mono, syntax, typed
 from nessie.frontend.environment import Entry, pattern_type
 from nessie.frontend.erase import erase
 from nessie.frontend.monomorphise import monomorphise_expression
+from nessie.kept import kept
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.layout import layout_of_value
-from nessie.pipeline import executable
 from nessie.session import Session
 from nessie.targets import GPUS, Limits, Target
 
@@ -54,9 +53,8 @@ class Number:
 
 @dataclass
 class Compiled:
-    """A program for a target, and devices that have it."""
-    program: ir.Program
-    codes: dict[str, Code]
+    """What a target runs (nessie.kept), and devices that have it."""
+    built: Any
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
     idle: list[Any] = field(default_factory=list)
@@ -166,14 +164,12 @@ class Calls:
     def made_compiled(self, program: mono.Program, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
         target = self.target(name)
         job = replace(self.session.job, layouts=layouts, target=name)
-        if name == "reference":             # which counts what it does in its target, for all programs
+        built = kept(job, program)
+        if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
             import nessie.lambda_cu.reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
-            return Compiled(executable(job, program), {}, lambda: None, True)
-        from nessie.kept import built_for_cpu, built_for_gpu
-        built = built_for_gpu(job, program) if name in GPUS else built_for_cpu(job, program)
-        codes = codes_of(built.program)
-        effects = any(isinstance(i, Perform) for code in codes.values() for i in code.instructions)
-        return Compiled(built.program, codes, lambda: target.device(built), effects)
+            return Compiled(built, lambda: None, True)
+        effects = any(isinstance(i, Perform) for code in built.host.functions for i in code.instructions)
+        return Compiled(built, lambda: target.device(built), effects)
 
     def target(self, name: str) -> Target:
         if name not in self.targets:
@@ -192,7 +188,7 @@ class Calls:
             if compiled.alone:
                 target.world.limit(memory, self.limits.hints)
             try:
-                return target.on_reference(compiled.program, given, memory) if name == "reference" else \
+                return target.on_reference(compiled.built, given, memory) if name == "reference" else \
                     self.on_device(compiled, given, taken, memory, name)
             finally:
                 if compiled.alone:
@@ -215,7 +211,7 @@ class Calls:
         held = taken.copied if self.limits.memory is not None else 0
         limits = host.Limits(self.limits.depth, memory, self.limits.hints, held)
         try:
-            result = host.execute(compiled.program, given, device, limits, codes=compiled.codes,
+            result = host.execute(compiled.built.program, compiled.built.host, given, device, limits,
                                   perform=self.session.target.world.perform,
                                   deliver=device.left if taken.device else None)
         except NessieError:

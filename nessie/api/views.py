@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
 from nessie.api.options import a_text, check_target
@@ -180,33 +180,34 @@ def compiling(work: Callable[[], T]) -> T:
 
 def explain(asked: Asked, everything: bool) -> Explanation:
     def work() -> Explanation:
+        from nessie.schedule import explain_json, explain_text
         if asked.given:
             arguments = held(asked)
             found = explain_call(arguments.session, asked.job(), asked.function, arguments.names, everything)
             notes = tuple(arguments.notes)
         else:
             job, program = mono_of(asked)
-            found, notes = explain_program(job, pipeline.MONO, program, everything), ()
-        return Explanation(pipeline.call("schedule.explain_text:as_text", asked.function, found, everything), notes,
-                           pipeline.call("schedule.explain_json:as_json", asked.function, found))
+            found, notes = explain_program(job, forms.MONO, program, everything), ()
+        return Explanation(explain_text.as_text(asked.function, found, everything), notes,
+                           explain_json.as_json(asked.function, found))
     return compiling(work)
 
 
 def graph(asked: Asked) -> Graph:
     def work() -> Graph:
+        from nessie.schedule.view import draw
         job, program = mono_of(asked)
-        graphs = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("graph"))
-        drawn = [pipeline.call("schedule.view:draw", graphs, kind, job.fuse, pipeline.profile(job))
-                 for kind in ("svg", "dot", "json")]
-        return Graph(*drawn)
+        graphs = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("graph"))
+        svg, dot, data = [draw(graphs, kind, job.fuse, pipeline.profile(job)) for kind in ("svg", "dot", "json")]
+        return Graph(svg, dot, data)
     return compiling(work)
 
 
 def kernels(asked: Asked) -> Kernels:
     def work() -> Kernels:
         job, program = mono_of(asked)
-        fused = pipeline.compile_program(job, pipeline.MONO, program, pipeline.pass_named("fuse"))
-        return Kernels(pipeline.show(pipeline.FUSED, fused), tuple(k.name for k in fused.kernels))
+        fused = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("fuse"))
+        return Kernels(forms.FUSED.show(fused), tuple(k.name for k in fused.kernels))
     return compiling(work)
 
 
@@ -216,10 +217,9 @@ def stages(asked: Asked) -> Stages:
         from nessie.inspect.page import page
         job, program = mono_of(asked)
         job = replace(job, entry=asked.function, target="cpu" if job.target == "reference" else job.target)
-        made = {pipeline.MONO: program}
-        for form, last in ((pipeline.MONO, "fuse"), (pipeline.FUSED, "llvm" if job.target == "cpu" else "cuda")):
-            passes = pipeline.passes_between(form, pipeline.pass_named(last))
-            made |= {step.ran.output: step.program for step in pipeline.steps(job, form, made[form], passes)}
+        made: dict[forms.Form[Any], Any] = {forms.MONO: program}
+        passes = pipeline.stages_between(job, forms.MONO, pipeline.stages(job)[-1])
+        made |= {step.ran.output: step.program for step in driver.steps(job, forms.MONO, program, passes)}
         data = Collection(job, asked.program._source, {form.name: made[form] for form in made}).data()
-        return Stages({form.name: pipeline.show(form, made[form]) for form in made}, page(data))
+        return Stages({form.name: form.show(made[form]) for form in made}, page(data))
     return compiling(work)

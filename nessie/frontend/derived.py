@@ -58,7 +58,7 @@ class Maker:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
 
-    def call(self, name: str, types: tuple[Type, ...], *arguments: Exp) -> Exp:
+    def call(self, name: str, types: tuple[Type, ...], *arguments: Exp) -> Apply:
         """The function at these types, applied."""
         scheme = self.environment.global_scheme(name)
         assert scheme is not None, name
@@ -76,11 +76,11 @@ class Maker:
         pattern = typed.DataPattern(type_.name, type_.arguments, NamePattern(inner.name, inner.type))
         return Let(pattern, value, body(inner))
 
-    def first(self, pair: Exp) -> Exp:
+    def first(self, pair: Name | Apply) -> Apply:
         assert isinstance(pair.type, Pair)
         return self.call("first", (pair.type.first, pair.type.second), pair)
 
-    def rest(self, pair: Exp) -> Exp:
+    def rest(self, pair: Name | Apply) -> Apply:
         assert isinstance(pair.type, Pair)
         return self.call("rest", (pair.type.first, pair.type.second), pair)
 
@@ -151,7 +151,7 @@ def pair_text(make: Maker, type_: Pair, x: Exp, part: Callable[[Type, Exp], Exp]
         texts += [part(type_.second.first, make.first(tail)), part(type_.second.second, make.rest(tail))]
     else:
         texts.append(part(type_.second, make.rest(whole)))
-    result = make.call("_tuple_string", (), typed.Sequence(tuple(texts), Seq(STRING)))
+    result: Exp = make.call("_tuple_string", (), typed.Sequence(tuple(texts), Seq(STRING)))
     for name, value in reversed(bound):
         result = Let(NamePattern(name.name, name.type), value, result)
     return result
@@ -193,7 +193,7 @@ def zero_of_type(make: Maker, type_: Type) -> Exp:
     raise TypeError(type_)
 
 
-def identity(make: Maker, type_: Type, x: Exp) -> Exp:
+def identity(make: Maker, type_: Type, x: Name | Apply) -> Exp:
     """The zero of the type; functions, which have none, stay what they are in x."""
     match type_:
         case Fun():

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nessie import pipeline
+from nessie import driver, forms, pipeline
 from nessie.base.forking import cached_property
-from nessie.base.layout import Shown
+from nessie.base.layout import Shown, render_marked
 from nessie.base.records import dataclass
 from nessie.base.source import Source, Unsupported, UsageError
 from nessie.cudagen import loops
@@ -35,27 +35,27 @@ from nessie.schedule.schedule_form import NEVER, Pair, RegionSchedule, Schedule
 
 Mark = tuple[int, int, list[int], list[int], list[int], str]
 
-BEFORE_FUSING = (pipeline.TEXT, pipeline.SYNTAX, pipeline.TYPED, pipeline.MONO, pipeline.FLAT)
+BEFORE_FUSING = (forms.TEXT, forms.SYNTAX, forms.TYPED, forms.MONO, forms.FLAT)
 TITLES = {"source": "the program as it was written", "typed": "every type, every name resolved",
           "mono": "one copy of each function for each use; calls inlined", "flat": "kernels of one combinator each",
           "graph": "what depends on what, and what shares a kernel", "schedule": "the kernels, and all verdicts",
           "fused": "the kernels as they run", "loops": "the kernels' code", "llvm": "for the CPU", "cuda": "for GPUs"}
 
 
-def collect(job: pipeline.Job, start: pipeline.Form, source: Source, program: Any) -> dict[str, Any]:
+def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: Any) -> dict[str, Any]:
     """All stages of the program from the form that it has on."""
     if start not in BEFORE_FUSING:
         raise UsageError(f"a {start.name} program is fused already; inspect shows those that come before: "
                          f"{', '.join(form.name for form in BEFORE_FUSING)}")
     made: dict[str, Any] = {}
-    for step in pipeline.steps(job, start, program, pipeline.passes_between(start, pipeline.pass_named("fuse"))):
+    for step in driver.steps(job, start, program, pipeline.stages_between(job, start, pipeline.FUSE)):
         made[step.ran.output.name] = step.program
     return Collection(job, source, made).data()
 
 
-def one_pass(job: pipeline.Job, name: str, form: pipeline.Form, program: Any) -> Any:
+def one_pass(job: pipeline.Job, name: str, form: forms.Form[Any], program: Any) -> Any:
     """What one pass makes of a program."""
-    return next(pipeline.steps(job, form, program, (pipeline.pass_named(name),))).program
+    return next(driver.steps(job, form, program, (pipeline.pass_named(name),))).program
 
 
 class Collection:
@@ -63,28 +63,28 @@ class Collection:
 
     def __init__(self, job: pipeline.Job, source: Source, made: dict[str, Any]) -> None:
         self.job, self.made, self.flat, self.fused = job, made, made["flat"], made["fused"]
-        self.graphs: Sequence[Graph] = one_pass(job, "graph", pipeline.FLAT, self.flat)
+        self.graphs: Sequence[Graph] = one_pass(job, "graph", forms.FLAT, self.flat)
         self.sources, self.nodes = Sources(), Nodes(self.graphs)
         self.sources.add(source)
         self.nodes.clusters = {number: members for members in self.clusters(made["schedule"]) for number in members}
 
     def data(self) -> dict[str, Any]:
         nodes = self.node_data()
-        stages = [self.stage(form, self.made[form.name]) for form in (pipeline.TYPED, pipeline.MONO)
+        stages = [self.stage(form, self.made[form.name]) for form in (forms.TYPED, forms.MONO)
                   if form.name in self.made]
-        shared = one_pass(self.job, "share-sites", pipeline.FLAT, self.flat)
-        stages.append(self.stage(pipeline.FLAT, shared, FlatMarks(self, shared, False)))
+        shared = one_pass(self.job, "share-sites", forms.FLAT, self.flat)
+        stages.append(self.stage(forms.FLAT, shared, FlatMarks(self, shared, False)))
         stages.append(stage("graph", "", []))
-        stages.append(self.stage(pipeline.SCHEDULE, self.made["schedule"], ScheduleMarks(self)))
-        stages.append(self.stage(pipeline.FUSED, self.fused, FlatMarks(self, self.fused, True)))
+        stages.append(self.stage(forms.SCHEDULE, self.made["schedule"], ScheduleMarks(self)))
+        stages.append(self.stage(forms.FUSED, self.fused, FlatMarks(self, self.fused, True)))
         stages += self.code()
         marks: list[Mark] = [(a, b, [number], [], [], "") for a, b, number in self.sources.nested()]
         return {"entry": self.job.entry or self.flat.entry.function, "target": self.job.target, "mode": self.job.fuse,
                 "file": next(iter(self.sources.starts)).name, "spans": list(self.sources.spans), "nodes": nodes,
                 "stages": [stage("source", self.sources.text, marks), *stages], "schedules": self.schedules()}
 
-    def stage(self, form: pipeline.Form, program: Any, marks: Marks | None = None) -> dict[str, Any]:
-        text, shown = pipeline.show_marked(form, program)
+    def stage(self, form: forms.Form[Any], program: Any, marks: Marks | None = None) -> dict[str, Any]:
+        text, shown = forms.show_marked(form, program)
         return stage(form.name, text, (marks or Marks(self)).of(text, shown))
 
     # The graphs ---------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Collection:
         for mode in reversed(MODES):
             job = replace(self.job, fuse=mode, wishes=() if mode == "none" else self.job.wishes)
             made: Schedule = self.made["schedule"] if mode == self.job.fuse else \
-                one_pass(job, "schedule", pipeline.FLAT, self.flat)
+                one_pass(job, "schedule", forms.FLAT, self.flat)
             regions = [self.region(graph, region, explained, mode == "ilp")
                        for graph, region, explained in zip(self.graphs, made.regions, self.explained, strict=True)]
             found.append({"mode": mode, "regions": regions, "cost": sum(region.cost for region in made.regions),
@@ -161,14 +161,15 @@ class Collection:
 
     def code(self) -> list[dict[str, Any]]:
         """The loops for the job's target, and the targets' own code."""
+        from nessie.cudagen import cuda, llvm, loops_printer
         generated = {target: generate(self.fused, target) for target in ("cpu", "cuda")}
         target = "cuda" if self.job.target.startswith("cuda") else "cpu"
-        forms = ((pipeline.LOOPS, target), (pipeline.LLVM, "cpu"), (pipeline.CUDA, "cuda"))
         found = []
-        for form, of in forms:
-            text, shown = pipeline.show_marked(form, generated[of].module)
+        for name, of, document in (("loops", target, loops_printer.document), ("llvm", "cpu", llvm.document),
+                                   ("cuda", "cuda", cuda.document)):
+            text, shown = render_marked(document(generated[of].module))
             marks = CodeMarks(self, generated[of].owners).of(text, shown)
-            found.append(stage(form.name, text, marks, "\n".join(generated[of].refused)))
+            found.append(stage(name, text, marks, "\n".join(generated[of].refused)))
         return found
 
 
@@ -189,6 +190,7 @@ def generate(fused: ir.Program, target: str) -> Generated:
     from nessie.cudagen.generate import generate as generate_loops
     from nessie.cudagen.plan import Plan, reached
     from nessie.cudagen.scalar_functions import device_name
+    from nessie.cudagen.unread import without_unread
     functions: dict[str, loops.Function] = {}
     plans: list[Plan] = []
     shared = {device_name(f) for f in fused.scalar_functions}
@@ -197,6 +199,8 @@ def generate(fused: ir.Program, target: str) -> Generated:
     for kernel in fused.kernels:
         try:
             module = generate_loops(replace(fused, kernels=(kernel,)), target)
+            if target == "cuda":
+                module = without_unread(module)
         except Unsupported as error:
             refused.append(f"{kernel.name}: {error.message}")
             continue

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import gpu_device
 from executors import Compiled
 from gpu_programs import PROGRAMS
 from run_streams import Elsewhere
@@ -62,7 +63,7 @@ def test_objects_end_in_whatever_thread(recwarn: pytest.WarningsRecorder) -> Non
     program = Compiled(PROGRAMS["map and sum"][0])
 
     def work() -> None:
-        made.append(Gpu(program.executable("ilp"), Nvidia()))
+        made.append(gpu_device(program.executable("ilp"), Nvidia()))
         made[0].upload("int", np.arange(5))
 
     thread = threading.Thread(target=work)

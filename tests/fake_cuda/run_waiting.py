@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import execute, gpu_device
 
 import nessie
 from nessie.base.deadline import Deadline
@@ -23,8 +24,6 @@ from nessie.base.deep import run_deep
 from nessie.base.source import NessieError
 from nessie.base.values import ANY_STREAM
 from nessie.cli import main
-from nessie.cudagen import host
-from nessie.cudagen.gpu import Gpu
 from nessie.cudagen.nvidia import detection, driver
 from nessie.cudagen.nvidia.driver import Nvidia
 from nessie.lambda_cu.parser import parse
@@ -172,7 +171,7 @@ def orders_without_end(seconds: float) -> None:
     """The keys are computed by one launch of many, for which memory is taken one after another."""
     program = parse(KEYS)
     with pytest.raises(NessieError, match="it took longer than 1 s"):
-        run_deep(lambda: host.execute(program, [40], Gpu(program, Nvidia())), Deadline(seconds, ""))
+        run_deep(lambda: execute(program, [40], gpu_device(program, Nvidia())), Deadline(seconds, ""))
 
 
 def calls_at_the_same_time(seconds: float) -> None:

@@ -1,0 +1,44 @@
+"""Pass: a program for GPUs is put together.
+
+  in    the fused program, the host's instructions, the plans and loops, and their text in CUDA C++
+  out   a GpuProgram: data, which nessie.kept keeps on disk; the driver compiles the text (cudagen.gpu)
+  how   Of each function, what a launch needs to know: how its parameters are packed, whether it may record a failure.
+
+Its text is a line for each kernel: `kernel K1: K1_sweep qPP fails, K1_finish qPP`.
+"""
+from __future__ import annotations
+
+from nessie.base.records import dataclass
+from nessie.cudagen import instructions, loops
+from nessie.cudagen.plan import Plan
+from nessie.lambda_cu import ir
+
+POINTER = "P"
+FORMATS = {"int": "q", "float": "d", "bool": "?", "char": "i"}      # of parameters, as `struct` packs them
+
+
+@dataclass(frozen=True)
+class GpuProgram:
+    """A program, ready for a GPU. `host`: its functions; those of `plans` are in `text`; `formats` has the parameters
+    of each, `failing` those that may record a failure."""
+    program: ir.Program
+    host: instructions.Program
+    plans: tuple[Plan, ...]
+    text: str
+    formats: dict[str, str]
+    failing: frozenset[str]
+
+
+def link(program: ir.Program, host: instructions.Program, module: loops.Module, text: str) -> GpuProgram:
+    formats = {f.name: "".join(POINTER if p.array else FORMATS[p.type] for p in f.parameters)
+               for f in module.functions if f.kind == "cuda"}
+    failing = frozenset(f.name for f in module.functions
+                        if any(p.name == "errors" and p.writable for p in f.parameters))
+    return GpuProgram(program, host, module.plans, text, formats, failing)
+
+
+def show(built: GpuProgram) -> str:
+    def function(name: str) -> str:
+        return f"{name} {built.formats[name]}{' fails' if name in built.failing else ''}"
+    return "".join(f"kernel {plan.name}: {', '.join([function(phase.function) for phase in plan.phases])}\n"
+                   for plan in built.plans)

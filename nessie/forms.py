@@ -1,0 +1,135 @@
+"""The forms that a program takes, each with its text, its parser and its validator.
+
+    nesl      source text                               fused       kernels as they are launched
+    syntax    trees                                     host        the host's functions as instructions
+    typed     trees with types                          loops       plans, and imperative code
+    mono      without polymorphism                      llvm        that code for the CPU
+    flat      kernels of one combinator each            cuda        that code for GPUs
+    graph     who reads whom, and what may fuse         cpu-code    what a CPU runs
+    schedule  which combinators share a kernel          gpu-code    what a GPU runs
+
+A form's functions are imported when they are first called.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from nessie.base.layout import Doc, Shown, render, render_marked
+from nessie.base.lazy import lazy
+from nessie.base.places import Places
+from nessie.base.records import dataclass
+from nessie.base.source import IllFormed, NessieError, Source
+
+if TYPE_CHECKING:
+    from nessie.cudagen import (
+        assemble,
+        instructions,
+        instructions_check,
+        instructions_text,
+        link,
+        loops,
+        loops_check,
+        loops_parser,
+        loops_printer,
+    )
+    from nessie.cudagen.assemble import CpuProgram
+    from nessie.cudagen.link import GpuProgram
+    from nessie.frontend import (
+        mono,
+        mono_check,
+        mono_parser,
+        mono_text,
+        syntax,
+        syntax_check,
+        syntax_text,
+        typed,
+        typed_check,
+        typed_parser,
+        typed_text,
+    )
+    from nessie.lambda_cu import check, ir, parser, printer
+    from nessie.schedule import check as schedule_check
+    from nessie.schedule import graph_text, schedule_text
+    from nessie.schedule.pdg import Graph
+    from nessie.schedule.schedule_form import Schedule
+else:
+    assemble, instructions_check, instructions_text, link, loops_check, loops_parser, loops_printer = lazy(
+        "nessie.cudagen", "assemble", "instructions_check", "instructions_text", "link", "loops_check", "loops_parser",
+        "loops_printer")
+    mono_check, mono_parser, mono_text, syntax_check, syntax_text, typed_check, typed_parser, typed_text = lazy(
+        "nessie.frontend", "mono_check", "mono_parser", "mono_text", "syntax_check", "syntax_text", "typed_check",
+        "typed_parser", "typed_text")
+    check, parser, printer = lazy("nessie.lambda_cu", "check", "parser", "printer")
+    schedule_check, graph_text, schedule_text = lazy("nessie.schedule", "check", "graph_text", "schedule_text")
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True)
+class Form(Generic[P]):
+    """`show` gives a program's text, `document` the same with its parts marked (base.layout), where there is such;
+    `parse` reads the text, and tells the places where the program's parts stand; None: nothing goes on from this form.
+    `check` raises IllFormed. `targets`: whose code it is; none: it comes before there is code."""
+    name: str
+    show: Callable[[P], str]
+    parse: Callable[[Source, Places], P] | None = None
+    check: Callable[[P], None] | None = None
+    document: Callable[[P], Doc] | None = None
+    targets: tuple[str, ...] = ()
+
+
+def documented(name: str, document: Callable[[P], Doc], parse: Callable[[Source, Places], P],
+               check: Callable[[P], None], targets: tuple[str, ...] = ()) -> Form[P]:
+    """A form whose text is a document's."""
+    return Form(name, lambda program: render(document(program)), parse, check, document, targets)
+
+
+WITHOUT_STACK = ("cuda", "cudasim")      # targets whose threads cannot recur: their scalar functions only loop
+
+TEXT: Form[Source] = Form("nesl", lambda source: source.text, lambda source, _: source)
+SYNTAX: Form[syntax.Program] = Form("syntax", syntax_text.show, syntax_text.parse, syntax_check.check)
+TYPED: Form[typed.Program] = documented("typed", typed_text.document, typed_parser.parse, typed_check.check)
+MONO: Form[mono.Program] = documented("mono", mono_text.document, mono_parser.parse, mono_check.check)
+FLAT: Form[ir.Program] = documented("flat", printer.document, parser.parse, check.check)
+GRAPH: Form[tuple[Graph, ...]] = Form("graph", graph_text.show_all, graph_text.parse_all, schedule_check.check_graphs)
+SCHEDULE: Form[Schedule] = documented("schedule", schedule_text.document, schedule_text.parse,
+                                      schedule_check.check_alone)
+FUSED: Form[ir.Program] = documented("fused", printer.document, parser.parse, check.check)
+HOST: Form[instructions.Program] = documented("host", instructions_text.document, instructions_text.parse,
+                                              instructions_check.check)
+LOOPS: Form[loops.Module] = documented("loops", loops_printer.document, loops_parser.parse, loops_check.check,
+                                       ("cpu", *WITHOUT_STACK))
+LLVM: Form[str] = Form("llvm", lambda text: text, targets=("cpu",))
+CUDA: Form[str] = Form("cuda", lambda text: text, targets=WITHOUT_STACK)
+CPU_CODE: Form[CpuProgram] = Form("cpu-code", assemble.show, targets=("cpu",))
+GPU_CODE: Form[GpuProgram] = Form("gpu-code", link.show, targets=WITHOUT_STACK)
+FORMS = (TEXT, SYNTAX, TYPED, MONO, FLAT, GRAPH, SCHEDULE, FUSED, HOST, LOOPS, LLVM, CUDA, CPU_CODE, GPU_CODE)
+
+
+def show_marked(form: Form[P], program: P) -> tuple[str, list[Shown]]:
+    """The text of a form that has documents, and which parts of the program its parts show."""
+    assert form.document is not None
+    return render_marked(form.document(program))
+
+
+def read(form: Form[P], source: Source) -> P:
+    """The well-formed program that the text of this form shows. NessieError where it shows none."""
+    assert form.parse is not None
+    places = Places(source)
+    program = form.parse(source, places)
+    try:
+        if form.check is not None:
+            form.check(program)
+    except IllFormed as broken:
+        span = places.of_error(broken)
+        place = [(span, "")] if span else []
+        raise NessieError(f"{source.name} is no {form.name} program: {broken}", *place) from None
+    return program
+
+
+def form_of_file(path: str) -> Form[Any]:
+    """Which form the file's text has: its ending says it; NESL where there is no other."""
+    ending = Path(path).suffix.removeprefix(".")
+    return next((form for form in FORMS if form.name == ending and form.parse), TEXT)

@@ -1,0 +1,44 @@
+"""Programs of lambda_cu, ready for devices and on them: the passes behind `fuse`, without a driver. `width`: items a
+chunk of a CPU's, as narrow as a test likes."""
+from __future__ import annotations
+
+from typing import Any
+
+from nessie.cudagen import cuda, host, llvm, loops
+from nessie.cudagen.assemble import CpuProgram, assemble
+from nessie.cudagen.cpu import Cpu
+from nessie.cudagen.cuda_header import with_headers
+from nessie.cudagen.generate import generate
+from nessie.cudagen.gpu import Driver, Gpu
+from nessie.cudagen.link import GpuProgram, link
+from nessie.cudagen.translate import translate
+from nessie.cudagen.unread import without_unread
+from nessie.lambda_cu import ir
+
+
+def cpu_code(program: ir.Program, width: int | None = None) -> CpuProgram:
+    module = generate(program, "cpu", width)
+    return assemble(program, translate(program), module, llvm.show(module))
+
+
+def gpu_loops(program: ir.Program) -> loops.Module:
+    return with_headers(program, without_unread(generate(program, "cuda")))
+
+
+def gpu_code(program: ir.Program) -> GpuProgram:
+    module = gpu_loops(program)
+    return link(program, translate(program), module, cuda.show(module))
+
+
+def cpu_device(program: ir.Program, threads: int | None = None, width: int | None = None,
+               limit: int | None = None) -> Cpu:
+    return Cpu(cpu_code(program, width), threads, limit)
+
+
+def gpu_device(program: ir.Program | GpuProgram, driver: Driver, limit: int | None = None) -> Gpu:
+    return Gpu(program if isinstance(program, GpuProgram) else gpu_code(program), driver, limit)
+
+
+def execute(program: ir.Program, arguments: Any, device: Any, *options: Any, **named: Any) -> Any:
+    """host.execute, of a program that nobody has translated."""
+    return host.execute(program, translate(program), arguments, device, *options, **named)
