@@ -25,7 +25,7 @@ from nessie.base.values import Flat
 from nessie.forms import FUSED
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.parser import parse
-from nessie.pipeline import ASSEMBLE, Job
+from nessie.pipeline import Job, pass_named
 from nessie.schedule.profiles import CPU, Profile
 from nessie.stopwatch import quickest
 from nessie.targets import Target
@@ -76,7 +76,7 @@ class Computer:
         """Of the quickest launch of so many times the runs, in nanoseconds."""
         program = parse(PROGRAM.replace("BODY", body))
         check(program)
-        built = driver.compile_program(Job(), FUSED, program, ASSEMBLE)
+        built = driver.compile_program(Job(), FUSED, program, pass_named("assemble"))
         indices = np.random.default_rng(0).permutation(count)
         arguments: Sequence[Any] = (Flat(count, np.full(count, 0.5)), Flat(count, indices))
         return quickest(Target("cpu", self.threads), built, arguments, times * self.runs) * 1e9

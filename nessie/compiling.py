@@ -94,7 +94,7 @@ def emit_cubins(options: argparse.Namespace) -> int:
 def loops_for_gpu(options: argparse.Namespace) -> Any:
     """The plans and loops, for the target cuda unless another GPU's is asked for."""
     refuse_other_targets(options, forms.CUDA)
-    return compiled(options, pipeline.HEADERS)
+    return compiled(options, pipeline.pass_named("headers"))
 
 
 def stem(options: argparse.Namespace) -> str:
@@ -129,7 +129,7 @@ def refuse_other_targets(options: argparse.Namespace, form: forms.Form[Any]) -> 
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
     found = written(options)
     made = found.program
-    if until is not pipeline.PARSE or found.syntax is None:
+    if until is not pipeline.pass_named("parse") or found.syntax is None:
         made = driver.compile_program(job_of(options), found.form, made, until)
     warn_of(found)
     return made
@@ -151,7 +151,7 @@ def written(options: argparse.Namespace) -> Written:
     program = forms.read(form, source)
     if form is not forms.TEXT:
         return Written(source, form, program)
-    parsed = driver.compile_program(job_of(options), form, program, pipeline.PARSE)
+    parsed = driver.compile_program(job_of(options), form, program, pipeline.pass_named("parse"))
     return Written(source, forms.SYNTAX, parsed, parsed)
 
 

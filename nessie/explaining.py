@@ -34,9 +34,9 @@ UNSEEN = ("error", "_seed", "_now", "get_environment_variable")        # effects
 
 def explain_program(job: pipeline.Job, start: forms.Form[Any], program: Any, everything: bool = False) -> Explanation:
     """The schedules of a program of a form that comes before fusing."""
-    passes = pipeline.stages_between(job, start, pipeline.FUSE)
+    passes = pipeline.stages_between(job, start, pipeline.pass_named("fuse"))
     made = {step.ran.output: step.program for step in driver.steps(job, start, program, passes)}
-    (found,) = driver.steps(job, forms.FLAT, made[forms.FLAT], (pipeline.DRAW_GRAPH,))
+    (found,) = driver.steps(job, forms.FLAT, made[forms.FLAT], (pipeline.pass_named("graph"),))
     return with_code(explain_graphs(found.program, job, everything), found.program, made[forms.FUSED], job.fuse)
 
 

@@ -91,13 +91,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Pass:
-    """From programs of some forms to a program of another."""
+    """From programs of some forms to a program of another, for some jobs `only`."""
     name: str
     inputs: tuple[Form[Any], ...]
     output: Form[Any]
     run: Callable[..., Any]                         # takes the job, then the inputs
     does: str
-    certify: Callable[..., None] | None = None      # checks the inputs and the output together
+    only: Callable[[Job], bool]
+    certify: Callable[..., None] | None             # checks the inputs and the output together
 
 
 A = TypeVar("A")
@@ -105,24 +106,22 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 R = TypeVar("R")
+Only = Callable[[Job], bool]
 
 
 @overload
-def made(name: str, inputs: tuple[Form[A]], output: Form[R], run: Callable[[Job, A], R], does: str,
-         certify: Callable[[A, R], None] | None = None) -> Pass: ...
+def row(name: str, inputs: tuple[Form[A]], output: Form[R], run: Callable[[Job, A], R], does: str, *,
+        only: Only = ..., certify: Callable[[A, R], None] | None = None) -> Pass: ...
 @overload
-def made(name: str, inputs: tuple[Form[A], Form[B]], output: Form[R], run: Callable[[Job, A, B], R],
-         does: str) -> Pass: ...
+def row(name: str, inputs: tuple[Form[A], Form[B]], output: Form[R], run: Callable[[Job, A, B], R], does: str, *,
+        only: Only = ...) -> Pass: ...
 @overload
-def made(name: str, inputs: tuple[Form[A], Form[B], Form[C]], output: Form[R], run: Callable[[Job, A, B, C], R],
-         does: str) -> Pass: ...
-@overload
-def made(name: str, inputs: tuple[Form[A], Form[B], Form[C], Form[D]], output: Form[R],
-         run: Callable[[Job, A, B, C, D], R], does: str) -> Pass: ...
-def made(name: str, inputs: tuple[Form[Any], ...], output: Form[Any], run: Callable[..., Any], does: str,
-         certify: Callable[..., None] | None = None) -> Pass:
+def row(name: str, inputs: tuple[Form[A], Form[B], Form[C], Form[D]], output: Form[R],
+        run: Callable[[Job, A, B, C, D], R], does: str, *, only: Only = ...) -> Pass: ...
+def row(name: str, inputs: tuple[Form[Any], ...], output: Form[Any], run: Callable[..., Any], does: str, *,
+        only: Only = lambda job: True, certify: Callable[..., None] | None = None) -> Pass:
     """A pass whose function takes and gives what its forms hold."""
-    return Pass(name, inputs, output, run, does, certify)
+    return Pass(name, inputs, output, run, does, only, certify)
 
 
 # What passes ask of a job ------------------------------------------------------------------------
@@ -158,91 +157,105 @@ SKELETONS = {"cpu": "cpu", "cuda": "cuda", "cudasim": "cuda"}       # whose each
 
 # The passes --------------------------------------------------------------------------------------
 
-PARSE = made("parse", (TEXT,), SYNTAX, lambda job, source: loading.program(source),
-             "NESL's text becomes syntax trees, with those of the files that it loads")
-INFER = made("infer", (SYNTAX,), TYPED, lambda job, program: infer.infer(program, environment_of(job))[0],
-             "finds every type; resolves names; operators become functions")
-MONOMORPHISE = made("monomorphise", (TYPED,), MONO, lambda job, program: entry.monomorphise_entry(
-    program, environment_of(job), job.entry, job.argument),
-    "one copy of each function per use at different types; function values are specialised away")
-# first of all on this form, as the only one that makes what draws numbers: others see arithmetic
-RANDOM_STATE = made("random-state", (MONO,), MONO, lambda job, program: random_state.random_state(program),
-                    "random numbers are made from a state that is passed along; drawing becomes arithmetic")
-# before flattening, so that what a call does to each element can be seen from outside
-INLINE = made("inline", (MONO,), MONO, lambda job, program: inline.inline(program),
-              "calls of functions that are not recursive become their bodies")
-# before what looks into calls, as it changes what they are given
-JOIN_CALLS = made("join-calls", (MONO,), MONO, lambda job, program: join_calls.join_calls(program),
-                  "calls that end both branches of a conditional become one")
-# after inlining: only frames that are left can hold anything
-RELEASE = made("release", (MONO,), MONO, lambda job, program: release.release(program),
-               "marks small parts of large sequences that a recursion would keep alive")
-FLATTEN = made("flatten", (MONO,), FLAT, lambda job, program: flatten.flatten(
-    program, job.target not in WITHOUT_STACK, job.layouts),
-    "nested parallelism becomes kernels of one array combinator each")
-ONCE = made("once", (FLAT,), FLAT, lambda job, program: once.once(program),
-            "scalar arithmetic on kernels' results stays on the device")
-# before simplifying: what only checks needed goes with them
-UNCHECKED = made("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.drop_checks(program),
-                 "with --unchecked: checks go, and their errors")
-# before scheduling: fewer and equal kernels make a smaller problem; undoes share-sites, should a reader's text be what
-# is compiled
-SIMPLIFY = made("simplify", (FLAT,), FLAT, lambda job, program: simplify.simplify(sites.specialise_sites(program)),
-                "what nobody needs goes; what is computed twice is computed once")
-# after simplifying: a producer that nobody reads any more is no reason to keep what it reads
-PULL = made("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), job.sizes),
-            "but for --fuse none: what is cheaper to compute than to fetch is computed where it is gathered")
-# for readers only: what comes after wants each kernel to know where it fails
-SHARE_SITES = made("share-sites", (FLAT,), FLAT, lambda job, program: sites.share_sites(program),
-                   "kernels that differ in where they fail only are one")
-DRAW_GRAPH = made("graph", (FLAT,), GRAPH, lambda job, program: schedule.graphs(
-    program, profile(job), job.sizes, wishes(job, program)),
-    "the dependence graph of each control region, with what may fuse")
-SCHEDULING = made("schedule", (FLAT,), SCHEDULE, scheduled, "decides which combinators share a kernel",
-                  schedule_check.check_schedule)
-FUSE = made("fuse", (FLAT, SCHEDULE), FUSED, lambda job, program, schedule: fuse.fuse(program, schedule),
-            "merges the kernels that the schedule put together")
-TRANSLATE = made("translate", (FUSED,), HOST, lambda job, program: translate.translate(program),
-                 "functions become lists of instructions over numbered slots")
-GENERATE = made("generate", (FUSED,), LOOPS, lambda job, program: generate.generate(
-    program, SKELETONS[job.target]),
-    "skeletons and thunks become imperative code")
-# for GPUs, whose compilers warn of it
-UNREAD = made("unread", (LOOPS,), LOOPS, lambda job, module: unread.without_unread(module),
-              "for GPUs: what functions bind and nobody reads goes")
-# last on this form: what it says of kernels is true of their text
-HEADERS = made("headers", (FUSED, LOOPS), LOOPS, lambda job, program, module: cuda_header.with_headers(program, module),
-               "for GPUs: comments say where kernels come from and how they are launched")
-EMIT_LLVM = made("llvm", (LOOPS,), LLVM, lambda job, module: llvm.show(module),
-                 "for CPUs: imperative code as LLVM's")
-EMIT_CUDA = made("cuda", (LOOPS,), CUDA, lambda job, module: cuda.show(module),
-                 "for GPUs: imperative code as CUDA C++")
-ASSEMBLE = made("assemble", (FUSED, HOST, LOOPS, LLVM), CPU_CODE, lambda job, program, host, module, text:
-                assemble.assemble(program, host, module, text), "for CPUs: machine code, and what a launch needs")
-LINK = made("link", (FUSED, HOST, LOOPS, CUDA), GPU_CODE, lambda job, program, host, module, text:
-            link.link(program, host, module, text), "for GPUs: the code, and what a launch needs")
 
-PASSES = (PARSE, INFER, MONOMORPHISE, RANDOM_STATE, INLINE, JOIN_CALLS, RELEASE, FLATTEN, ONCE, UNCHECKED, SIMPLIFY,
-          PULL, SHARE_SITES, DRAW_GRAPH, SCHEDULING, FUSE, TRANSLATE, GENERATE, UNREAD, HEADERS, EMIT_LLVM, EMIT_CUDA,
-          ASSEMBLE, LINK)
-FOR_READERS = (SHARE_SITES, DRAW_GRAPH)             # no other pass reads what they make
+def for_readers(job: Job) -> bool:
+    """No other pass reads what it makes."""
+    return False
 
-FOR_GPUS = (TRANSLATE, GENERATE, UNREAD, HEADERS, EMIT_CUDA, LINK)
-BEHIND_FUSING = {"reference": (), "cpu": (TRANSLATE, GENERATE, EMIT_LLVM, ASSEMBLE), "cuda": FOR_GPUS,
-                 "cudasim": FOR_GPUS}
+
+def has_code(job: Job) -> bool:
+    """The reference runs what `fuse` makes."""
+    return job.target != "reference"
+
+
+def on_cpus(job: Job) -> bool:
+    return job.target == "cpu"
+
+
+def on_gpus(job: Job) -> bool:
+    return job.target in WITHOUT_STACK
+
+
+PASSES = (
+    row("parse", (TEXT,), SYNTAX, lambda job, source: loading.program(source),
+        "NESL's text becomes syntax trees, with those of the files that it loads"),
+    row("infer", (SYNTAX,), TYPED, lambda job, program: infer.infer(program, environment_of(job))[0],
+        "finds every type; resolves names; operators become functions"),
+    row("monomorphise", (TYPED,), MONO,
+        lambda job, program: entry.monomorphise_entry(program, environment_of(job), job.entry, job.argument),
+        "one copy of each function per use at different types; function values are specialised away"),
+    # first of all on this form, as the only one that makes what draws numbers: others see arithmetic
+    row("random-state", (MONO,), MONO, lambda job, program: random_state.random_state(program),
+        "random numbers are made from a state that is passed along; drawing becomes arithmetic"),
+    # before flattening, so that what a call does to each element can be seen from outside
+    row("inline", (MONO,), MONO, lambda job, program: inline.inline(program),
+        "calls of functions that are not recursive become their bodies"),
+    # before what looks into calls, as it changes what they are given
+    row("join-calls", (MONO,), MONO, lambda job, program: join_calls.join_calls(program),
+        "calls that end both branches of a conditional become one"),
+    # after inlining: only frames that are left can hold anything
+    row("release", (MONO,), MONO, lambda job, program: release.release(program),
+        "marks small parts of large sequences that a recursion would keep alive"),
+    row("flatten", (MONO,), FLAT,
+        lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, job.layouts),
+        "nested parallelism becomes kernels of one array combinator each"),
+    row("once", (FLAT,), FLAT, lambda job, program: once.once(program),
+        "scalar arithmetic on kernels' results stays on the device"),
+    # before simplifying: what only checks needed goes with them
+    row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.drop_checks(program),
+        "with --unchecked: checks go, and their errors", only=lambda job: job.unchecked),
+    # before scheduling: fewer and equal kernels make a smaller problem; undoes share-sites, should a reader's text be
+    # what is compiled
+    row("simplify", (FLAT,), FLAT, lambda job, program: simplify.simplify(sites.specialise_sites(program)),
+        "what nobody needs goes; what is computed twice is computed once"),
+    # after simplifying: a producer that nobody reads any more is no reason to keep what it reads
+    row("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), job.sizes),
+        "but with --fuse none: what is cheaper to compute than to fetch is computed where it is gathered",
+        only=lambda job: job.fuse != "none"),
+    row("share-sites", (FLAT,), FLAT, lambda job, program: sites.share_sites(program),
+        "for readers: kernels that differ in where they fail only are one", only=for_readers),
+    row("graph", (FLAT,), GRAPH,
+        lambda job, program: schedule.graphs(program, profile(job), job.sizes, wishes(job, program)),
+        "for readers: the dependence graph of each control region, with what may fuse", only=for_readers),
+    row("schedule", (FLAT,), SCHEDULE, scheduled, "decides which combinators share a kernel",
+        certify=schedule_check.check_schedule),
+    row("fuse", (FLAT, SCHEDULE), FUSED, lambda job, program, found: fuse.fuse(program, found),
+        "merges the kernels that the schedule put together"),
+    row("translate", (FUSED,), HOST, lambda job, program: translate.translate(program),
+        "functions become lists of instructions over numbered slots", only=has_code),
+    row("generate", (FUSED,), LOOPS, lambda job, program: generate.generate(program, SKELETONS[job.target]),
+        "skeletons and thunks become imperative code", only=has_code),
+    # because compilers for GPUs warn of it
+    row("unread", (LOOPS,), LOOPS, lambda job, module: unread.without_unread(module),
+        "for GPUs: what functions bind and nobody reads goes", only=on_gpus),
+    # last on this form: what it says of kernels is true of their text
+    row("headers", (FUSED, LOOPS), LOOPS, lambda job, program, module: cuda_header.with_headers(program, module),
+        "for GPUs: comments say where kernels come from and how they are launched", only=on_gpus),
+    row("llvm", (LOOPS,), LLVM, lambda job, module: llvm.show(module), "for CPUs: imperative code as LLVM's",
+        only=on_cpus),
+    row("assemble", (FUSED, HOST, LOOPS, LLVM), CPU_CODE,
+        lambda job, program, host, module, text: assemble.assemble(program, host, module, text),
+        "for CPUs: machine code, and what a launch needs", only=on_cpus),
+    row("cuda", (LOOPS,), CUDA, lambda job, module: cuda.show(module), "for GPUs: imperative code as CUDA C++",
+        only=on_gpus),
+    row("link", (FUSED, HOST, LOOPS, CUDA), GPU_CODE,
+        lambda job, program, host, module, text: link.link(program, host, module, text),
+        "for GPUs: the code, and what a launch needs", only=on_gpus),
+)
 
 
 def stages(job: Job) -> tuple[Pass, ...]:
     """What compiles for the job, in order. The last one makes what its target runs."""
-    return (PARSE, INFER, MONOMORPHISE, RANDOM_STATE, INLINE, JOIN_CALLS, RELEASE, FLATTEN, ONCE,
-            *([UNCHECKED] if job.unchecked else []), SIMPLIFY, *([PULL] if job.fuse != "none" else []),
-            SCHEDULING, FUSE, *BEHIND_FUSING[job.target])
+    return tuple([ran for ran in PASSES if ran.only(job)])
 
 
 def stages_between(job: Job, start: Form[Any], until: Pass) -> tuple[Pass, ...]:
     """Those of the job that lead from a program of the form `start` through `until`."""
-    known = [ran for ran in PASSES if ran in stages(job) or ran is until]
-    first = next((at for at, ran in enumerate(known) if start in ran.inputs and ran not in FOR_READERS), None)
+    known = [ran for ran in PASSES if ran.only(job) or ran is until]
+    if not until.only(job) and until.only is not for_readers:
+        raise UsageError(f"{until.name} does not run here: it is {until.does.partition(':')[0]}",
+                         hint="nessie passes says when each runs")
+    first = next((at for at, ran in enumerate(known) if start in ran.inputs), None)
     if first is None:
         raise UsageError(f"no pass takes a {start.name} program", hint="nessie check looks for errors in one")
     last = known.index(until)
@@ -270,5 +283,5 @@ def pass_named(name: str) -> Pass:
 
 def pass_making(job: Job, form: Form[Any]) -> Pass:
     """The last pass that makes a program of this form for the job."""
-    known = [ran for ran in PASSES if ran in stages(job) or ran in FOR_READERS]
+    known = [ran for ran in PASSES if ran.only(job) or ran.only is for_readers]
     return next(p for p in reversed(known) if p.output is form)

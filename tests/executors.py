@@ -108,7 +108,7 @@ class Compiled:
         if fuse == "none":
             return self.flat
         stages = pipeline.stages(job := pipeline.Job(fuse=fuse, target=self.target))
-        behind, last = [stages.index(ran) for ran in (pipeline.SIMPLIFY, pipeline.FUSE)]
+        behind, last = [stages.index(ran) for ran in (pipeline.pass_named("simplify"), pipeline.pass_named("fuse"))]
         *_, step = driver.steps(job, forms.FLAT, self.flat, stages[behind + 1:last + 1])
         program: ir.Program = step.program
         return program

@@ -159,7 +159,7 @@ def test_found(name: str) -> None:
 
 def comes_back(source: Source, job: pipeline.Job) -> None:
     """Each form on the way to loops is what its text says."""
-    passes = [p for p in (*pipeline.stages(job), pipeline.DRAW_GRAPH) if p.output.parse]
+    passes = [p for p in (*pipeline.stages(job), pipeline.pass_named("graph")) if p.output.parse]
     for step in driver.steps(job, forms.TEXT, source, tuple(passes)):
         form = step.ran.output
         if form.parse:

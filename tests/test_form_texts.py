@@ -35,7 +35,7 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 def texts() -> dict[str, str]:
     """The program in every form."""
     job = pipeline.Job(entry="main", argument=ARGUMENT)
-    passes = [p for p in (*pipeline.stages(job), pipeline.DRAW_GRAPH) if p.output.parse]
+    passes = [p for p in (*pipeline.stages(job), pipeline.pass_named("graph")) if p.output.parse]
     made = {}
     for step in driver.steps(job, forms.TEXT, Source("test", PROGRAM), tuple(passes)):
         made[step.ran.output.name] = step.ran.output.show(step.program)

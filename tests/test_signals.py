@@ -115,12 +115,12 @@ def test_nobody_reads_the_output(folder: Path) -> None:
 
 
 def test_what_is_ignored_stays_so(folder: Path) -> None:
-    with started([*ENDLESS, "--time-limit", "20"], folder, ignored=True) as process:
+    with started([*ENDLESS, "--time-limit", "8"], folder, ignored=True) as process:
         defined(process)
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             process.send_signal(number)
         status, said = ended(process)
-    assert status == 1 and said.startswith("error: it took longer than 20 s")
+    assert status == 1 and said.startswith("error: it took longer than 8 s")
 
 
 # A Ctrl-C while a module is looked for, of those that are imported one after another.

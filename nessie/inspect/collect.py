@@ -48,7 +48,7 @@ def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: 
         raise UsageError(f"a {start.name} program is fused already; inspect shows those that come before: "
                          f"{', '.join(form.name for form in BEFORE_FUSING)}")
     made: dict[str, Any] = {}
-    for step in driver.steps(job, start, program, pipeline.stages_between(job, start, pipeline.FUSE)):
+    for step in driver.steps(job, start, program, pipeline.stages_between(job, start, pipeline.pass_named("fuse"))):
         made[step.ran.output.name] = step.program
     return Collection(job, source, made).data()
 
