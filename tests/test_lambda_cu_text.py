@@ -148,7 +148,7 @@ def test_deep_expressions_print_and_parse_in_linear_time(grow) -> None:
     ("kernel K1 (n : int) -> float {\n  let z = SUM { i => i } (n)\n  return z\n}", "name of a SOAC", 2),
     ("kernel K1 (n : int) -> [int; n] {\n  let z = SEG_MAP { i => i } (n)\n  return z\n}", "not segmented", 2),
     ("kernel K1 (n : int) -> [float; n] {\n  let z = MAP { i => i } (n)\n  return z\n}\nentry f : int -> int",
-     r"K1 gives \[int; n\]", 1),
+     r"K1 returns \[int; n\], which is not what it declares", 1),
     ("entry f : int -> number", "one of the types int, float", 1),
     ("kernel K1 (n : int) {\n  let z = MAP { i => a < b < c } (n)\n  return z\n}", "comparisons do not chain", 2),
     ("kernel K1 (n : int) {\n  let z = MAP { i => i }\n    uniform(n, 2)\n  return z\n}", "a space is", 3),
