@@ -130,7 +130,7 @@ def parse(text: str | Source, places: Places | None = None) -> Program:
     program = Program(many(tokens, "site", lambda: site(tokens, {})),
                       many(tokens, "scalar", lambda: scalar_function(tokens)),
                       many(tokens, "kernel", lambda: signature(tokens)),
-                      many(tokens, "host", lambda: code(tokens)), entry(tokens))
+                      many(tokens, "host", lambda: code(tokens)), entry(tokens, ("site", "scalar", "kernel", "host")))
     tokens.finish()
     return program
 

@@ -87,13 +87,20 @@ def span(tokens: Tokens, sources: Mapping[str, Source]) -> Span:
     library = tokens.accept("library") is not None
     name = tokens.literal("string")
     tokens.expect(":")
+    at = tokens.current
     start = tokens.literal("int")
     tokens.expect("-")
-    return Span(sources.get(name) or Source(name, "", library), start, tokens.literal("int"))
+    end = tokens.literal("int")
+    if end < start:
+        tokens.fail(f"a place ends behind its beginning, not at {end} before {start}", at)
+    return Span(sources.get(name) or Source(name, "", library), start, end)
 
 
-def entry(tokens: Tokens) -> ir.Entry:
-    start = tokens.expect("entry")
+def entry(tokens: Tokens, before: tuple[str, ...] = ("site", "scalar", "kernel", "function")) -> ir.Entry:
+    """The last part of a program, and what may stand before it."""
+    if not tokens.at("entry"):
+        tokens.fail(f"one of {', '.join(before)}, in this order, or 'entry' is expected here")
+    start = tokens.take()
     name = tokens.name()
     tokens.expect(":")
     if tokens.at("(") and tokens.follows(")"):

@@ -210,7 +210,7 @@ PASSES = (
         "what nobody needs goes; what is computed twice is computed once"),
     # after simplifying: a producer that nobody reads any more is no reason to keep what it reads
     row("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), job.sizes),
-        "but with --fuse none: what is cheaper to compute than to fetch is computed where it is gathered",
+        "without --fuse none: what is cheaper to compute than to fetch is computed where it is gathered",
         only=lambda job: job.fuse != "none"),
     row("share-sites", (FLAT,), FLAT, lambda job, program: sites.share_sites(program),
         "for readers: kernels that differ in where they fail only are one", only=for_readers),
@@ -253,7 +253,7 @@ def stages_between(job: Job, start: Form[Any], until: Pass) -> tuple[Pass, ...]:
     """Those of the job that lead from a program of the form `start` through `until`."""
     known = [ran for ran in PASSES if ran.only(job) or ran is until]
     if not until.only(job) and until.only is not for_readers:
-        raise UsageError(f"{until.name} does not run here: it is {until.does.partition(':')[0]}",
+        raise UsageError(f"{until.name} runs {until.does.partition(':')[0]}, and not here",
                          hint="nessie passes says when each runs")
     first = next((at for at, ran in enumerate(known) if start in ran.inputs), None)
     if first is None:

@@ -112,7 +112,7 @@ class Target:
         memory as these do, unless it is kept."""
         entry = next(f for f in program.functions if f.name == program.entry)
         layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
-        return self.execute(kept(replace(job, layouts=tuple(layouts)), program), arguments)
+        return self.execute(kept(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
 
     def execute(self, built: Built, arguments: Sequence[Any]) -> Any:
         """The same of a compiled program."""

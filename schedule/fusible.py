@@ -193,11 +193,13 @@ class Fusible:
         if unlike and unlike != "space":
             return unlike
         a, b = self.index.nodes[u], self.index.nodes[v]
+        by_segments = False
         for use in b.uses:
-            if self.index.maker.get(use.name) == u and (reason := use_reason(a, b, use.mode, use.name)):
-                return reason
-        if self.index.segments(b.space) is None and any(
-                use.mode == SEG and self.index.maker.get(use.name) == u for use in b.uses):
+            if self.index.maker.get(use.name) == u:
+                if reason := use_reason(a, b, use.mode, use.name):
+                    return reason
+                by_segments |= use.mode == SEG
+        if by_segments and self.index.segments(b.space) is None:
             return "gather"             # as many segments as elements: they are not walked as segments
         return unlike or self._path_reason(a, b, late >> v & 1)
 

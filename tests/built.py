@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nessie.cudagen import cuda, host, llvm, loops
+from nessie.cudagen import cuda, host, llvm
 from nessie.cudagen.assemble import CpuProgram, assemble
 from nessie.cudagen.cpu import Cpu
-from nessie.cudagen.cuda_header import with_headers
 from nessie.cudagen.generate import generate
 from nessie.cudagen.gpu import Driver, Gpu
 from nessie.cudagen.link import GpuProgram, link
@@ -21,12 +20,9 @@ def cpu_code(program: ir.Program, width: int | None = None) -> CpuProgram:
     return assemble(program, translate(program), module, llvm.show(module))
 
 
-def gpu_loops(program: ir.Program) -> loops.Module:
-    return with_headers(program, without_unread(generate(program, "cuda")))
-
-
 def gpu_code(program: ir.Program) -> GpuProgram:
-    module = gpu_loops(program)
+    """Without comments, so that tests may look at the code alone."""
+    module = without_unread(generate(program, "cuda"))
     return link(program, translate(program), module, cuda.show(module))
 
 

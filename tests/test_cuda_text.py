@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import test_skeletons
-from built import gpu_loops
 from kernel_runs import program_of
 from loops_cases import BLOCK_SUM, CASES, EDGES, EVERYTHING, edge_arguments, operator_module
 
@@ -24,7 +23,7 @@ from nessie.base.values import DTYPES
 from nessie.cli import main
 from nessie.cudagen import cuda, loops
 from nessie.cudagen.cuda_files import cuda_files
-from nessie.cudagen.cuda_header import CONVENTIONS
+from nessie.cudagen.cuda_header import CONVENTIONS, with_headers
 from nessie.cudagen.cuda_operators import HELPERS, OPERATORS
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.generate import generate
@@ -34,6 +33,7 @@ from nessie.cudagen.loops_interpreter import run
 from nessie.cudagen.loops_text import parse
 from nessie.cudagen.nvidia import compiler as nvidia_compiler
 from nessie.cudagen.nvidia.usage import assembled
+from nessie.cudagen.unread import without_unread
 from nessie.driver import compile_program
 from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
@@ -286,7 +286,8 @@ def test_files_of_kernels_differ(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert {file.name for file in folder.iterdir()} >= {"p_total_K1.cu", "p_before_K1.cu"}
     kernels = tuple(replace(test_skeletons.cuda_kernel(name), name=called)
                     for name, called in zip(list(test_skeletons.CUDA)[:3], ("k", "K", "K_2"), strict=True))
-    files = cuda_files(gpu_loops(replace(program_of(kernels[0]), kernels=kernels)), "p")
+    program = replace(program_of(kernels[0]), kernels=kernels)
+    files = cuda_files(with_headers(program, without_unread(generate(program, "cuda"))), "p")
     assert len({name.lower() for name in files}) == 3
     assert [sum(f"// {k.name} ---" in text for text in files.values()) for k in kernels] == [1, 1, 1]
 

@@ -30,6 +30,7 @@ from nessie.cudagen.device import NO_FAILURE, Array, OutOfMemory
 from nessie.cudagen.gpu import Gpu
 from nessie.cudagen.link import GpuProgram
 from nessie.cudagen.plan import ArrayResult, Buffer, Input, Phase, Plan, ScalarResult
+from nessie.cudagen.translate import translate
 from nessie.lambda_cu.parser import parse_kernel
 from nessie.targets import Target
 
@@ -168,7 +169,8 @@ extern "C" __global__ void blocks(long long *cells, long long *seen) {
               Phase("blocks", (cells, seen), blocks, (Buffer("seen", "int", loops.Op("+", (k, k)), 7),)))
     plan = Plan("K", (Input("n", "int"), Input("xs", "int", n)), phases,
                 (ScalarResult("k", 1, "int"), ArrayResult("ys", k)), 2, k)
-    return GpuProgram(program_of(parse_kernel(COUNTED)), (plan,), text, {"count": "qPPP", "blocks": "PP"}, frozenset())
+    program = program_of(parse_kernel(COUNTED))
+    return GpuProgram(program, translate(program), (plan,), text, {"count": "qPPP", "blocks": "PP"}, frozenset())
 
 
 @pytest.mark.parametrize("n, kept, shrinks", [(0, 0, False), (10, 0, False), (10, 3, False), (300_000, 9, True),
