@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from nessie.base.deep import interruptible
 from nessie.text_streams import DONE, NONE, Status, Streams, failed, no_stream, reason
 
 
@@ -12,15 +13,22 @@ class Processes:
         self.streams = streams
 
     def shell(self, command: str, text: str, seconds: float | None) -> tuple[str, str]:
-        """What the shell's command prints, given the text, and why it failed; it is ended after so many seconds."""
+        """What the shell's command prints, given the text, and why it failed; it is ended after so many seconds, and
+        with the work that waits for it."""
         import subprocess
+        given = text.encode("utf-8", "surrogateescape")
         try:
-            done = subprocess.run(command, shell=True, input=text.encode("utf-8", "surrogateescape"),
-                                  stdout=subprocess.PIPE, check=False, timeout=seconds)
+            with (subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as begun,
+                  interruptible(begun.kill)):
+                try:
+                    printed, _ = begun.communicate(given, seconds)
+                except BaseException:
+                    begun.kill()
+                    raise
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             return "", reason(error)
-        printed = done.stdout.decode("utf-8", "surrogateescape")
-        return printed, f"the command failed, with status {done.returncode}" if done.returncode else ""
+        why = f"the command failed, with status {begun.returncode}" if begun.returncode else ""
+        return printed.decode("utf-8", "surrogateescape"), why
 
     def spawn(self, command: str, numbers: tuple[int, int, int]) -> tuple[Any, Status]:
         """The program on these streams, new ones where there is none."""

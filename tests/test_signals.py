@@ -6,9 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,23 @@ def test_one_ctrl_c_ends_who_waits(what: str, folder: Path) -> None:
         process.send_signal(signal.SIGINT)
         status, said = ended(process)
     assert (status, said.splitlines()[:1]) == (-signal.SIGINT, ["Interrupted."])
+
+
+def test_a_command_ends_with_who_waits_for_it(folder: Path) -> None:
+    (folder / "waits.nesl").write_text('shell_command("echo $$ > pid; exec sleep 600", "");\n')
+    with started(["run", "waits.nesl", "--allow-shell"], folder) as process:
+        at_work = eventually(lambda: (folder / "pid").exists() and (folder / "pid").read_text().strip())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENT) == -signal.SIGINT
+        assert eventually(lambda: not Path(f"/proc/{at_work}").exists())
+
+
+def eventually(found: Callable[[], Any]) -> Any:
+    """What is found in the end."""
+    end = time.monotonic() + PATIENT
+    while not found() and time.monotonic() < end:
+        time.sleep(0.02)
+    return found()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
