@@ -33,7 +33,7 @@ from nessie.cudagen.loops import (
 from nessie.cudagen.loops_walk import expressions, names, parts, statements
 
 
-def without_unread(module: Module) -> Module:
+def unread(module: Module) -> Module:
     return replace(module, functions=tuple(map(cleaned_function, module.functions)))
 
 

@@ -22,7 +22,7 @@ from nessie.lambda_cu.scope import can_fail, failing_functions, map_children, ma
 FALSE = ir.Const(False, "bool")
 
 
-def drop_checks(program: ir.Program) -> ir.Program:
+def unchecked(program: ir.Program) -> ir.Program:
     failing = failing_functions(program.scalar_functions)
 
     def unchecked(exp: ir.Exp) -> ir.Exp:

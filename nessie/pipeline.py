@@ -40,7 +40,7 @@ from nessie.forms import (
 
 if TYPE_CHECKING:
     from nessie import loading
-    from nessie.cudagen import assemble, cache, cuda, cuda_header, generate, link, llvm, translate, unread
+    from nessie.cudagen import assemble, cache, cuda, generate, headers, link, llvm, translate, unread
     from nessie.flatten import flatten, join_calls, once, release
     from nessie.frontend import entry, infer, inline, library, pragmas, random_state
     from nessie.frontend.environment import Environment
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from nessie.schedule.profiles import Profile
 else:
     (loading,) = lazy("nessie", "loading")
-    assemble, cache, cuda, cuda_header, generate, link, llvm, translate, unread = lazy(
-        "nessie.cudagen", "assemble", "cache", "cuda", "cuda_header", "generate", "link", "llvm", "translate", "unread")
+    assemble, cache, cuda, headers, generate, link, llvm, translate, unread = lazy(
+        "nessie.cudagen", "assemble", "cache", "cuda", "headers", "generate", "link", "llvm", "translate", "unread")
     flatten, join_calls, once, release = lazy("nessie.flatten", "flatten", "join_calls", "once", "release")
     entry, infer, inline, library, pragmas, random_state = lazy(
         "nessie.frontend", "entry", "infer", "inline", "library", "pragmas", "random_state")
@@ -202,7 +202,7 @@ PASSES = (
     row("once", (FLAT,), FLAT, lambda job, program: once.once(program),
         "scalar arithmetic on kernels' results stays on the device"),
     # before simplifying: what only checks needed goes with them
-    row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.drop_checks(program),
+    row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.unchecked(program),
         "with --unchecked: checks go, and their errors", only=lambda job: job.unchecked),
     # before scheduling: fewer and equal kernels make a smaller problem; undoes share-sites, should a reader's text be
     # what is compiled
@@ -226,10 +226,10 @@ PASSES = (
     row("generate", (FUSED,), LOOPS, lambda job, program: generate.generate(program, SKELETONS[job.target]),
         "skeletons and thunks become imperative code", only=has_code),
     # because compilers for GPUs warn of it
-    row("unread", (LOOPS,), LOOPS, lambda job, module: unread.without_unread(module),
+    row("unread", (LOOPS,), LOOPS, lambda job, module: unread.unread(module),
         "for GPUs: what functions bind and nobody reads goes", only=on_gpus),
     # last on this form: what it says of kernels is true of their text
-    row("headers", (FUSED, LOOPS), LOOPS, lambda job, program, module: cuda_header.with_headers(program, module),
+    row("headers", (FUSED, LOOPS), LOOPS, lambda job, program, module: headers.headers(program, module),
         "for GPUs: comments say where kernels come from and how they are launched", only=on_gpus),
     row("llvm", (LOOPS,), LLVM, lambda job, module: llvm.show(module), "for CPUs: imperative code as LLVM's",
         only=on_cpus),

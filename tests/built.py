@@ -11,7 +11,7 @@ from nessie.cudagen.generate import generate
 from nessie.cudagen.gpu import Driver, Gpu
 from nessie.cudagen.link import GpuProgram, link
 from nessie.cudagen.translate import translate
-from nessie.cudagen.unread import without_unread
+from nessie.cudagen.unread import unread
 from nessie.lambda_cu import ir
 
 
@@ -22,7 +22,7 @@ def cpu_code(program: ir.Program, width: int | None = None) -> CpuProgram:
 
 def gpu_code(program: ir.Program) -> GpuProgram:
     """Without comments, so that tests may look at the code alone."""
-    module = without_unread(generate(program, "cuda"))
+    module = unread(generate(program, "cuda"))
     return link(program, translate(program), module, cuda.show(module))
 
 

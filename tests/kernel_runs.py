@@ -16,7 +16,7 @@ from nessie.cudagen.interpreted import Interpreted
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.meanings import MEANINGS
 from nessie.cudagen.plan import THREADS
-from nessie.cudagen.unread import without_unread
+from nessie.cudagen.unread import unread
 from nessie.lambda_cu import ir
 
 BASES = {dtype: base for base, dtype in DTYPES.items()}
@@ -194,7 +194,7 @@ def columns(rows: list[Any], count: int) -> list[Any]:
 
 def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | None = None) -> tuple[list[Any], int]:
     """As run_plan, on threads in an order that the seed draws. `width`: items a thread."""
-    module = without_unread(generate(program_of(kernel), "cuda", width))
+    module = unread(generate(program_of(kernel), "cuda", width))
     check(module)
     (plan,) = module.plans
     memory: dict[str, Any] = {p.name: a for p, a in zip(plan.parameters, arguments, strict=True)}

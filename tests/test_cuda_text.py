@@ -23,17 +23,17 @@ from nessie.base.values import DTYPES
 from nessie.cli import main
 from nessie.cudagen import cuda, loops
 from nessie.cudagen.cuda_files import cuda_files
-from nessie.cudagen.cuda_header import CONVENTIONS, with_headers
 from nessie.cudagen.cuda_operators import HELPERS, OPERATORS
 from nessie.cudagen.cudasim import compiler
 from nessie.cudagen.generate import generate
+from nessie.cudagen.headers import CONVENTIONS, headers
 from nessie.cudagen.loops import Module
 from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_interpreter import run
 from nessie.cudagen.loops_text import parse
 from nessie.cudagen.nvidia import compiler as nvidia_compiler
 from nessie.cudagen.nvidia.usage import assembled
-from nessie.cudagen.unread import without_unread
+from nessie.cudagen.unread import unread
 from nessie.driver import compile_program
 from nessie.forms import TEXT
 from nessie.frontend.parser import parse_type
@@ -287,7 +287,7 @@ def test_files_of_kernels_differ(tmp_path: Path, capsys: pytest.CaptureFixture[s
     kernels = tuple(replace(test_skeletons.cuda_kernel(name), name=called)
                     for name, called in zip(list(test_skeletons.CUDA)[:3], ("k", "K", "K_2"), strict=True))
     program = replace(program_of(kernels[0]), kernels=kernels)
-    files = cuda_files(with_headers(program, without_unread(generate(program, "cuda"))), "p")
+    files = cuda_files(headers(program, unread(generate(program, "cuda"))), "p")
     assert len({name.lower() for name in files}) == 3
     assert [sum(f"// {k.name} ---" in text for text in files.values()) for k in kernels] == [1, 1, 1]
 

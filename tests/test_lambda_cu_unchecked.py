@@ -7,7 +7,7 @@ from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
 from nessie.driver import run_passes
 from nessie.lambda_cu import ir
-from nessie.lambda_cu.unchecked import drop_checks, only_fails
+from nessie.lambda_cu.unchecked import only_fails, unchecked
 from nessie.pipeline import Job
 from nessie.session import Outcome, Session
 from nessie.targets import Target
@@ -66,5 +66,5 @@ def test_conditions_that_can_fail_stay() -> None:
         parameters = ir.Param("a", "bool"), ir.Param("b", "bool"), ir.Param("x", "int")
         function = ir.ScalarFunction("g", parameters, ("int",), body)
         program = ir.Program((), (function,), (), (), ir.Entry("g", (), ir.ScalarLayout("int")))
-        (changed,) = drop_checks(program).scalar_functions
+        (changed,) = unchecked(program).scalar_functions
         assert changed.body == (ir.Var("x") if expected == "x" else body)

@@ -27,7 +27,7 @@ from nessie.cudagen.plan import THREADS
 from nessie.cudagen.skeletons.cuda_blocks import WARP
 from nessie.cudagen.skeletons.cuda_carries import SEGMENTS
 from nessie.cudagen.skeletons.cuda_look_back import GROUP
-from nessie.cudagen.unread import without_unread
+from nessie.cudagen.unread import unread
 from nessie.lambda_cu import ir
 from nessie.lambda_cu.parser import parse_kernel
 
@@ -92,7 +92,7 @@ class OneTile:
         """What is in the windows afterwards."""
         driver = Cudasim(1, 1)
         built = gpu_code(program_of(self.kernel))
-        module = without_unread(generate(program_of(self.kernel), "cuda"))
+        module = unread(generate(program_of(self.kernel), "cuda"))
         (sweep,) = (f for f in module.functions if f.name.endswith("_sweep"))
         words = np.array([NO_FAILURE, MOST_ROUNDS, 0, 0, 0], np.int64)
         found, given = {}, []

@@ -20,12 +20,12 @@ FUNCTIONS = {
     "parse": "loading.program", "infer": "frontend.infer.infer", "monomorphise": "frontend.entry.monomorphise_entry",
     "random-state": "frontend.random_state.random_state", "inline": "frontend.inline.inline",
     "join-calls": "flatten.join_calls.join_calls", "release": "flatten.release.release",
-    "flatten": "flatten.flatten.flatten", "once": "flatten.once.once", "unchecked": "lambda_cu.unchecked.drop_checks",
+    "flatten": "flatten.flatten.flatten", "once": "flatten.once.once", "unchecked": "lambda_cu.unchecked.unchecked",
     "simplify": "lambda_cu.simplify.simplify", "pull": "schedule.pull.pull",
     "share-sites": "lambda_cu.sites.share_sites", "graph": "schedule.schedule.graphs",
     "schedule": "schedule.schedule.schedule", "fuse": "schedule.fuse.fuse", "translate": "cudagen.translate.translate",
-    "generate": "cudagen.generate.generate", "unread": "cudagen.unread.without_unread",
-    "headers": "cudagen.cuda_header.with_headers", "llvm": "cudagen.llvm.show", "assemble": "cudagen.assemble.assemble",
+    "generate": "cudagen.generate.generate", "unread": "cudagen.unread.unread",
+    "headers": "cudagen.headers.headers", "llvm": "cudagen.llvm.show", "assemble": "cudagen.assemble.assemble",
     "cuda": "cudagen.cuda.show", "link": "cudagen.link.link",
 }
 BEFORE_RUNS = ("parse", "infer", "monomorphise")        # a session does these form by form

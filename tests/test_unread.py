@@ -10,7 +10,7 @@ from nessie.cudagen.loops_check import check
 from nessie.cudagen.loops_printer import show
 from nessie.cudagen.loops_text import parse
 from nessie.cudagen.loops_walk import bound_names, read_names, statements
-from nessie.cudagen.unread import cleaned_function, without_unread
+from nessie.cudagen.unread import cleaned_function, unread
 
 PARAMETERS = "int n, int[] xs, writable int[] out, writable int[] cells"
 
@@ -79,7 +79,7 @@ def test_what_calls_give_keeps_its_names() -> None:
 
 def test_kernels_compute_nothing_in_vain() -> None:
     """What calls give apart, all that the skeletons' functions bind is read."""
-    module = without_unread(generate(skeletons(), "cuda"))
+    module = unread(generate(skeletons(), "cuda"))
     check(module)
     for found in module.functions:
         given = {name for s in statements(found.body) for name in

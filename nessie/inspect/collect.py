@@ -190,7 +190,7 @@ def generate(fused: ir.Program, target: str) -> Generated:
     from nessie.cudagen.generate import generate as generate_loops
     from nessie.cudagen.plan import Plan, reached
     from nessie.cudagen.scalar_functions import device_name
-    from nessie.cudagen.unread import without_unread
+    from nessie.cudagen.unread import unread
     functions: dict[str, loops.Function] = {}
     plans: list[Plan] = []
     shared = {device_name(f) for f in fused.scalar_functions}
@@ -200,7 +200,7 @@ def generate(fused: ir.Program, target: str) -> Generated:
         try:
             module = generate_loops(replace(fused, kernels=(kernel,)), target)
             if target == "cuda":
-                module = without_unread(module)
+                module = unread(module)
         except Unsupported as error:
             refused.append(f"{kernel.name}: {error.message}")
             continue

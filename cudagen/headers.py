@@ -64,7 +64,7 @@ errors: {len(ERROR_WORDS)} words of 8 bytes, which all kernels of a run share.
 interrupt: a word of 8 bytes, 0; anything else ends such loops. The host may set it meanwhile, if it sees it."""
 
 
-def with_headers(program: ir.Program, module: loops.Module) -> loops.Module:
+def headers(program: ir.Program, module: loops.Module) -> loops.Module:
     """The module of the program, which is fused, for the target cuda, with comments."""
     functions = {f.name: f for f in module.functions}
     shared = {device_name(f) for f in program.scalar_functions}
