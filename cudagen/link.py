@@ -3,6 +3,7 @@
   in    the fused program, the host's instructions, the plans and loops, and their text in CUDA C++
   out   a GpuProgram: data, which nessie.kept keeps on disk; the driver compiles the text (cudagen.gpu)
   how   Of each function, what a launch needs to know: how its parameters are packed, whether it may record a failure.
+        Comments are left out: compilers' results are kept by the text, and comments tell of lines, which move.
 
 Its text is a line for each kernel: `kernel K1: K1_sweep qPP fails, K1_finish qPP`.
 """
@@ -34,7 +35,7 @@ def link(program: ir.Program, host: instructions.Program, module: loops.Module, 
                for f in module.functions if f.kind == "cuda"}
     failing = frozenset(f.name for f in module.functions
                         if any(p.name == "errors" and p.writable for p in f.parameters))
-    return GpuProgram(program, host, module.plans, text, formats, failing)
+    return GpuProgram(program, host, module.plans, without_comments(text), formats, failing)
 
 
 def show(built: GpuProgram) -> str:
@@ -42,3 +43,7 @@ def show(built: GpuProgram) -> str:
         return f"{name} {built.formats[name]}{' fails' if name in built.failing else ''}"
     return "".join(f"kernel {plan.name}: {', '.join([function(phase.function) for phase in plan.phases])}\n"
                    for plan in built.plans)
+
+
+def without_comments(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("//"))

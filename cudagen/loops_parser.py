@@ -57,22 +57,32 @@ class Parser:
     def module(self) -> Module:
         functions: list[Function] = []
         plans: list[Plan] = []
-        while self.tokens.at("plan", *KINDS):
+        above = self.comments("preface")
+        while self.tokens.at("plan", "about", *KINDS):
             if self.tokens.at("plan"):
                 plans.append(plan(self))
             else:
                 functions.append(self.function())
         self.tokens.finish()
-        return Module(tuple(functions), tuple(plans))
+        return Module(tuple(functions), tuple(plans), above)
+
+    def comments(self, word: str) -> str:
+        lines: list[str] = []
+        while self.tokens.accept(word):
+            lines.append(self.tokens.literal("string"))
+        return "\n".join(lines)
 
     def function(self) -> Function:
+        about = self.comments("about")
+        if not self.tokens.at(*KINDS):
+            self.tokens.fail("a function is expected here, of which this tells")
         start = self.tokens.current
         kind, name = self.tokens.take().text, self.tokens.name()
         self.tokens.expect("(")
         parameters = self.tokens.listed(self.parameter, ")")
         origin = (self.tokens.span(start),)
         results = self.separated(self.type) if self.tokens.accept("->") else ()
-        return Function(name, kind, parameters, self.block(), results, origin)
+        return Function(name, kind, parameters, self.block(), results, origin, about)
 
     def parameter(self) -> Parameter:
         start = self.tokens.current

@@ -45,7 +45,8 @@ LOOSEST, SELECT = 0, 1
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
                       "while", "if", "else", "atomic", "call", "pause", "relaxed", "acquire", "release",
-                      "barrier", "return", "note", "volatile", "shuffle", "vote", "inf", "nan", "true", "false"])
+                      "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote", "inf", "nan",
+                      "true", "false"])
 
 
 def show(module: Module) -> str:
@@ -56,8 +57,15 @@ def show(module: Module) -> str:
 def document(module: Module) -> Doc:
     """The text, each plan and each function marked."""
     plans = [Mark(show_plan(plan), plan) for plan in module.plans]
-    functions = [Mark(show_function(function), function) for function in module.functions]
-    return join("\n", [(part, "\n") for part in (*plans, *functions)])
+    functions = [(comments("about", function.about), Mark(show_function(function), function))
+                 for function in module.functions]
+    above = [comments("preface", module.about)] if module.about else []
+    return join("\n", [*above, *[(part, "\n") for part in (*plans, *functions)]])
+
+
+def comments(word: str, text: str) -> str:
+    """Its lines, each as a string behind the word."""
+    return "".join(f"{word} {show_string(line)}\n" for line in text.split("\n")) if text else ""
 
 
 def show_plan(plan: Plan) -> str:

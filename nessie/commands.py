@@ -130,7 +130,8 @@ SHOWN = {form.name: form for form in forms.FORMS if form not in BEFORE_MONO}
 def compiled(session: Session, command: syntax.Command, text: str, form: forms.Form[Any]) -> str:
     """What the compiler makes of a function of the session; its argument's type may follow its name."""
     program = mono_of(session, command, text)
-    job = replace(session.job, target=next(iter(form.targets), session.job.target), dump=None)
+    target = session.job.target if session.job.target in form.targets else next(iter(form.targets), session.job.target)
+    job = replace(session.job, target=target, dump=None)
     made = driver.compile_program(job, forms.MONO, program, pipeline.pass_making(job, form))
     return form.show(made).rstrip("\n") + "\n"
 

@@ -14,6 +14,7 @@ from nessie.options import FAILED, PIPE, format_asked, job_of, needed, write_res
 from nessie.streams import complain, say, warn
 
 if TYPE_CHECKING:
+    from nessie.cudagen.loops import Module
     from nessie.frontend.syntax import Program as Syntax
 
 
@@ -65,7 +66,7 @@ def compile_(options: argparse.Namespace) -> int:
     form = next(form for form in forms.FORMS if form.name == asked)
     if form is forms.CUDA and options.output and not Path(options.output).suffix:
         return emit_files(options)
-    refuse_other_targets(options, form)
+    choose_target(options, form.name, form.targets)
     return emit(options, pipeline.pass_making(job_of(options), form))
 
 
@@ -91,10 +92,11 @@ def emit_cubins(options: argparse.Namespace) -> int:
     return 0
 
 
-def loops_for_gpu(options: argparse.Namespace) -> Any:
+def loops_for_gpu(options: argparse.Namespace) -> Module:
     """The plans and loops, for the target cuda unless another GPU's is asked for."""
-    refuse_other_targets(options, forms.CUDA)
-    return compiled(options, pipeline.pass_named("headers"))
+    choose_target(options, forms.CUDA.name, forms.CUDA.targets)
+    module: Module = compiled(options, pipeline.pass_named("headers"))
+    return module
 
 
 def stem(options: argparse.Namespace) -> str:
@@ -108,22 +110,22 @@ def show(options: argparse.Namespace) -> int:
         raise UsageError("after which pass is the program to be printed? Name it with --after")
     until = pipeline.pass_named(options.after)
     format_asked(options, until.output.name, f"what {until.name} makes is")
+    choose_target(options, f"what {until.name} makes", pipeline.targets_of(until))
     return emit(options, until)
 
 
 def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
     """Print what the passes up to `until` make of the file."""
-    refuse_other_targets(options, until.output)
     program = compiled(options, until)
     write_result(options, until.output.show(program))
     return 0
 
 
-def refuse_other_targets(options: argparse.Namespace, form: forms.Form[Any]) -> None:
-    """Than those that have this form; where none is named, it is the first of them."""
-    if form.targets and options.target not in (None, *form.targets):
-        raise UsageError(f"{form.name} is code of the target {' or '.join(form.targets)}, not of {options.target}")
-    options.target = options.target or next(iter(form.targets), None)
+def choose_target(options: argparse.Namespace, what: str, targets: tuple[str, ...]) -> None:
+    """The first that has this, where none is named; UsageError where another is. No targets: any."""
+    if targets and options.target not in (None, *targets):
+        raise UsageError(f"{what} is code of the target {' or '.join(targets)}, not of {options.target}")
+    options.target = options.target or next(iter(targets), None)
 
 
 def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
@@ -205,8 +207,8 @@ def inspect(options: argparse.Namespace) -> int:
 
 
 def passes(options: argparse.Namespace) -> int:
-    width = max(len(p.name) for p in pipeline.PASSES)
-    for p in pipeline.PASSES:
-        inputs = " + ".join(form.name for form in p.inputs)
-        say(f"{p.name:{width}}  {f'{inputs} -> {p.output.name}':37}  {p.does}\n")
+    rows = [(p.name, f"{' + '.join(form.name for form in p.inputs)} -> {p.output.name}",
+             f"{p.when.said}: {p.does}" if p.when.said else p.does) for p in pipeline.PASSES]
+    name, way = (max(len(row[column]) for row in rows) for column in (0, 1))
+    say("".join(f"{row[0]:{name}}  {row[1]:{way}}  {row[2]}\n" for row in rows))
     return 0

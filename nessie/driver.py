@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nessie.base.places import Places
 from nessie.base.records import dataclass
@@ -16,6 +16,14 @@ from nessie.base.source import IllFormed, InternalError, NessieError, Source, Us
 from nessie.base.writing import write
 from nessie.forms import MONO, Form
 from nessie.pipeline import PASSES, Job, Pass, pass_named, stages, stages_between
+
+if TYPE_CHECKING:
+    from nessie.cudagen.assemble import CpuProgram
+    from nessie.cudagen.link import GpuProgram
+    from nessie.frontend import mono
+    from nessie.lambda_cu import ir
+
+    Built = ir.Program | CpuProgram | GpuProgram        # what the reference, a CPU, a GPU runs
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,10 @@ def compile_program(job: Job, start: Form[Any], program: Any, until: Pass) -> An
     return program
 
 
-def built(job: Job, mono: Any) -> Any:
-    """What the job's target runs, from a mono program."""
-    return compile_program(job, MONO, mono, stages(job)[-1])
+def built(job: Job, program: mono.Program) -> Built:
+    """What the job's target runs."""
+    found: Built = compile_program(job, MONO, program, stages(job)[-1])
+    return found
 
 
 def guarded(ran: Pass, inputs: list[Any], work: Callable[[], Any]) -> Any:

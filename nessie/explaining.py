@@ -58,7 +58,8 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     found = explain_program(job, forms.FLAT, flat, everything)
     if session.target.name not in MEASURED or has_effects(flat):
         return found
-    jobs = {mode: replace(job, fuse=mode, wishes=() if mode == "none" else job.wishes) for mode in SCHEDULES}
+    jobs = {mode: replace(job, target=session.target.name, fuse=mode, wishes=() if mode == "none" else job.wishes)
+            for mode in SCHEDULES}
     measured = {}
     for mode in SCHEDULES:
         built = kept(jobs[mode], program)

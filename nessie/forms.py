@@ -98,7 +98,7 @@ SCHEDULE: Form[Schedule] = documented("schedule", schedule_text.document, schedu
                                       schedule_check.check_alone)
 FUSED: Form[ir.Program] = documented("fused", printer.document, parser.parse, check.check)
 HOST: Form[instructions.Program] = documented("host", instructions_text.document, instructions_text.parse,
-                                              instructions_check.check)
+                                              instructions_check.check, ("cpu", *WITHOUT_STACK))
 LOOPS: Form[loops.Module] = documented("loops", loops_printer.document, loops_parser.parse, loops_check.check,
                                        ("cpu", *WITHOUT_STACK))
 LLVM: Form[str] = Form("llvm", lambda text: text, targets=("cpu",))

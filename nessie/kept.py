@@ -1,8 +1,9 @@
 """Compiled programs kept on disk from run to run: what was compiled once is found again, and no pass runs.
 
-An entry holds a fused program with its plans and code (CpuProgram, GpuProgram). Its name is a digest of
-all that it depends on: the mono program with its places in the source, the options, the processor, the versions, and
-the files of Nessie itself. The folder and its entries are cudagen.cache's business: checksums, and no one else's files.
+An entry holds a fused program with its host instructions, plans and code (CpuProgram, GpuProgram). Its name is a
+digest of all that it depends on: the mono program with its places in the source, the options, the processor, the
+versions, and the files of Nessie itself. The folder and its entries are cudagen.cache's business: checksums, and no one
+else's files.
 """
 from __future__ import annotations
 
@@ -17,7 +18,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from nessie import driver, pipeline
-from nessie.lambda_cu import ir
 
 DATA = ("nessie.base.", "nessie.lambda_cu.", "nessie.cudagen.")         # where what a compiled program holds is defined
 PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "nessie.cudagen")
@@ -25,9 +25,8 @@ PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "
 if TYPE_CHECKING:
     from nessie.cudagen.assemble import CpuProgram
     from nessie.cudagen.link import GpuProgram
+    from nessie.driver import Built
     from nessie.frontend import mono
-
-    Built = ir.Program | CpuProgram | GpuProgram        # what the reference, a CPU, a GPU runs
 
 
 def kept(job: pipeline.Job, program: mono.Program) -> Built:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from nessie.schedule import check as schedule_check
     from nessie.schedule import fuse, profiles, pull, remembered, schedule
     from nessie.schedule.profiles import Profile
+    from nessie.schedule.schedule_form import Schedule
 else:
     (loading,) = lazy("nessie", "loading")
     assemble, cache, cuda, headers, generate, link, llvm, translate, unread = lazy(
@@ -58,6 +59,10 @@ else:
     scope, simplify, sites, unchecked = lazy("nessie.lambda_cu", "scope", "simplify", "sites", "unchecked")
     schedule_check, fuse, profiles, pull, remembered, schedule = lazy(
         "nessie.schedule", "check", "fuse", "profiles", "pull", "remembered", "schedule")
+
+
+CODE_TARGETS = ("cpu", *WITHOUT_STACK)
+TARGETS = ("cpu", "reference", *WITHOUT_STACK)
 
 
 @dataclass
@@ -90,14 +95,30 @@ class Job:
 
 
 @dataclass(frozen=True)
+class When:
+    """For which jobs a pass runs, in words, too."""
+    said: str
+    holds: Callable[[Job], bool]
+
+
+ALWAYS = When("", lambda job: True)
+FOR_READERS = When("for readers", lambda job: False)            # no other pass reads what it makes
+FUSING = When("without --fuse none", lambda job: job.fuse != "none")
+LEAVING_OUT = When("with --unchecked", lambda job: job.unchecked)
+WITH_CODE = When(f"with --target {', '.join(CODE_TARGETS)}", lambda job: job.target in CODE_TARGETS)
+ON_CPUS = When("with --target cpu", lambda job: job.target == "cpu")
+ON_GPUS = When(f"with --target {', '.join(WITHOUT_STACK)}", lambda job: job.target in WITHOUT_STACK)
+
+
+@dataclass(frozen=True)
 class Pass:
-    """From programs of some forms to a program of another, for some jobs `only`."""
+    """From programs of some forms to a program of another."""
     name: str
     inputs: tuple[Form[Any], ...]
     output: Form[Any]
     run: Callable[..., Any]                         # takes the job, then the inputs
     does: str
-    only: Callable[[Job], bool]
+    when: When
     certify: Callable[..., None] | None             # checks the inputs and the output together
 
 
@@ -106,22 +127,21 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 R = TypeVar("R")
-Only = Callable[[Job], bool]
 
 
 @overload
 def row(name: str, inputs: tuple[Form[A]], output: Form[R], run: Callable[[Job, A], R], does: str, *,
-        only: Only = ..., certify: Callable[[A, R], None] | None = None) -> Pass: ...
+        when: When = ..., certify: Callable[[A, R], None] | None = None) -> Pass: ...
 @overload
 def row(name: str, inputs: tuple[Form[A], Form[B]], output: Form[R], run: Callable[[Job, A, B], R], does: str, *,
-        only: Only = ...) -> Pass: ...
+        when: When = ...) -> Pass: ...
 @overload
 def row(name: str, inputs: tuple[Form[A], Form[B], Form[C], Form[D]], output: Form[R],
-        run: Callable[[Job, A, B, C, D], R], does: str, *, only: Only = ...) -> Pass: ...
+        run: Callable[[Job, A, B, C, D], R], does: str, *, when: When = ...) -> Pass: ...
 def row(name: str, inputs: tuple[Form[Any], ...], output: Form[Any], run: Callable[..., Any], does: str, *,
-        only: Only = lambda job: True, certify: Callable[..., None] | None = None) -> Pass:
+        when: When = ALWAYS, certify: Callable[..., None] | None = None) -> Pass:
     """A pass whose function takes and gives what its forms hold."""
-    return Pass(name, inputs, output, run, does, only, certify)
+    return Pass(name, inputs, output, run, does, when, certify)
 
 
 # What passes ask of a job ------------------------------------------------------------------------
@@ -147,33 +167,15 @@ def wishes(job: Job, program: ir.Program) -> Wishes:
     return Wishes((*job.wishes, *right), bound, job.strict, job.met)
 
 
-def scheduled(job: Job, program: ir.Program) -> Any:
+def scheduled(job: Job, program: ir.Program) -> Schedule:
     store = remembered.Store(cache.find, cache.keep)
     return schedule.schedule(program, job.fuse, profile(job), job.sizes, wishes(job, program), store)
 
 
-SKELETONS = {"cpu": "cpu", "cuda": "cuda", "cudasim": "cuda"}       # whose each target takes
+SKELETONS = {"cpu": "cpu", "cuda": "cuda", "cudasim": "cuda"}       # the targets', by the name of their dialect
 
 
 # The passes --------------------------------------------------------------------------------------
-
-
-def for_readers(job: Job) -> bool:
-    """No other pass reads what it makes."""
-    return False
-
-
-def has_code(job: Job) -> bool:
-    """The reference runs what `fuse` makes."""
-    return job.target != "reference"
-
-
-def on_cpus(job: Job) -> bool:
-    return job.target == "cpu"
-
-
-def on_gpus(job: Job) -> bool:
-    return job.target in WITHOUT_STACK
 
 
 PASSES = (
@@ -203,58 +205,56 @@ PASSES = (
         "scalar arithmetic on kernels' results stays on the device"),
     # before simplifying: what only checks needed goes with them
     row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.unchecked(program),
-        "with --unchecked: checks go, and their errors", only=lambda job: job.unchecked),
+        "checks go, and their errors", when=LEAVING_OUT),
     # before scheduling: fewer and equal kernels make a smaller problem; undoes share-sites, should a reader's text be
     # what is compiled
     row("simplify", (FLAT,), FLAT, lambda job, program: simplify.simplify(sites.specialise_sites(program)),
         "what nobody needs goes; what is computed twice is computed once"),
     # after simplifying: a producer that nobody reads any more is no reason to keep what it reads
     row("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), job.sizes),
-        "without --fuse none: what is cheaper to compute than to fetch is computed where it is gathered",
-        only=lambda job: job.fuse != "none"),
+        "what is cheaper to compute than to fetch is computed where it is gathered", when=FUSING),
     row("share-sites", (FLAT,), FLAT, lambda job, program: sites.share_sites(program),
-        "for readers: kernels that differ in where they fail only are one", only=for_readers),
+        "kernels that differ in where they fail only are one", when=FOR_READERS),
     row("graph", (FLAT,), GRAPH,
         lambda job, program: schedule.graphs(program, profile(job), job.sizes, wishes(job, program)),
-        "for readers: the dependence graph of each control region, with what may fuse", only=for_readers),
+        "the dependence graph of each control region, with what may fuse", when=FOR_READERS),
     row("schedule", (FLAT,), SCHEDULE, scheduled, "decides which combinators share a kernel",
         certify=schedule_check.check_schedule),
     row("fuse", (FLAT, SCHEDULE), FUSED, lambda job, program, found: fuse.fuse(program, found),
         "merges the kernels that the schedule put together"),
     row("translate", (FUSED,), HOST, lambda job, program: translate.translate(program),
-        "functions become lists of instructions over numbered slots", only=has_code),
+        "functions become lists of instructions over numbered slots", when=WITH_CODE),
     row("generate", (FUSED,), LOOPS, lambda job, program: generate.generate(program, SKELETONS[job.target]),
-        "skeletons and thunks become imperative code", only=has_code),
+        "skeletons and thunks become imperative code", when=WITH_CODE),
     # because compilers for GPUs warn of it
     row("unread", (LOOPS,), LOOPS, lambda job, module: unread.unread(module),
-        "for GPUs: what functions bind and nobody reads goes", only=on_gpus),
+        "what functions bind and nobody reads goes", when=ON_GPUS),
     # last on this form: what it says of kernels is true of their text
     row("headers", (FUSED, LOOPS), LOOPS, lambda job, program, module: headers.headers(program, module),
-        "for GPUs: comments say where kernels come from and how they are launched", only=on_gpus),
-    row("llvm", (LOOPS,), LLVM, lambda job, module: llvm.show(module), "for CPUs: imperative code as LLVM's",
-        only=on_cpus),
+        "comments say where kernels come from and how they are launched", when=ON_GPUS),
+    row("llvm", (LOOPS,), LLVM, lambda job, module: llvm.show(module), "imperative code as LLVM's",
+        when=ON_CPUS),
     row("assemble", (FUSED, HOST, LOOPS, LLVM), CPU_CODE,
         lambda job, program, host, module, text: assemble.assemble(program, host, module, text),
-        "for CPUs: machine code, and what a launch needs", only=on_cpus),
-    row("cuda", (LOOPS,), CUDA, lambda job, module: cuda.show(module), "for GPUs: imperative code as CUDA C++",
-        only=on_gpus),
+        "machine code, and what a launch needs", when=ON_CPUS),
+    row("cuda", (LOOPS,), CUDA, lambda job, module: cuda.show(module), "imperative code as CUDA C++",
+        when=ON_GPUS),
     row("link", (FUSED, HOST, LOOPS, CUDA), GPU_CODE,
         lambda job, program, host, module, text: link.link(program, host, module, text),
-        "for GPUs: the code, and what a launch needs", only=on_gpus),
+        "the code, and what a launch needs", when=ON_GPUS),
 )
 
 
 def stages(job: Job) -> tuple[Pass, ...]:
     """What compiles for the job, in order. The last one makes what its target runs."""
-    return tuple([ran for ran in PASSES if ran.only(job)])
+    return tuple([ran for ran in PASSES if ran.when.holds(job)])
 
 
 def stages_between(job: Job, start: Form[Any], until: Pass) -> tuple[Pass, ...]:
-    """Those of the job that lead from a program of the form `start` through `until`."""
-    known = [ran for ran in PASSES if ran.only(job) or ran is until]
-    if not until.only(job) and until.only is not for_readers:
-        raise UsageError(f"{until.name} runs {until.does.partition(':')[0]}, and not here",
-                         hint="nessie passes says when each runs")
+    """Those of the job that lead from a program of the form `start` through `until`. UsageError where none do."""
+    if until.when is not FOR_READERS and not until.when.holds(job):
+        raise UsageError(f"{until.name} runs {until.when.said} only", hint="nessie passes says when each pass runs")
+    known = [ran for ran in PASSES if ran.when.holds(job) or ran is until]
     first = next((at for at, ran in enumerate(known) if start in ran.inputs), None)
     if first is None:
         raise UsageError(f"no pass takes a {start.name} program", hint="nessie check looks for errors in one")
@@ -262,16 +262,22 @@ def stages_between(job: Job, start: Form[Any], until: Pass) -> tuple[Pass, ...]:
     if first > last:
         raise UsageError(f"{until.name} comes before {known[first].name}, the first pass that takes a {start.name} "
                          "program")
-    return tuple(leading(start, known[first:last + 1]))
+    return (*refining(start, known[first:last]), until)
 
 
-def leading(start: Form[Any], passes: Sequence[Pass]) -> Iterator[Pass]:
-    """Without those that only refine a form, and want another as well, which is made before the first of them."""
+def refining(start: Form[Any], passes: Sequence[Pass]) -> Iterator[Pass]:
+    """Leaves out a pass that refines a form and needs another form, which nothing has made."""
     made = {start.name}
     for ran in passes:
         if ran.output not in ran.inputs or made.issuperset(form.name for form in ran.inputs):
             made.add(ran.output.name)
             yield ran
+
+
+def targets_of(ran: Pass) -> tuple[str, ...]:
+    """The targets for which it runs, if not for all."""
+    found = [target for target in TARGETS if ran.when.holds(Job(target=target, unchecked=True))]
+    return () if ran.when is FOR_READERS or len(found) == len(TARGETS) else tuple(found)
 
 
 def pass_named(name: str) -> Pass:
@@ -282,6 +288,5 @@ def pass_named(name: str) -> Pass:
 
 
 def pass_making(job: Job, form: Form[Any]) -> Pass:
-    """The last pass that makes a program of this form for the job."""
-    known = [ran for ran in PASSES if ran.only(job) or ran.only is for_readers]
-    return next(p for p in reversed(known) if p.output is form)
+    """The last pass that makes a program of this form for the job, whose target has the form."""
+    return [ran for ran in PASSES if ran.output is form and (ran.when.holds(job) or ran.when is FOR_READERS)][-1]

@@ -20,11 +20,13 @@ from nessie.base.limits import COMMAND_LINE, LimitHints
 from nessie.base.records import dataclass
 from nessie.base.source import Span
 from nessie.base.types import Type
+from nessie.forms import WITHOUT_STACK
 from nessie.free_memory import free_memory
 from nessie.kept import kept
 from nessie.lambda_cu import ir, stats
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.stats import KernelStats
+from nessie.pipeline import TARGETS as TARGETS
 from nessie.pipeline import Job
 from nessie.world import World
 
@@ -33,13 +35,13 @@ if TYPE_CHECKING:
     from nessie.cudagen.cpu import Cpu
     from nessie.cudagen.gpu import Driver, Gpu
     from nessie.cudagen.link import GpuProgram
+    from nessie.driver import Built
     from nessie.frontend import mono
-    from nessie.kept import Built
 
 T = TypeVar("T")
 
-TARGETS = ("cpu", "reference", "cuda", "cudasim")
-GPUS = ("cuda", "cudasim")
+GPUS = WITHOUT_STACK
+
 SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
 
 
@@ -133,15 +135,19 @@ class Target:
         finally:
             self.stats.add(built.program, device.stats, on_host.steps)
 
-    def device(self, built: Any) -> Cpu | Gpu:
+    def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
         """A device for the program. Where seconds are counted, all of its code is made before."""
         detailed = self.stats.kernels is not None
         if self.name in GPUS:
             from nessie.cudagen.gpu import Gpu
+            from nessie.cudagen.link import GpuProgram
+            assert isinstance(built, GpuProgram)
             gpu = Gpu(built, self.driver())
             gpu.stats.detailed = detailed
             return gpu
+        from nessie.cudagen.assemble import CpuProgram
         from nessie.cudagen.cpu import Cpu
+        assert isinstance(built, CpuProgram)
         device = Cpu(built, self.threads)
         device.stats.detailed = detailed
         if detailed:

@@ -133,6 +133,8 @@ def test_explanations() -> None:
     assert not program().norm.explain(np.arange(3.0)).conversions
     assert "norm" in repr(program().norm.explain())
     assert "pick" in repr(program().pick.explain(type="([int], int)", target="cuda"))
+    for target in ("reference", "cudasim"):         # where nothing is measured is compiled all the same
+        assert "norm" in repr(program().norm.explain([1.0, 3.0], target=target))
     strided = program().norm.explain(np.arange(6.0)[::2])
     assert strided.conversions == ("argument 1: an array of 3 elements not contiguous, copied",)
 

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from nessie import forms, pipeline
+from nessie import driver, forms, pipeline
 from nessie.base import lazy
+from nessie.base.deep import run_deep
+from nessie.base.source import Source, UsageError
 from nessie.cli import main
 from nessie.cudagen.cudasim.compiler import found
+from nessie.frontend.parser import parse_type
 from nessie.pipeline import Job, stages
 
 CUDASIM = pytest.param("cudasim", marks=pytest.mark.skipif(not found(), reason="there is no C++ compiler"))
@@ -41,7 +44,7 @@ def break_stage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.import_module(f"nessie.{module}"), function, broken)
 
 
-def test_every_pass_is_one_function() -> None:
+def test_every_pass_is_in_the_table() -> None:
     assert list(FUNCTIONS) == [ran.name for ran in pipeline.PASSES]
 
 
@@ -82,11 +85,51 @@ def test_a_dump_is_what_ran(target: str, options: list[str], tmp_path: Path) -> 
     assert ("pull" in " ".join(ran)) == (job.fuse != "none") and ("unchecked" in " ".join(ran)) == job.unchecked
 
 
-@pytest.mark.parametrize(("name", "said"), [("unchecked", "with --unchecked"), ("headers", "for GPUs"),
-                                            ("cuda", "for GPUs")])
-def test_a_pass_that_does_not_run_is_told(name: str, said: str) -> None:
-    with pytest.raises(Exception, match=f"{name} runs {said}, and not here"):
-        pipeline.stages_between(Job(), forms.TEXT, pipeline.pass_named(name))
+@pytest.mark.parametrize(("name", "job", "said"), [
+    ("unchecked", Job(), "with --unchecked"), ("headers", Job(), "with --target cuda, cudasim"),
+    ("translate", Job(target="reference"), "with --target cpu, cuda, cudasim"),
+    ("pull", Job(fuse="none"), "without --fuse none")])
+def test_a_pass_that_does_not_run_is_told(name: str, job: Job, said: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} runs {said} only"):
+        pipeline.stages_between(job, forms.TEXT, pipeline.pass_named(name))
+
+
+@pytest.mark.parametrize("target", pipeline.TARGETS)
+@pytest.mark.parametrize("form", [form for form in forms.FORMS if form is not forms.TEXT], ids=lambda form: form.name)
+def test_every_form_is_shown_or_refused(form: forms.Form[Any], target: str, tmp_path: Path,
+                                        capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.nesl").write_text(PROGRAM)
+    words = ["compile", str(tmp_path / "p.nesl"), "-e", "total", "-t", "[float]", "--emit", form.name]
+    status = main([*words, "--target", target])
+    printed = capsys.readouterr()
+    there = not form.targets or target in form.targets
+    assert (status, bool(printed.out), printed.err) == ((0, True, "") if there else (
+        2, False, f"error: {form.name} is code of the target {' or '.join(form.targets)}, not of {target}\n"))
+
+
+@pytest.mark.parametrize("name", [ran.name for ran in pipeline.PASSES if ran.name != "unchecked"])
+def test_every_pass_is_shown_without_naming_a_target(name: str, tmp_path: Path,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.nesl").write_text(PROGRAM)
+    assert main(["show", str(tmp_path / "p.nesl"), "-e", "total", "-t", "[float]", "--after", name]) == 0
+    assert capsys.readouterr().out
+
+
+def test_comments_are_in_the_text_and_not_in_what_is_compiled(tmp_path: Path,
+                                                              capsys: pytest.CaptureFixture[str]) -> None:
+    """Text of loops keeps them; what a GPU's compiler has made is found again by a text without the lines' numbers."""
+    (tmp_path / "p.nesl").write_text(PROGRAM)
+    words = ["compile", str(tmp_path / "p.nesl"), "-e", "total", "-t", "[float]", "--target", "cuda", "--emit"]
+    assert main([*words, "cuda"]) == 0
+    whole = capsys.readouterr().out
+    assert main([*words, "loops", "-o", str(tmp_path / "p.loops")]) == 0
+    assert main(["compile", str(tmp_path / "p.loops"), "--emit", "cuda"]) == 0
+    assert capsys.readouterr().out == whole and "p.nesl:1 " in whole
+    job = Job(entry="total", argument=parse_type(Source("type", "[float]")), target="cuda")
+    sources = [Source("p.nesl", above + PROGRAM) for above in ("", "\n\n")]
+    first, second = run_deep(lambda: [driver.compile_program(job, forms.TEXT, source, pipeline.pass_named("link")).text
+                                      for source in sources])
+    assert first == second and "//" not in first
 
 
 def lists(module: Any) -> Iterator[tuple[set[str], set[str]]]:

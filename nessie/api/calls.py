@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
@@ -40,6 +40,10 @@ from nessie.lambda_cu.layout import layout_of_value
 from nessie.session import Session
 from nessie.targets import GPUS, Limits, Target
 
+if TYPE_CHECKING:
+    from nessie.cudagen.assemble import CpuProgram
+    from nessie.cudagen.link import GpuProgram
+
 COMPILING = STEADY                  # a fork waits for who compiles
 ALL: WeakSet[Calls] = WeakSet()
 LOOKED_UP = 0.5                 # seconds until free memory is looked up again
@@ -54,7 +58,7 @@ class Number:
 @dataclass
 class Compiled:
     """What a target runs (nessie.kept), and devices that have it."""
-    built: Any
+    built: CpuProgram | GpuProgram | ir.Program
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
     idle: list[Any] = field(default_factory=list)
@@ -188,8 +192,9 @@ class Calls:
             if compiled.alone:
                 target.world.limit(memory, self.limits.hints)
             try:
-                return target.on_reference(compiled.built, given, memory) if name == "reference" else \
-                    self.on_device(compiled, given, taken, memory, name)
+                if isinstance(compiled.built, ir.Program):
+                    return target.on_reference(compiled.built, given, memory)
+                return self.on_device(compiled, given, taken, memory, name)
             finally:
                 if compiled.alone:
                     target.world.end_line()
@@ -203,7 +208,8 @@ class Calls:
         return limit
 
     def on_device(self, compiled: Compiled, given: list[Any], taken: Taken, memory: int, name: str) -> Any:
-        device = compiled.device()
+        device, built = compiled.device(), compiled.built
+        assert not isinstance(built, ir.Program)
         if name == "cpu":
             device.memory = self.memory         # what a call has freed, any other may use
         else:
@@ -211,7 +217,7 @@ class Calls:
         held = taken.copied if self.limits.memory is not None else 0
         limits = host.Limits(self.limits.depth, memory, self.limits.hints, held)
         try:
-            result = host.execute(compiled.built.program, compiled.built.host, given, device, limits,
+            result = host.execute(built.program, built.host, given, device, limits,
                                   perform=self.session.target.world.perform,
                                   deliver=device.left if taken.device else None)
         except NessieError:

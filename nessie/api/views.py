@@ -78,8 +78,8 @@ class Kernels:
 
 
 class Stages(Mapping[str, str]):
-    """The texts of the program's forms by name: mono, flat, schedule, fused, loops, and llvm or cuda. `page` shows all
-    of them side by side, in a browser; `save` writes it."""
+    """The texts of the program's forms by name: mono, flat, schedule, fused, host, loops, then llvm and cpu-code, or
+    cuda and gpu-code. `page` shows them side by side, in a browser; `save` writes it."""
 
     def __init__(self, texts: dict[str, str], page: str) -> None:
         self.texts, self.page = texts, page

@@ -8,7 +8,7 @@
     check = mono_check.check            nothing is imported; a type checker and an editor see the function itself
     check(program)                      now it is, the first time
 
-tests/test_stages.py holds the lists of such places equal.
+tests/test_stages.py checks that what is imported late is what a type checker sees.
 """
 from __future__ import annotations
 

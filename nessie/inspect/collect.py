@@ -162,8 +162,8 @@ class Collection:
     def code(self) -> list[dict[str, Any]]:
         """The loops for the job's target, and the targets' own code."""
         from nessie.cudagen import cuda, llvm, loops_printer
-        generated = {target: generate(self.fused, target) for target in ("cpu", "cuda")}
-        target = "cuda" if self.job.target.startswith("cuda") else "cpu"
+        generated = {target: generate(self.job, self.fused, target) for target in ("cpu", "cuda")}
+        target = "cuda" if self.job.target in forms.WITHOUT_STACK else "cpu"
         found = []
         for name, of, document in (("loops", target, loops_printer.document), ("llvm", "cpu", llvm.document),
                                    ("cuda", "cuda", cuda.document)):
@@ -185,22 +185,21 @@ class Generated:
     refused: list[str]
 
 
-def generate(fused: ir.Program, target: str) -> Generated:
+def generate(job: pipeline.Job, fused: ir.Program, target: str) -> Generated:
     """The code of all kernels that the target can run."""
-    from nessie.cudagen.generate import generate as generate_loops
     from nessie.cudagen.plan import Plan, reached
     from nessie.cudagen.scalar_functions import device_name
-    from nessie.cudagen.unread import unread
     functions: dict[str, loops.Function] = {}
     plans: list[Plan] = []
     shared = {device_name(f) for f in fused.scalar_functions}
     owners: dict[str, str] = {}
     refused: list[str] = []
+    job = replace(job, target=target, dump=None)
+    passes = tuple([ran for ran in pipeline.stages(job) if ran.name in ("generate", "unread")])
     for kernel in fused.kernels:
         try:
-            module = generate_loops(replace(fused, kernels=(kernel,)), target)
-            if target == "cuda":
-                module = unread(module)
+            *_, step = driver.steps(job, forms.FUSED, replace(fused, kernels=(kernel,)), passes)
+            module = step.program
         except Unsupported as error:
             refused.append(f"{kernel.name}: {error.message}")
             continue
