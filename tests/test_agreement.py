@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import many
 from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -87,14 +88,14 @@ def test_random_programs_with_several_results(random: RandomProgram) -> None:
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=800)
+@settings(quick, max_examples=many(400))
 @given(st.integers(2, 4).flatmap(sharing_programs))
 def test_many_random_programs_with_several_results(random: RandomProgram) -> None:
     compare(random, tuple(executor for executor in EXECUTORS if executor.startswith(("reference", "loops"))))
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=800)
+@settings(quick, max_examples=many(400))
 @given(st.integers(4, 7).flatmap(programs))
 def test_many_random_programs(random: RandomProgram) -> None:
     compare(random, tuple(executor for executor in EXECUTORS if executor.startswith(("reference", "loops"))))

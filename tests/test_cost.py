@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import many
 from executors import DEPTH, MEMORY, Compiled, agree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -321,7 +322,7 @@ def test_random_programs(random_program: RandomProgram) -> None:
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=800)
+@settings(quick, max_examples=many(400))
 @given(st.integers(4, 7).flatmap(programs))
 def test_many_random_programs(random_program: RandomProgram) -> None:
     run_deep(lambda: obeys(random_program))

@@ -7,6 +7,7 @@ import re
 from functools import cache
 
 import pytest
+from amounts import many
 
 from nessie import driver, forms, pipeline
 from nessie.base.deep import run_deep
@@ -326,4 +327,4 @@ def test_a_broken_invariant_has_its_place(form: forms.Form, text: str, old: str,
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_many_damaged_texts_are_refused(form: forms.Form) -> None:
-    read_damaged(form, 3000, 2)
+    read_damaged(form, many(1500), 2)

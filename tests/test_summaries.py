@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from amounts import many
 from executors import EXECUTORS, QUICK, Compiled, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from random_recursion import ARGUMENTS, recursions
@@ -130,7 +131,7 @@ def test_random_recursions_compiled(source: str, arguments: tuple[Any, ...]) -> 
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=300)
+@settings(quick, max_examples=many(150))
 @given(recursions(), ARGUMENTS)
 def test_many_random_recursions(source: str, arguments: tuple[Any, ...]) -> None:
     run_deep(lambda: compare(source, arguments, ("reference none", "reference ilp", "loops ilp")))
