@@ -2,6 +2,7 @@
 GPU."""
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,12 @@ from nessie.cudagen.nvidia import detection
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what golden tests find into their files")
     parser.addoption("--on", choices=("cuda", "cudasim"), default="cuda", help="where tests/test_on_gpu*.py run")
+
+
+def pytest_configure() -> None:
+    """Ctrl-C is what tests press, also where whoever has started them, as nohup does, lets it be ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
