@@ -21,9 +21,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Ctrl-C is what tests press, also where whoever has started them, as nohup does, lets it be ignored."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Signals do to tests what they do to commands, also where whoever has started them, as nohup does, lets them be
+    ignored."""
+    usual = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
+    for name, handler in usual.items():
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture
