@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nessie.files
+from nessie import files as value_files
 from nessie.argument_types import Given, Parameters, types_of
 from nessie.base.source import NessieError
 from nessie.base.types import (
@@ -526,7 +526,7 @@ def test_writing_replaces_the_whole_file_or_nothing(tmp_path: Path, monkeypatch:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(nessie.files.os, "fsync", full)
+        patch.setattr(value_files.os, "fsync", full)
         with pytest.raises(NessieError, match=r"x\.json: cannot be written: No space left on device"):
             write_value(str(path), 5, INT)
     assert path.read_text() == "old"

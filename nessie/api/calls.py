@@ -170,7 +170,7 @@ class Calls:
         job = replace(self.session.job, layouts=layouts, target=name)
         built = kept(job, program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
-            import nessie.lambda_cu.reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
+            from nessie.lambda_cu import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
             return Compiled(built, lambda: None, True)
         effects = any(isinstance(i, Perform) for code in built.host.functions for i in code.instructions)
         return Compiled(built, lambda: target.device(built), effects)
