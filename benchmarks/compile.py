@@ -2,8 +2,8 @@
 
     python benchmarks/compile.py [--target T] [--every N] [--from N] [--rounds N] [--cases FILE] [--against CHECKOUT]
 
-Programs come from a file of JSON lines (tests/nesl_cases.jsonl); each is evaluated in a session of its own, in one
-process for each checkout, program by program in turn. The best of all rounds counts, as processor time, so that
+Programs come from a file of JSON lines (tests/support/nesl_cases.jsonl); each is evaluated in a session of its own, in
+one process for each checkout, program by program in turn. The best of all rounds counts, as processor time, so that
 other work on the machine matters little. Start-up is left out: it is measured by `time nessie eval 1`.
 """
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
     options.add_argument("--every", type=int, default=1, metavar="N", help="take each Nth program only")
     options.add_argument("--from", type=int, default=0, dest="first", metavar="N", help="beginning with this one")
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--cases", type=Path, default=ROOT / "tests" / "nesl_cases.jsonl")
+    options.add_argument("--cases", type=Path, default=ROOT / "tests" / "support" / "nesl_cases.jsonl")
     options.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version, to compare with")
     options.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -79,9 +79,9 @@ def ask(process: Any, case: str) -> dict[str, float]:
 def serve(tree: Path, target: str, rounds: int) -> None:
     """Reads programs and writes what each took, until there are no more."""
     sys.path[0] = str(tree)
-    from nessie import cli
-    from nessie.base.deep import run_deep
-    from nessie.command_line import parse_command_line
+    from nessie.base.system.deep import run_deep
+    from nessie.tool import cli
+    from nessie.tool.command_line import parse_command_line
     try:
         from nessie import driver
     except ImportError:                         # a version in which the pipeline ran itself

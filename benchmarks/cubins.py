@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(ROOT / "tests" / "cudagen")]
 
 from cuda_programs import PROGRAMS, built  # noqa: E402
 
-from nessie.cudagen.nvidia import compiler  # noqa: E402
-from nessie.cudagen.nvidia.usage import Usage, assembled, table  # noqa: E402
+from nessie.cudagen.cuda.nvidia import compiler  # noqa: E402
+from nessie.cudagen.cuda.nvidia.usage import Usage, assembled, table  # noqa: E402
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 TITLES = ("program", "form", "schedule", "kernel", "registers", "spills", "shared", "stack")

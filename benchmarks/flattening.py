@@ -31,10 +31,11 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 import numpy as np  # noqa: E402
 from run import interleaved  # noqa: E402
 
-from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
+from nessie.base.system.deep import run_deep  # noqa: E402
 from nessie.base.values import Flat, Nested  # noqa: E402
-from nessie.cudagen import cpu, host  # noqa: E402
+from nessie.cudagen.cpu import device as cpu  # noqa: E402
+from nessie.cudagen.host import host  # noqa: E402
 from nessie.driver import compile_program  # noqa: E402
 from nessie.forms import TEXT  # noqa: E402
 from nessie.pipeline import Job, pass_named  # noqa: E402

@@ -2,12 +2,12 @@
 
     python benchmarks/gpu.py [NAME...] [--target cuda|cudasim] [--size N] [--rounds N] [--tests EXPR] [--save FILE]
 
-First tests/test_on_gpu*.py run on the GPU: kernels, programs, examples, recorded and random cases must give what the
-reference executor gives. Then programs are timed whose arguments lie on the GPU and whose results stay there: a run is
-over when the GPU has done it, and the median of all counts. Results are compared with NumPy's first. `moved` is what
-lambda_cu.traffic counts of a run; `of copy` is its bytes a second as a share of those of a copy by the driver. Beside
-stands what CuPy (with CUB) and PyTorch take for the same, where they are installed. The table is printed, and written
-to results/gpu-CARD.txt.
+First tests/gpu/test_on_gpu*.py run on the GPU: kernels, programs, examples, recorded and random cases must give what
+the reference executor gives. Then programs are timed whose arguments lie on the GPU and whose results stay there: a run
+is over when the GPU has done it, and the median of all counts. Results are compared with NumPy's first. `moved` is what
+lambda_cu.running.traffic counts of a run; `of copy` is its bytes a second as a share of those of a copy by the driver.
+Beside stands what CuPy (with CUB) and PyTorch take for the same, where they are installed. The table is printed, and
+written to results/gpu-CARD.txt.
 
 The machine needs NVIDIA's driver, PyCUDA and NVRTC (benchmarks/README.md: how to bring them where there is no network);
 without them the script says what is missing, and ends with status 2. Status 1: a test has failed, or a result differs.
@@ -37,18 +37,18 @@ from gpu_peers import Peer, peers_for  # noqa: E402
 from gpu_workloads import HELD, WORKLOADS, Workload  # noqa: E402
 from resident import Resident, leaves  # noqa: E402
 
-from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import NessieError, Source  # noqa: E402
-from nessie.cudagen.cudasim import compiler as cudasim  # noqa: E402
-from nessie.cudagen.gpu import Driver  # noqa: E402
-from nessie.cudagen.link import GpuProgram  # noqa: E402
-from nessie.cudagen.nvidia import compiler, detection  # noqa: E402
-from nessie.cudagen.nvidia.usage import table  # noqa: E402
+from nessie.base.system.deep import run_deep  # noqa: E402
+from nessie.cudagen.cuda.cudasim import compiler as cudasim  # noqa: E402
+from nessie.cudagen.cuda.device import Driver  # noqa: E402
+from nessie.cudagen.cuda.link import GpuProgram  # noqa: E402
+from nessie.cudagen.cuda.nvidia import compiler, detection  # noqa: E402
+from nessie.cudagen.cuda.nvidia.usage import table  # noqa: E402
 from nessie.driver import compile_program  # noqa: E402
 from nessie.forms import FUSED, TEXT, read  # noqa: E402
-from nessie.frontend.parser import parse_type  # noqa: E402
 from nessie.pipeline import Job, pass_named  # noqa: E402
-from nessie.targets import Target  # noqa: E402
+from nessie.running.targets import Target  # noqa: E402
+from nessie.syntax.parser import parse_type  # noqa: E402
 
 SIZES = {"cuda": 1 << 26, "cudasim": 5000}      # elements, unless told otherwise
 WARM = 2                                        # runs that nobody times
@@ -155,7 +155,7 @@ def run_tests(options: argparse.Namespace) -> tuple[bool, str]:
     """Runs them in a process of their own: have they passed? And pytest's last line."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "", "--on", options.target,
                "-o", f"faulthandler_timeout={SHOWN_AFTER}", *(["-k", options.tests] if options.tests else []),
-               *(str(path) for path in sorted((ROOT / "tests").glob("test_on_gpu*.py")))]
+               *(str(path) for path in sorted((ROOT / "tests" / "gpu").glob("test_on_gpu*.py")))]
     last = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT) as tests:
         assert tests.stdout is not None

@@ -24,15 +24,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from nessie import loading  # noqa: E402
-from nessie.base.activity import Activity  # noqa: E402
-from nessie.base.deep import run_deep  # noqa: E402
+from nessie.activity import Activity  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
-from nessie.frontend import infer, library, syntax  # noqa: E402
-from nessie.options import CHECKS, RARELY  # noqa: E402
+from nessie.base.system.deep import run_deep  # noqa: E402
+from nessie.library import library  # noqa: E402
 from nessie.pipeline import Checking, Job  # noqa: E402
-from nessie.session import Session  # noqa: E402
-from nessie.targets import Target  # noqa: E402
+from nessie.running.targets import Target  # noqa: E402
+from nessie.session.session import Session  # noqa: E402
+from nessie.syntax import nodes as syntax  # noqa: E402
+from nessie.syntax.parse import parse as parse_program  # noqa: E402
+from nessie.tool.options import CHECKS, RARELY  # noqa: E402
+from nessie.typing import infer  # noqa: E402
 
 LEAST = 0.02                    # seconds that a pass must take to be shown
 
@@ -188,7 +190,7 @@ def times(name: str, n: int, target: str) -> Times:
             environment = infer.infer(syntax.Program((form,)), environment)[1]
 
     def parse() -> None:
-        forms.extend(loading.program(source).forms)
+        forms.extend(parse_program(source).forms)
 
     forms: list[syntax.TopLevel] = []
     found = {"parse": seconds(parse), "check": seconds(check)}

@@ -24,16 +24,17 @@ import awkward as ak  # noqa: E402
 import numpy as np  # noqa: E402
 
 import nessie  # noqa: E402
-from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
+from nessie.base.system.deep import run_deep  # noqa: E402
 from nessie.base.types import FLOAT, Seq  # noqa: E402
 from nessie.base.values import Flat, Nested  # noqa: E402
-from nessie.frontend import syntax, typed  # noqa: E402
-from nessie.kept import kept  # noqa: E402
 from nessie.lambda_cu.layout import layout_of_value  # noqa: E402
 from nessie.pipeline import Job  # noqa: E402
-from nessie.session import Session  # noqa: E402
-from nessie.targets import Target  # noqa: E402
+from nessie.program_cache import kept  # noqa: E402
+from nessie.running.targets import Target  # noqa: E402
+from nessie.session.session import Session  # noqa: E402
+from nessie.syntax import nodes as syntax  # noqa: E402
+from nessie.typing import nodes as typed  # noqa: E402
 
 PROGRAM = "function total(xss) = {sum(xs) : xs in xss};"
 MOST = 20                       # elements of a row

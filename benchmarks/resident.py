@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from nessie.base.values import Flat, Nested, OnDevice, Uniform
-from nessie.cudagen import host
-from nessie.cudagen.gpu import Driver, Gpu
-from nessie.cudagen.host import BASES
-from nessie.cudagen.link import GpuProgram
+from nessie.cudagen.cuda.device import Driver, Gpu
+from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.host import host
+from nessie.cudagen.host.host import BASES
 
 
 class Resident:
@@ -42,7 +42,7 @@ class Resident:
         return values
 
     def counted(self) -> tuple[int, int]:
-        """The launches of a run, and the bytes that they move (lambda_cu.traffic)."""
+        """The launches of a run, and the bytes that they move (lambda_cu.running.traffic)."""
         stats = self.device.stats
         stats.kernels.clear()
         stats.detailed, before = True, stats.launches

@@ -5,7 +5,7 @@
 Programs are compiled once and run as a library's user would run them again and again. Every round times each of the
 three once, in turn, so that a machine that is busy is so for all of them; the best of all rounds counts, and how far
 the median is from it says how quiet the machine was. Bytes are counted by interpreting the same kernels
-(cudagen.interpreted) on `--counted` elements, and scaled as the work grows.
+(cudagen.cpu.interpreted) on `--counted` elements, and scaled as the work grows.
 """
 from __future__ import annotations
 
@@ -28,18 +28,22 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 import numpy as np  # noqa: E402
 from workloads import WORKLOADS, Workload  # noqa: E402
 
-from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
-from nessie.cudagen import building, cpu, host, llvm, loops_parser  # noqa: E402
-from nessie.cudagen.assemble import CpuProgram  # noqa: E402
-from nessie.cudagen.interpreted import Interpreted  # noqa: E402
-from nessie.cudagen.pool import shared_pool  # noqa: E402
-from nessie.cudagen.translate import translate  # noqa: E402
+from nessie.base.system.deep import run_deep  # noqa: E402
+from nessie.cudagen.cpu import device as cpu  # noqa: E402
+from nessie.cudagen.cpu import llvm  # noqa: E402
+from nessie.cudagen.cpu import machine_code as building  # noqa: E402
+from nessie.cudagen.cpu.assemble import CpuProgram  # noqa: E402
+from nessie.cudagen.cpu.interpreted import Interpreted  # noqa: E402
+from nessie.cudagen.cpu.threads import shared_pool  # noqa: E402
+from nessie.cudagen.host import host  # noqa: E402
+from nessie.cudagen.host.translate import translate  # noqa: E402
+from nessie.cudagen.loops import text as loops_text  # noqa: E402
 from nessie.driver import compile_program  # noqa: E402
 from nessie.forms import TEXT  # noqa: E402
-from nessie.frontend.parser import parse_type  # noqa: E402
-from nessie.lambda_cu import ir  # noqa: E402
+from nessie.lambda_cu import nodes as ir  # noqa: E402
 from nessie.pipeline import Job, pass_named  # noqa: E402
+from nessie.syntax.parser import parse_type  # noqa: E402
 
 COPY = """
 host copy(int first_chunk, int last_chunk, int n, float[] xs, writable float[] ys) {
@@ -163,7 +167,7 @@ def interleaved(works: list[Callable[[], Any]], rounds: int) -> list[list[float]
 
 def copy_loop(n: int, threads: int) -> Callable[[], None]:
     """Copies n floats, compiled and run on threads as kernels are."""
-    code = building.build(llvm.show(loops_parser.parse(COPY)))
+    code = building.build(llvm.llvm(loops_text.parse(COPY)))
     function = cpu.ENTRY(building.load(code, ["copy.call"])["copy.call"])
     xs, ys = np.random.default_rng(SEED).random(n), np.zeros(n)
     words = (ctypes.c_int64 * 3)(n, xs.ctypes.data, ys.ctypes.data)

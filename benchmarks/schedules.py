@@ -18,14 +18,14 @@ from time import perf_counter, process_time
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from nessie.lambda_cu import ir  # noqa: E402
-from nessie.schedule import profiles  # noqa: E402
+from nessie.lambda_cu import nodes as ir  # noqa: E402
 from nessie.schedule.check import check_graph  # noqa: E402
-from nessie.schedule.exact import Limits  # noqa: E402
-from nessie.schedule.greedy import greedy  # noqa: E402
-from nessie.schedule.pdg import GATHER, OWN, SCALAR, Flat, Graph, Node, Space, Survivors, Use, space_size  # noqa: E402
-from nessie.schedule.problem import Problem  # noqa: E402
-from nessie.schedule.solve import OPTIMAL, solve  # noqa: E402
+from nessie.schedule.cost import profiles  # noqa: E402
+from nessie.schedule.cost.problem import Problem  # noqa: E402
+from nessie.schedule.graph.nodes import GATHER, OWN, SCALAR, Flat, Graph, Node, Space, Survivors, Use, space_size  # noqa: E402
+from nessie.schedule.solver.exact import Limits  # noqa: E402
+from nessie.schedule.solver.greedy import greedy  # noqa: E402
+from nessie.schedule.solver.solve import OPTIMAL, solve  # noqa: E402
 
 NODES = (10, 30, 80, 200, 500, 1000)
 SEEDS = 3

@@ -1,1 +1,11 @@
-"""Code from kernels: skeletons, loops, printers for LLVM and CUDA, building and running."""
+"""Code from kernels, and running it.
+
+    generate        pass: kernels to loops; each gets the skeleton that can walk it
+
+    kernels/        how a kernel's bindings become one walk, whatever the target
+    skeletons/      how a target walks a space
+    loops/          the form loops: the imperative code that skeletons write
+    host/           the form host: what launches kernels
+    cpu/            the target cpu: LLVM, threads
+    cuda/           the targets cuda and cudasim: CUDA, drivers
+"""

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 
 from nessie.base.names import Names
-from nessie.cudagen import loops
-from nessie.cudagen.code import RESERVED, identifier
-from nessie.cudagen.scalar_functions import device_functions, tables_of
-from nessie.cudagen.skeletons.cuda_order import plan_cuda_order
-from nessie.cudagen.skeletons.cuda_walk import plan_cuda
-from nessie.cudagen.skeletons.order import plan_order
-from nessie.cudagen.skeletons.phases import plan_walk
-from nessie.cudagen.thunks import Tables
-from nessie.cudagen.walk import thunks, walk_of
-from nessie.lambda_cu import ir
+from nessie.cudagen.kernels.code import RESERVED, identifier
+from nessie.cudagen.kernels.scalar_functions import device_functions, tables_of
+from nessie.cudagen.kernels.thunks import Tables
+from nessie.cudagen.kernels.walk import thunks, walk_of
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.skeletons.cpu.order import plan_order
+from nessie.cudagen.skeletons.cpu.walk import plan_walk
+from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
+from nessie.cudagen.skeletons.cuda.walk import plan_cuda
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.rename import rename_kernel
 from nessie.lambda_cu.scope import subexpressions
 
@@ -29,16 +29,16 @@ BUFFER = re.compile(r"(.*_)?(parts|carry|tails|heads|aggregates|prefixes|claims|
 RUN = 8                         # items a thread of a GPU, where it has neighbours
 
 
-def generate(program: ir.Program, target: str, width: int | None = None) -> loops.Module:
+def generate(program: ir.Program, target: str, width: int | None = None) -> Module:
     """A plan for each kernel, and the functions of all of them with the scalar functions that they call. `width`: items
     a chunk on the CPU, items a thread on a GPU."""
     tables = tables_of(program, target == "cpu")
     modules = [of_kernel(kernel, program, tables, target, width) for kernel in program.kernels]
     functions = (*device_functions(program, tables), *(f for module in modules for f in module.functions))
-    return loops.Module(functions, tuple([plan for module in modules for plan in module.plans]))
+    return Module(functions, tuple([plan for module in modules for plan in module.plans]))
 
 
-def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> loops.Module:
+def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> Module:
     """The plan of one kernel, and its functions. The one place that chooses a skeleton."""
     width = width or (chunk_width(kernel, tables) if target == "cpu" else RUN)
     kernel = with_good_names(kernel)

@@ -26,11 +26,11 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(ROOT)]
 
-from nessie.base.deep import run_deep  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
-from nessie.cli import main as nessie  # noqa: E402
-from nessie.session import Session  # noqa: E402
-from nessie.targets import Target  # noqa: E402
+from nessie.base.system.deep import run_deep  # noqa: E402
+from nessie.running.targets import Target  # noqa: E402
+from nessie.session.session import Session  # noqa: E402
+from nessie.tool.cli import main as nessie  # noqa: E402
 
 NORM2 = ["nesl_examples/norm2.nesl", "-e", "norm2"]
 BROWSERS = (os.environ.get("CHROME", ""), "chromium", "chromium-browser", "google-chrome", "chrome")
@@ -93,7 +93,7 @@ def prompt() -> bytes:
     from rich.console import Console
     from rich.syntax import Syntax
 
-    from nessie.highlighting import NeslLexer
+    from nessie.tool.prompt.highlighting import NeslLexer
     text = transcript()
     width = max(map(len, text.splitlines())) + 2
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, color_system="truecolor")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import results, space_of, statements, subexpressions, thunks
 
 

@@ -1,9 +1,11 @@
 """Pass: flatten nested data parallelism.
 
-  in    mono programs; calls of functions that are not inlined cost a boundary (flatten.boundary). `recursion`: may
+  in    mono programs; calls of functions that are not inlined cost a boundary (flatten.calls.boundary). `recursion`:
+  may
         functions that run per element recur? `arguments`: the layouts of the entry's; dense without
   out   flat lambda_cu: one SOAC per kernel, one run per SOAC
-  how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values); arrays come
+  how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values.values); arrays
+  come
         to be at a let, a result of an apply-to-each, a SOAC's result, a call, and where an expression that can fail
         must run
   why   a failing expression is evaluated for exactly the elements of its domain, before anything could narrow it or
@@ -11,17 +13,17 @@
 """
 from __future__ import annotations
 
+from nessie.flatten.calls.entry import entry_function
 from nessie.flatten.element_sites import with_element_sites
-from nessie.flatten.emitter import Emitter
-from nessie.flatten.entry import entry_function
-from nessie.flatten.summaries import summaries
-from nessie.flatten.thread import Purity, nothing
-from nessie.flatten.thread_level import scalar_function, thread_level
+from nessie.flatten.threads.functions import scalar_function, thread_level
+from nessie.flatten.threads.thread import Purity, nothing
 from nessie.flatten.translate import translate
 from nessie.flatten.translator import Translator
-from nessie.flatten.values import components
-from nessie.frontend import mono
-from nessie.lambda_cu import ir
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.values import components
+from nessie.lambda_cu import nodes as ir
+from nessie.mono import nodes as mono
+from nessie.mono.analysis.summaries import summaries
 
 
 def flatten(program: mono.Program, recursion: bool = True,

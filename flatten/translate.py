@@ -2,27 +2,28 @@
 
     G; D |- e => v > B        v the pull value of e over D, B the statements emitted
 
-One arm per form of mono; sequence primitives are in flatten.sequences, apply-to-each in flatten.each, conditionals in
-flatten.conditionals, calls in flatten.functions, effects in flatten.effects.
+One arm per form of mono; sequence primitives are in flatten.rules.sequences, apply-to-each in flatten.rules.each,
+conditionals in flatten.rules.conditionals, calls in flatten.calls.functions, effects in flatten.rules.effects.
 """
 from __future__ import annotations
 
 from nessie.base.types import BOOL
-from nessie.flatten.building import literal
-from nessie.flatten.compaction import compacted
-from nessie.flatten.conditionals import conditional
-from nessie.flatten.contexts import Context
-from nessie.flatten.domains import HOST, Domain
-from nessie.flatten.each import apply_to_each
-from nessie.flatten.effects import effect, is_effect
-from nessie.flatten.functions import call
-from nessie.flatten.materialise import run_for_errors, solid
-from nessie.flatten.sequences import RULES
-from nessie.flatten.thread import PURE_SEQUENCE
+from nessie.flatten.calls.compaction import compacted
+from nessie.flatten.calls.functions import call
+from nessie.flatten.rules.building import literal
+from nessie.flatten.rules.conditionals import conditional
+from nessie.flatten.rules.each import apply_to_each
+from nessie.flatten.rules.effects import effect, is_effect
+from nessie.flatten.rules.sequences import RULES
+from nessie.flatten.threads.thread import PURE_SEQUENCE
 from nessie.flatten.translator import Translator, Values, both, pure, pure_on_values
-from nessie.flatten.values import Both, Value, exp_of, pull
-from nessie.frontend import mono
-from nessie.lambda_cu import ir, ops
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, Domain
+from nessie.flatten.values.materialise import run_for_errors, solid
+from nessie.flatten.values.values import Both, Value, exp_of, pull
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import ops
+from nessie.mono import nodes as mono
 
 
 def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -> Value:

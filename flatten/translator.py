@@ -8,17 +8,17 @@ from dataclasses import field, replace
 
 from nessie.base.records import dataclass
 from nessie.base.types import Base
-from nessie.flatten.contexts import Context
-from nessie.flatten.crossing import Frame
-from nessie.flatten.domains import HOST, Domain
-from nessie.flatten.emitter import Emitter
-from nessie.flatten.materialise import from_host_term, solid
-from nessie.flatten.summaries import Summary
-from nessie.flatten.thread import Purity, thread
-from nessie.flatten.values import Both, Scalar, Sequence, Value, constant, delayed
-from nessie.frontend import mono
-from nessie.frontend.mono_typing import type_of
-from nessie.frontend.mono_walk import expressions, map_parts
+from nessie.flatten.calls.crossing import Frame
+from nessie.flatten.threads.thread import Purity, thread
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, Domain
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.materialise import from_host_term, solid
+from nessie.flatten.values.values import Both, Scalar, Sequence, Value, constant, delayed
+from nessie.mono import nodes as mono
+from nessie.mono.analysis.summaries import Summary
+from nessie.mono.node_types import type_of
+from nessie.mono.walk import expressions, map_parts
 
 Values = Mapping[str, Value]
 

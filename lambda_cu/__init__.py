@@ -1,1 +1,19 @@
-"""lambda_cu: the three-level intermediate representation, its text, validator and reference executor."""
+"""lambda_cu: the three-level form of kernels (host, kernel, thread), flat or fused.
+
+    nodes               programs, kernels, SOACs, thread expressions
+    ops                 table: the scalar operators
+    layout              how NESL's values lie in lambda_cu's names
+    typing              types of expressions and of bindings
+    check               validator; its parts are check_host and check_expressions
+    check_host
+    check_expressions
+    scope               names, arrays and failures of a piece of a program
+    rename              substitution
+    shape               kernels up to names
+
+    text/               programs as text and back
+    spaces/             lengths and positions as polynomials
+    passes/             simplify and its parts, and the other passes on this form
+    reference/          the reference executor, which says what programs mean
+    running/            what all executors share: limits, depths, counts
+"""

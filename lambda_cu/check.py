@@ -1,4 +1,4 @@
-"""The validator of lambda_cu: check(program) raises IllFormed where an invariant of lambda_cu.ir's header is broken.
+"""The validator of lambda_cu: check(program) raises IllFormed where an invariant of lambda_cu.nodes's header is broken.
 
 Beyond that header it holds what the header takes for granted: kernels, functions, scalar functions and sites have
 different names and exist where they are mentioned; bindings have as many names as results; a thunk's own names differ
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from nessie.base.source import IllFormed
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_expressions import (
     Place,
     check_expression,

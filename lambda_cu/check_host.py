@@ -7,12 +7,12 @@ from dataclasses import field
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_expressions import Place, check_expression, distinct
 from nessie.lambda_cu.layout import parameters
-from nessie.lambda_cu.printer_expressions import show_type
 from nessie.lambda_cu.scope import results as results_of
 from nessie.lambda_cu.scope import statements
+from nessie.lambda_cu.text.printer_expressions import show_type
 from nessie.lambda_cu.typing import (
     Scope,
     are_constants,

@@ -1,6 +1,6 @@
 """How NESL values lie in the names of lambda_cu: layouts to parameters, flat values to names and back.
 
-The names of a layout (lambda_cu.ir: SeqLayout) hold scalars and NumPy arrays. Dense values are never copied; views
+The names of a layout (lambda_cu.nodes: SeqLayout) hold scalars and NumPy arrays. Dense values are never copied; views
 are compacted when they become values, rows in order, each as often as it is seen.
 """
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nessie.base.names import Names
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.base.values import DTYPES, Column, Flat, Nested, OnDevice, Uniform, View, length_of
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 
 Array = NDArray[Any]
 

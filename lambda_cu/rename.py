@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from nessie.base.names import Names
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import bound_names, free_names, map_children, subexpressions, updated
 
 # Expressions ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from operator import attrgetter, is_
 from typing import Any, TypeVar
 
 from nessie.base.source import Source, Span
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 
 T = TypeVar("T")
 

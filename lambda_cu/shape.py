@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import children, space_of, thunks
 
 Shape = tuple[Hashable, ...]

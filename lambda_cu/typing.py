@@ -11,9 +11,9 @@ from typing import Any
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import OPS, result_type
-from nessie.lambda_cu.printer_expressions import show_type
+from nessie.lambda_cu.text.printer_expressions import show_type
 
 Types = tuple[str, ...]
 

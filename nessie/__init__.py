@@ -20,13 +20,13 @@ if os.path.isfile(os.path.join(_ROOT, "setup.cfg")) and os.path.isdir(os.path.jo
     __path__.insert(0, _ROOT)
 
 _PUBLIC = {
-    "DeviceArray": "nessie.api.device",
+    "DeviceArray": "nessie.api.values.device",
     "Function": "nessie.api.function",
-    "Nested": "nessie.api.sequences",
+    "Nested": "nessie.api.values.sequences",
     "NessieError": "nessie.base.source",
     "Program": "nessie.api.program",
-    "Tuples": "nessie.api.sequences",
-    "as_awkward": "nessie.api.awkward_arrays",
+    "Tuples": "nessie.api.values.sequences",
+    "as_awkward": "nessie.api.values.awkward_arrays",
     "compile": "nessie.api.program",
     "load": "nessie.api.program",
     "load_ipython_extension": "nessie.api.magics",
@@ -36,13 +36,13 @@ __all__ = ["DeviceArray", "Function", "NessieError", "Nested", "Program", "Tuple
            "load_ipython_extension", "release_memory"]
 
 if TYPE_CHECKING:
-    from nessie.api.awkward_arrays import as_awkward
     from nessie.api.calls import release_memory
-    from nessie.api.device import DeviceArray
     from nessie.api.function import Function
     from nessie.api.magics import load_ipython_extension
     from nessie.api.program import Program, compile, load
-    from nessie.api.sequences import Nested, Tuples
+    from nessie.api.values.awkward_arrays import as_awkward
+    from nessie.api.values.device import DeviceArray
+    from nessie.api.values.sequences import Nested, Tuples
     from nessie.base.source import NessieError
 else:
     def __getattr__(name: str) -> object:
@@ -50,7 +50,7 @@ else:
             raise AttributeError(f"module 'nessie' has no attribute {name!r}")
         from importlib import import_module
 
-        from nessie.base.forking import STEADY
+        from nessie.base.system.forking import STEADY
         with STEADY:
             found = globals()[name] = getattr(import_module(_PUBLIC[name]), name)
         return found

@@ -5,8 +5,8 @@ import sys
 
 
 def main() -> int:
-    """Runs the command line. What Ctrl-C does by default it does until there is work in hand (nessie.signals): Python
-    would tell where in its modules that was."""
+    """Runs the command line. What Ctrl-C does by default it does until there is work in hand (nessie.tool.signals):
+    Python would tell where in its modules that was."""
     try:
         import signal
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -14,9 +14,9 @@ def main() -> int:
     except KeyboardInterrupt:
         import os
         os._exit(130)
-    from nessie.base.deep import left_working
-    from nessie.cli import main as run
-    from nessie.signals import leave
+    from nessie.base.system.deep import left_working
+    from nessie.tool.cli import main as run
+    from nessie.tool.signals import leave
     return leave(run(), left_working())
 
 

@@ -10,18 +10,18 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from nessie.base.places import Places
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed, InternalError, NessieError, Source, UsageError
-from nessie.base.writing import write
+from nessie.base.system.writing import write
+from nessie.base.text.places import Places
 from nessie.forms import MONO, Form
 from nessie.pipeline import PASSES, Job, Pass, pass_named, stages, stages_between
 
 if TYPE_CHECKING:
-    from nessie.cudagen.assemble import CpuProgram
-    from nessie.cudagen.link import GpuProgram
-    from nessie.frontend import mono
-    from nessie.lambda_cu import ir
+    from nessie.cudagen.cpu.assemble import CpuProgram
+    from nessie.cudagen.cuda.link import GpuProgram
+    from nessie.lambda_cu import nodes as ir
+    from nessie.mono import nodes as mono
 
     Built = ir.Program | CpuProgram | GpuProgram        # what the reference, a CPU, a GPU runs
 

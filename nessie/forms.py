@@ -16,60 +16,72 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nessie.base.layout import Doc, Shown, render, render_marked
 from nessie.base.lazy import lazy
-from nessie.base.places import Places
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed, NessieError, Source
+from nessie.base.text.layout import Doc, Shown, render, render_marked
+from nessie.base.text.places import Places
 
 if TYPE_CHECKING:
-    from nessie.cudagen import (
-        assemble,
-        instructions,
-        instructions_check,
-        instructions_text,
-        link,
-        loops,
-        loops_check,
-        loops_parser,
-        loops_printer,
-    )
-    from nessie.cudagen.assemble import CpuProgram
-    from nessie.cudagen.link import GpuProgram
-    from nessie.frontend import (
-        mono,
-        mono_check,
-        mono_parser,
-        mono_text,
-        syntax,
-        syntax_check,
-        syntax_text,
-        typed,
-        typed_check,
-        typed_parser,
-        typed_text,
-    )
-    from nessie.lambda_cu import check, ir, parser, printer
+    from nessie.cudagen.cpu import assemble
+    from nessie.cudagen.cpu.assemble import CpuProgram
+    from nessie.cudagen.cuda import link
+    from nessie.cudagen.cuda.link import GpuProgram
+    from nessie.cudagen.host import check as instructions_check
+    from nessie.cudagen.host import nodes as instructions
+    from nessie.cudagen.host import text as instructions_text
+    from nessie.cudagen.loops import check as loops_check
+    from nessie.cudagen.loops import text as loops_text
+    from nessie.cudagen.loops.module import Module
+    from nessie.lambda_cu import check
+    from nessie.lambda_cu import nodes as ir
+    from nessie.lambda_cu.text import parser, printer
+    from nessie.library import library
+    from nessie.mono import check as mono_check
+    from nessie.mono import nodes as mono
+    from nessie.mono import parser as mono_parser
+    from nessie.mono import text as mono_text
     from nessie.schedule import check as schedule_check
-    from nessie.schedule import graph_text, schedule_text
-    from nessie.schedule.pdg import Graph
-    from nessie.schedule.schedule_form import Schedule
+    from nessie.schedule import text as schedule_text
+    from nessie.schedule.graph import text as graph_text
+    from nessie.schedule.graph.nodes import Graph
+    from nessie.schedule.nodes import Schedule
+    from nessie.syntax import check as syntax_check
+    from nessie.syntax import nodes as syntax
+    from nessie.syntax import text as syntax_text
+    from nessie.typing import check as typed_check
+    from nessie.typing import nodes as typed
+    from nessie.typing import parser as typed_parser
+    from nessie.typing import text as typed_text
 else:
-    assemble, instructions_check, instructions_text, link, loops_check, loops_parser, loops_printer = lazy(
-        "nessie.cudagen", "assemble", "instructions_check", "instructions_text", "link", "loops_check", "loops_parser",
-        "loops_printer")
-    mono_check, mono_parser, mono_text, syntax_check, syntax_text, typed_check, typed_parser, typed_text = lazy(
-        "nessie.frontend", "mono_check", "mono_parser", "mono_text", "syntax_check", "syntax_text", "typed_check",
-        "typed_parser", "typed_text")
-    check, parser, printer = lazy("nessie.lambda_cu", "check", "parser", "printer")
-    schedule_check, graph_text, schedule_text = lazy("nessie.schedule", "check", "graph_text", "schedule_text")
+    assemble = lazy("nessie.cudagen.cpu.assemble")
+    link = lazy("nessie.cudagen.cuda.link")
+    instructions_check = lazy("nessie.cudagen.host.check")
+    instructions_text = lazy("nessie.cudagen.host.text")
+    loops_check = lazy("nessie.cudagen.loops.check")
+    loops_text = lazy("nessie.cudagen.loops.text")
+    check = lazy("nessie.lambda_cu.check")
+    parser = lazy("nessie.lambda_cu.text.parser")
+    printer = lazy("nessie.lambda_cu.text.printer")
+    library = lazy("nessie.library.library")
+    mono_check = lazy("nessie.mono.check")
+    mono_parser = lazy("nessie.mono.parser")
+    mono_text = lazy("nessie.mono.text")
+    schedule_check = lazy("nessie.schedule.check")
+    graph_text = lazy("nessie.schedule.graph.text")
+    schedule_text = lazy("nessie.schedule.text")
+    syntax_check = lazy("nessie.syntax.check")
+    syntax_text = lazy("nessie.syntax.text")
+    typed_check = lazy("nessie.typing.check")
+    typed_parser = lazy("nessie.typing.parser")
+    typed_text = lazy("nessie.typing.text")
 
 P = TypeVar("P")
 
 
 @dataclass(frozen=True)
 class Form(Generic[P]):
-    """`show` gives a program's text, `document` the same with its parts marked (base.layout), where there is such;
+    """`show` gives a program's text, `document` the same with its parts marked (base.text.layout), where there is such;
     `parse` reads the text, and tells the places where the program's parts stand; None: nothing goes on from this form.
     `check` raises IllFormed. `targets`: whose code it is; none: it comes before there is code."""
     name: str
@@ -86,11 +98,20 @@ def documented(name: str, document: Callable[[P], Doc], parse: Callable[[Source,
     return Form(name, lambda program: render(document(program)), parse, check, document, targets)
 
 
+def parse_typed(source: Source, places: Places) -> typed.Program:
+    """The typed program, which may use the library."""
+    return typed_parser.parse(source, library.library().global_scheme, places)
+
+
+def check_typed(program: typed.Program) -> None:
+    typed_check.check(program, library.library())
+
+
 WITHOUT_STACK = ("cuda", "cudasim")      # targets whose threads cannot recur: their scalar functions only loop
 
 TEXT: Form[Source] = Form("nesl", lambda source: source.text, lambda source, _: source)
 SYNTAX: Form[syntax.Program] = Form("syntax", syntax_text.show, syntax_text.parse, syntax_check.check)
-TYPED: Form[typed.Program] = documented("typed", typed_text.document, typed_parser.parse, typed_check.check)
+TYPED: Form[typed.Program] = documented("typed", typed_text.document, parse_typed, check_typed)
 MONO: Form[mono.Program] = documented("mono", mono_text.document, mono_parser.parse, mono_check.check)
 FLAT: Form[ir.Program] = documented("flat", printer.document, parser.parse, check.check)
 GRAPH: Form[tuple[Graph, ...]] = Form("graph", graph_text.show_all, graph_text.parse_all, schedule_check.check_graphs)
@@ -99,8 +120,8 @@ SCHEDULE: Form[Schedule] = documented("schedule", schedule_text.document, schedu
 FUSED: Form[ir.Program] = documented("fused", printer.document, parser.parse, check.check)
 HOST: Form[instructions.Program] = documented("host", instructions_text.document, instructions_text.parse,
                                               instructions_check.check, ("cpu", *WITHOUT_STACK))
-LOOPS: Form[loops.Module] = documented("loops", loops_printer.document, loops_parser.parse, loops_check.check,
-                                       ("cpu", *WITHOUT_STACK))
+LOOPS: Form[Module] = documented("loops", loops_text.document, loops_text.parse, loops_check.check,
+                                 ("cpu", *WITHOUT_STACK))
 LLVM: Form[str] = Form("llvm", lambda text: text, targets=("cpu",))
 CUDA: Form[str] = Form("cuda", lambda text: text, targets=WITHOUT_STACK)
 CPU_CODE: Form[CpuProgram] = Form("cpu-code", assemble.show, targets=("cpu",))

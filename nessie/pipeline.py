@@ -14,11 +14,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from nessie.base.activity import Activity
+from nessie.activity import Activity
 from nessie.base.lazy import lazy
 from nessie.base.records import dataclass
 from nessie.base.source import UsageError
-from nessie.base.wishes import Met, Wish, Wishes
 from nessie.forms import (
     CPU_CODE,
     CUDA,
@@ -37,28 +36,65 @@ from nessie.forms import (
     WITHOUT_STACK,
     Form,
 )
+from nessie.schedule.wishes.wishes import Met, Wish, Wishes
 
 if TYPE_CHECKING:
-    from nessie import loading
-    from nessie.cudagen import assemble, cache, cuda, generate, headers, link, llvm, translate, unread
-    from nessie.flatten import flatten, join_calls, once, release
-    from nessie.frontend import entry, infer, inline, library, pragmas, random_state
-    from nessie.frontend.environment import Environment
-    from nessie.lambda_cu import ir, scope, simplify, sites, unchecked
+    from nessie import pragmas
+    from nessie.base.system import disk_cache
+    from nessie.cudagen import generate
+    from nessie.cudagen.cpu import assemble, llvm
+    from nessie.cudagen.cuda import cuda, headers, link
+    from nessie.cudagen.host import translate
+    from nessie.cudagen.loops import unread
+    from nessie.flatten import flatten
+    from nessie.lambda_cu import nodes as ir
+    from nessie.lambda_cu import scope
+    from nessie.lambda_cu.passes import once, share_sites, simplify, specialise_sites, unchecked
+    from nessie.library import library
+    from nessie.mono.passes import inline, join_calls, monomorphise, random_state, release
     from nessie.schedule import check as schedule_check
-    from nessie.schedule import fuse, profiles, pull, remembered, schedule
-    from nessie.schedule.profiles import Profile
-    from nessie.schedule.schedule_form import Schedule
+    from nessie.schedule import fuse, pull, schedule
+    from nessie.schedule.cost import profiles
+    from nessie.schedule.cost.profiles import Profile
+    from nessie.schedule.graph import graph
+    from nessie.schedule.nodes import Schedule
+    from nessie.schedule.solver import proven_optima
+    from nessie.syntax import parse
+    from nessie.typing import infer
+    from nessie.typing.environment import Environment
 else:
-    (loading,) = lazy("nessie", "loading")
-    assemble, cache, cuda, headers, generate, link, llvm, translate, unread = lazy(
-        "nessie.cudagen", "assemble", "cache", "cuda", "headers", "generate", "link", "llvm", "translate", "unread")
-    flatten, join_calls, once, release = lazy("nessie.flatten", "flatten", "join_calls", "once", "release")
-    entry, infer, inline, library, pragmas, random_state = lazy(
-        "nessie.frontend", "entry", "infer", "inline", "library", "pragmas", "random_state")
-    scope, simplify, sites, unchecked = lazy("nessie.lambda_cu", "scope", "simplify", "sites", "unchecked")
-    schedule_check, fuse, profiles, pull, remembered, schedule = lazy(
-        "nessie.schedule", "check", "fuse", "profiles", "pull", "remembered", "schedule")
+    disk_cache = lazy("nessie.base.system.disk_cache")
+    assemble = lazy("nessie.cudagen.cpu.assemble")
+    llvm = lazy("nessie.cudagen.cpu.llvm")
+    cuda = lazy("nessie.cudagen.cuda.cuda")
+    headers = lazy("nessie.cudagen.cuda.headers")
+    link = lazy("nessie.cudagen.cuda.link")
+    generate = lazy("nessie.cudagen.generate")
+    translate = lazy("nessie.cudagen.host.translate")
+    unread = lazy("nessie.cudagen.loops.unread")
+    flatten = lazy("nessie.flatten.flatten")
+    once = lazy("nessie.lambda_cu.passes.once")
+    share_sites = lazy("nessie.lambda_cu.passes.share_sites")
+    specialise_sites = lazy("nessie.lambda_cu.passes.specialise_sites")
+    simplify = lazy("nessie.lambda_cu.passes.simplify")
+    unchecked = lazy("nessie.lambda_cu.passes.unchecked")
+    scope = lazy("nessie.lambda_cu.scope")
+    library = lazy("nessie.library.library")
+    inline = lazy("nessie.mono.passes.inline")
+    join_calls = lazy("nessie.mono.passes.join_calls")
+    monomorphise = lazy("nessie.mono.passes.monomorphise")
+    random_state = lazy("nessie.mono.passes.random_state")
+    release = lazy("nessie.mono.passes.release")
+    pragmas = lazy("nessie.pragmas")
+    schedule_check = lazy("nessie.schedule.check")
+    profiles = lazy("nessie.schedule.cost.profiles")
+    fuse = lazy("nessie.schedule.fuse")
+    pull = lazy("nessie.schedule.pull")
+    schedule = lazy("nessie.schedule.schedule")
+    graph = lazy("nessie.schedule.graph.graph")
+    proven_optima = lazy("nessie.schedule.solver.proven_optima")
+    parse = lazy("nessie.syntax.parse")
+    infer = lazy("nessie.typing.infer")
 
 
 CODE_TARGETS = ("cpu", *WITHOUT_STACK)
@@ -168,7 +204,7 @@ def wishes(job: Job, program: ir.Program) -> Wishes:
 
 
 def scheduled(job: Job, program: ir.Program) -> Schedule:
-    store = remembered.Store(cache.find, cache.keep)
+    store = proven_optima.Store(disk_cache.find, disk_cache.keep)
     return schedule.schedule(program, job.fuse, profile(job), job.sizes, wishes(job, program), store)
 
 
@@ -179,12 +215,12 @@ SKELETONS = {"cpu": "cpu", "cuda": "cuda", "cudasim": "cuda"}       # the target
 
 
 PASSES = (
-    row("parse", (TEXT,), SYNTAX, lambda job, source: loading.program(source),
+    row("parse", (TEXT,), SYNTAX, lambda job, source: parse.parse(source),
         "NESL's text becomes syntax trees, with those of the files that it loads"),
     row("infer", (SYNTAX,), TYPED, lambda job, program: infer.infer(program, environment_of(job))[0],
         "finds every type; resolves names; operators become functions"),
     row("monomorphise", (TYPED,), MONO,
-        lambda job, program: entry.monomorphise_entry(program, environment_of(job), job.entry, job.argument),
+        lambda job, program: monomorphise.monomorphise(program, environment_of(job), job.entry, job.argument),
         "one copy of each function per use at different types; function values are specialised away"),
     # first of all on this form, as the only one that makes what draws numbers: others see arithmetic
     row("random-state", (MONO,), MONO, lambda job, program: random_state.random_state(program),
@@ -201,22 +237,24 @@ PASSES = (
     row("flatten", (MONO,), FLAT,
         lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, job.layouts),
         "nested parallelism becomes kernels of one array combinator each"),
+    # a reader's text may have sites as parameters; what comes after wants to know where each kernel fails
+    row("specialise-sites", (FLAT,), FLAT, lambda job, program: specialise_sites.specialise_sites(program),
+        "kernels that take where they fail as a parameter become one for each place"),
     row("once", (FLAT,), FLAT, lambda job, program: once.once(program),
         "scalar arithmetic on kernels' results stays on the device"),
     # before simplifying: what only checks needed goes with them
     row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.unchecked(program),
         "checks go, and their errors", when=LEAVING_OUT),
-    # before scheduling: fewer and equal kernels make a smaller problem; undoes share-sites, should a reader's text be
-    # what is compiled
-    row("simplify", (FLAT,), FLAT, lambda job, program: simplify.simplify(sites.specialise_sites(program)),
+    # before scheduling: fewer and equal kernels make a smaller problem
+    row("simplify", (FLAT,), FLAT, lambda job, program: simplify.simplify(program),
         "what nobody needs goes; what is computed twice is computed once"),
     # after simplifying: a producer that nobody reads any more is no reason to keep what it reads
     row("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), job.sizes),
         "what is cheaper to compute than to fetch is computed where it is gathered", when=FUSING),
-    row("share-sites", (FLAT,), FLAT, lambda job, program: sites.share_sites(program),
+    row("share-sites", (FLAT,), FLAT, lambda job, program: share_sites.share_sites(program),
         "kernels that differ in where they fail only are one", when=FOR_READERS),
     row("graph", (FLAT,), GRAPH,
-        lambda job, program: schedule.graphs(program, profile(job), job.sizes, wishes(job, program)),
+        lambda job, program: graph.graph(program, profile(job), job.sizes, wishes(job, program)),
         "the dependence graph of each control region, with what may fuse", when=FOR_READERS),
     row("schedule", (FLAT,), SCHEDULE, scheduled, "decides which combinators share a kernel",
         certify=schedule_check.check_schedule),
@@ -232,12 +270,12 @@ PASSES = (
     # last on this form: what it says of kernels is true of their text
     row("headers", (FUSED, LOOPS), LOOPS, lambda job, program, module: headers.headers(program, module),
         "comments say where kernels come from and how they are launched", when=ON_GPUS),
-    row("llvm", (LOOPS,), LLVM, lambda job, module: llvm.show(module), "imperative code as LLVM's",
+    row("llvm", (LOOPS,), LLVM, lambda job, module: llvm.llvm(module), "imperative code as LLVM's",
         when=ON_CPUS),
     row("assemble", (FUSED, HOST, LOOPS, LLVM), CPU_CODE,
         lambda job, program, host, module, text: assemble.assemble(program, host, module, text),
         "machine code, and what a launch needs", when=ON_CPUS),
-    row("cuda", (LOOPS,), CUDA, lambda job, module: cuda.show(module), "imperative code as CUDA C++",
+    row("cuda", (LOOPS,), CUDA, lambda job, module: cuda.cuda(module), "imperative code as CUDA C++",
         when=ON_GPUS),
     row("link", (FUSED, HOST, LOOPS, CUDA), GPU_CODE,
         lambda job, program, host, module, text: link.link(program, host, module, text),

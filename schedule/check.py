@@ -6,15 +6,15 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.typing import SCALARS
-from nessie.schedule import certificate
-from nessie.schedule.build import is_check
-from nessie.schedule.pdg import FILTERS, MODES, OPS, SEG, Graph, Node, Survivors, Use, segments_of
-from nessie.schedule.profiles import CPU
+from nessie.schedule.cost.profiles import CPU
+from nessie.schedule.graph.build import is_check
+from nessie.schedule.graph.graph import graph as graphs
+from nessie.schedule.graph.nodes import FILTERS, MODES, OPS, SEG, Graph, Node, Survivors, Use, segments_of
+from nessie.schedule.legality import certificate
+from nessie.schedule.nodes import RegionSchedule, Schedule, kernels
 from nessie.schedule.schedule import MODES as SCHEDULE_MODES
-from nessie.schedule.schedule import graphs
-from nessie.schedule.schedule_form import RegionSchedule, Schedule, kernels
 
 LARGEST = 1e200                 # of estimates: what is reckoned from them is finite
 
@@ -30,7 +30,7 @@ def check_graphs(graphs: Iterable[Graph]) -> None:
 
 
 def check_graph(graph: Graph) -> None:
-    """The invariants of schedule.pdg."""
+    """The invariants of schedule.graph.nodes."""
     found = Found({param.name for param in graph.types}, {size for size, _ in graph.sizes},
                   {name for node in graph.nodes for name in node.results if name != "_"})
     for pair in graph.sizes:

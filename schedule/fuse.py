@@ -3,8 +3,8 @@
   in    flat lambda_cu, one combinator in a kernel, and a schedule of it
   out   fused lambda_cu: a kernel for each cluster, its bindings joined by the fusion rules
   how   In each control region, the steps of a cluster, and those that it does again, are merged into one kernel and
-        one launch (schedule.merge), which is rewritten (schedule.rewrite); launches and the host's code stand in the
-        order of the schedule. Kernels that nobody launches any more are left out, equal ones become one.
+        one launch (schedule.rewrite.merge), which is rewritten (schedule.rewrite.rewrite); launches and the host's code
+        stand in the order of the schedule. Kernels that nobody launches any more are left out, equal ones become one.
 """
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.base.source import InternalError
-from nessie.lambda_cu import ir, scope
-from nessie.lambda_cu.simplify import simplify
-from nessie.lambda_cu.sites import specialise_sites
-from nessie.schedule.build import build_graph, descriptor_text, region_types
-from nessie.schedule.merge import merge
-from nessie.schedule.profiles import CPU
-from nessie.schedule.regions import Region, Step, rewrite_regions, statement_uses, steps_of, without_a_name
-from nessie.schedule.rewrite import rewrite_kernel
-from nessie.schedule.schedule_form import RegionSchedule, Schedule, kernels
-from nessie.schedule.sizes import Estimates
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.lambda_cu.passes.simplify import simplify
+from nessie.schedule.cost.profiles import CPU
+from nessie.schedule.graph.build import build_graph, descriptor_text, region_types
+from nessie.schedule.graph.regions import Region, Step, rewrite_regions, statement_uses, steps_of, without_a_name
+from nessie.schedule.graph.sizes import Estimates
+from nessie.schedule.nodes import RegionSchedule, Schedule, kernels
+from nessie.schedule.rewrite.merge import merge
+from nessie.schedule.rewrite.rewrite import rewrite_kernel
 
 
 def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
     """The program with kernels merged and rewritten as the schedule says."""
-    program = specialise_sites(program)
     if all(map(unfused, schedule.regions)):
         return program
     fusing = Fusing(program, schedule)

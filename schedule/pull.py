@@ -30,22 +30,22 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
-from nessie.lambda_cu import ir, rename, scope
-from nessie.lambda_cu.dead_code import drop_dead_code
-from nessie.lambda_cu.lets import tidy_kernels
-from nessie.lambda_cu.simplify import drop_uncalled
-from nessie.lambda_cu.sites import specialise_sites
-from nessie.schedule.build import region_types
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.passes.dead_code import drop_dead_code
+from nessie.lambda_cu.passes.lets import tidy_kernels
+from nessie.lambda_cu.passes.simplify import drop_uncalled
+from nessie.schedule.cost.profiles import CPU, Profile
 from nessie.schedule.fuse import as_written
-from nessie.schedule.hints import hints
-from nessie.schedule.merge import merge
-from nessie.schedule.pdg import GATHER, WIDTHS
-from nessie.schedule.profiles import CPU, Profile
-from nessie.schedule.regions import Region, Step, rewrite_regions, statement_uses, steps_of
-from nessie.schedule.sizes import Estimates
-from nessie.schedule.thunks import items
-from nessie.schedule.uses import indices_of, read_mode, total
-from nessie.schedule.work import cheap_work, work
+from nessie.schedule.graph.arithmetic import cheap_work, work
+from nessie.schedule.graph.build import region_types
+from nessie.schedule.graph.nodes import GATHER, WIDTHS
+from nessie.schedule.graph.regions import Region, Step, rewrite_regions, statement_uses, steps_of
+from nessie.schedule.graph.sizes import Estimates
+from nessie.schedule.graph.uses import indices_of, read_mode, total
+from nessie.schedule.rewrite.merge import merge
+from nessie.schedule.rewrite.thunks import items
+from nessie.schedule.wishes.sizes import hints
 
 MOST = 64                       # operations of a binding that something is pulled into
 
@@ -55,7 +55,6 @@ def pull(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float]
     failing = scope.failing_functions(program.scalar_functions)
     if not any(map(Launches(program, failing).gather, (scope.statements(f.body) for f in program.functions))):
         return program
-    program = specialise_sites(program)
     launches, names = Launches(program, failing), Names(kernel.name for kernel in program.kernels)
     given, made = hints(program, sizes or {}, strict=False), list[ir.Kernel]()
 

@@ -2,32 +2,27 @@
 
   in    flat lambda_cu
   out   a schedule: for every control region, clusters of its launches
-  how   The region's dependence graph; verdicts on pairs; the cheapest clusters that keep them (schedule.solve).
+  how   The region's dependence graph; verdicts on pairs; the cheapest clusters that keep them (schedule.solver.solve).
         Those of a piece of a long run are not said to be the best: kernels across its ends might be better.
         Modes: `ilp`; `greedy` only; `none`, where every launch stays alone.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 
-from nessie.base.wishes import Wishes
-from nessie.lambda_cu import ir, scope
-from nessie.lambda_cu.sites import specialise_sites
-from nessie.schedule.build import build_graph, region_types
-from nessie.schedule.greedy import greedy
-from nessie.schedule.hints import hints
-from nessie.schedule.pdg import Graph
-from nessie.schedule.problem import Clusters, Problem
-from nessie.schedule.profiles import CPU, Profile
-from nessie.schedule.regions import Region, rewrite_regions, steps_of
-from nessie.schedule.remembered import Store
-from nessie.schedule.schedule_form import AGAIN, APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
-from nessie.schedule.sharing import rule
-from nessie.schedule.sizes import Estimates
-from nessie.schedule.solve import GREEDY, OPTIMAL, UNFUSED, Solution, solution, solve
-from nessie.schedule.wishes import with_wishes
+from nessie.lambda_cu import nodes as ir
+from nessie.schedule.cost.problem import Clusters, Problem
+from nessie.schedule.cost.profiles import CPU, Profile
+from nessie.schedule.graph.graph import graph
+from nessie.schedule.graph.nodes import Graph
+from nessie.schedule.legality.sharing import rule
+from nessie.schedule.nodes import AGAIN, APART, NEVER, TOGETHER, Pair, RegionSchedule, Schedule
+from nessie.schedule.solver.greedy import greedy
+from nessie.schedule.solver.proven_optima import Store
+from nessie.schedule.solver.solve import GREEDY, OPTIMAL, UNFUSED, Solution, solution, solve
+from nessie.schedule.wishes.wishes import Wishes
 
 MODES = ("ilp", "greedy", "none")
 REMEMBERED = 500                # problems
@@ -39,43 +34,12 @@ def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
              sizes: Mapping[str, float] | None = None, wishes: Wishes | None = None,
              store: Store | None = None) -> Schedule:
     """The schedule of every region of the program that launches anything. `sizes`: what some sizes measure, and what
-    arrays have (schedule.hints); `store`: where optima are kept."""
+    arrays have (schedule.wishes.sizes); `store`: where optima are kept."""
     regions = []
-    for graph in graphs(program, profile, sizes, wishes):
-        problem = Problem(graph, profile)
+    for dependences in graph(program, profile, sizes, wishes):
+        problem = Problem(dependences, profile)
         regions.append(region_schedule(problem, solve_once(problem, mode, store)))
     return Schedule(mode, profile.name, tuple(regions))
-
-
-def graphs(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None,
-           wishes: Wishes | None = None) -> tuple[Graph, ...]:
-    """The dependence graphs of the program's control regions, in the order of the regions."""
-    return tuple(graph for _, graph in regions_with_graphs(program, profile, sizes, wishes))
-
-
-def regions_with_graphs(program: ir.Program, profile: Profile, sizes: Mapping[str, float] | None,
-                        wishes: Wishes | None) -> list[tuple[Region, Graph]]:
-    """The regions that launch something."""
-    wishes = wishes or Wishes()
-    program = specialise_sites(program)
-    kernels = {kernel.name: kernel for kernel in program.kernels}
-    failing = scope.failing_functions(program.scalar_functions)
-    found: list[tuple[Region, Graph]] = []
-    given = hints(program, sizes or {}, wishes.strict)
-    for function in program.functions:
-        estimates = Estimates(profile, given[function.name])
-
-        def note(region: Region, estimates: Estimates = estimates) -> Sequence[ir.Statement]:
-            parts = steps_of(region, kernels)
-            estimates.learn(parts.first, parts.steps)
-            if parts.steps:
-                types = region_types(region, parts.steps)
-                found.append((region, build_graph(region, parts.steps, estimates, types, failing)))
-            return region.statements
-
-        rewrite_regions(function, note)
-    wished = with_wishes([graph for _, graph in found], wishes, profile)
-    return [(region, graph) for (region, _), graph in zip(found, wished, strict=True)]
 
 
 def solve_once(problem: Problem, mode: str, store: Store | None = None) -> Solution:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from nessie.cudagen import cache
-from nessie.cudagen.cudasim import compiler as cudasim
-from nessie.cudagen.cudasim.driver import Cudasim
-from nessie.cudagen.gpu import Driver
-from nessie.cudagen.nvidia import detection
+from nessie.base.system import disk_cache as cache
+from nessie.cudagen.cuda.cudasim import compiler as cudasim
+from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.cudagen.cuda.device import Driver
+from nessie.cudagen.cuda.nvidia import detection
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what golden tests find into their files")
-    parser.addoption("--on", choices=("cuda", "cudasim"), default="cuda", help="where tests/test_on_gpu*.py run")
+    parser.addoption("--on", choices=("cuda", "cudasim"), default="cuda", help="where tests/gpu/test_on_gpu*.py run")
 
 
 def pytest_configure() -> None:
@@ -59,5 +59,5 @@ def on(request: pytest.FixtureRequest) -> str:
 def new_driver(on: str) -> Callable[[], Driver]:
     if on == "cudasim":
         return lambda: Cudasim(2, 1)
-    from nessie.cudagen.nvidia.driver import Nvidia
+    from nessie.cudagen.cuda.nvidia.driver import Nvidia
     return Nvidia

@@ -1,1 +1,11 @@
-"""Skeletons: how a target walks a kernel's root space. What is computed at an index comes from thunk generators."""
+"""Skeletons: how a target walks a kernel's root space. The CPU's and the GPU's share what is here.
+
+    kernel          a kernel's plan while it is made
+    chunks          about equal parts of a space
+    elements        what each SOAC does at an element, at the end of a segment, at the end of the walk
+    states          running values: accumulators, prefixes, counts
+    survivors       FILTER without a branch
+
+    cpu/            walk, order
+    cuda/           walk, order
+"""

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nessie.base.records import dataclass
-from nessie.cudagen import loops
-from nessie.cudagen.code import Code, integer, op
-from nessie.lambda_cu import ir
+from nessie.cudagen.kernels.code import Code, integer, op
+from nessie.cudagen.loops import nodes as loops
+from nessie.lambda_cu import nodes as ir
 
 FIRST, LAST = (loops.Name(name) for name in loops.CHUNK_RANGE)
 CHUNK_RANGE_PARAMETERS = tuple(loops.Parameter(name, "int") for name in loops.CHUNK_RANGE)

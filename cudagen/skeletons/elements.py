@@ -9,15 +9,15 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
-from nessie.cudagen import loops
-from nessie.cudagen.code import Code, Value, integer, op
-from nessie.cudagen.hoisting import divisions
+from nessie.cudagen.kernels.code import Code, Value, integer, op
+from nessie.cudagen.kernels.hoisting import divisions
+from nessie.cudagen.kernels.thunks import Tables, apply, compute_once
+from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Place, Step, Walk, thunks, value_names
+from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.chunks import segment_of, start_of
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
 from nessie.cudagen.skeletons.survivors import branch_free, stores, without_branch
-from nessie.cudagen.thunks import Tables, apply, compute_once
-from nessie.cudagen.walk import ROOT, SEGMENT, Place, Step, Walk, thunks, value_names
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 
 
 @dataclass

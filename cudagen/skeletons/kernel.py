@@ -4,15 +4,16 @@ from __future__ import annotations
 from dataclasses import field, replace
 
 from nessie.base.records import dataclass
-from nessie.cudagen import loops
-from nessie.cudagen.code import Code, Value, identifier, integer, op
-from nessie.cudagen.plan import CELL_STRIDE, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
+from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
+from nessie.cudagen.kernels.thunks import Tables, apply
+from nessie.cudagen.kernels.walk import UNIT, Walk, using
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import CELL_STRIDE, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
 from nessie.cudagen.skeletons.chunks import CHUNK_RANGE_PARAMETERS, Chunks
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.states import State
-from nessie.cudagen.thunks import Tables, apply
-from nessie.cudagen.walk import UNIT, Walk, using
-from nessie.lambda_cu import ir
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import subexpressions
 
 CELLS = {"int": "cells", "float": "cells_float", "bool": "cells_bool", "char": "cells_char"}
@@ -59,12 +60,12 @@ class Kernel:
         self.phases.append(Phase(name, arguments, chunks, buffers))
 
 
-    def module(self, results: tuple[Result, ...], elements: loops.Exp) -> loops.Module:
+    def module(self, results: tuple[Result, ...], elements: loops.Exp) -> Module:
         """The functions, and the plan that launches them."""
         of = self.walk.kernel
         inputs = tuple([input_of(p) for p in of.params])
         plan = Plan(of.name, inputs, tuple(self.phases), results, len(self.slots), elements, of.origin)
-        return loops.Module(tuple(self.functions), (plan,))
+        return Module(tuple(self.functions), (plan,))
 
 
 def input_of(parameter: ir.Param) -> Input:

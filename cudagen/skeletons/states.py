@@ -12,10 +12,11 @@ buffer b the array c_b.
 from __future__ import annotations
 
 from nessie.base.records import dataclass
-from nessie.cudagen import loops, loops_walk
-from nessie.cudagen.code import COUNTS, Code, Value
-from nessie.cudagen.thunks import Tables, apply, scalar
-from nessie.lambda_cu import ir
+from nessie.cudagen.kernels.code import COUNTS, Code, Value
+from nessie.cudagen.kernels.thunks import Tables, apply, scalar
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops import walk as loops_walk
+from nessie.lambda_cu import nodes as ir
 
 
 @dataclass(frozen=True)

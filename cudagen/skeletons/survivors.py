@@ -11,10 +11,10 @@ reached, nothing is written into the next chunk's part.
 """
 from __future__ import annotations
 
-from nessie.cudagen import loops
-from nessie.cudagen.code import op
-from nessie.cudagen.loops_walk import parts
-from nessie.cudagen.thunks import COSTLY
+from nessie.cudagen.kernels.code import op
+from nessie.cudagen.kernels.thunks import COSTLY
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.walk import parts
 
 MOST_STORES = 3
 

@@ -1,12 +1,12 @@
 """Nessie from Python: programs whose functions take and give Python's, NumPy's and Awkward's values.
 
-    load, compile       a program of a file, of a text                      nessie.api.program
-    Function            called with arguments; explain, graph, ...          nessie.api.function, nessie.api.views
-    Nested, Tuples      sequences that NumPy has no array for               nessie.api.sequences
-    DeviceArray         an array in a GPU's memory                          nessie.api.device
-    release_memory      what calls have kept goes back to the system
-    as_awkward          a result as an Awkward array                        nessie.api.awkward_arrays
-    NessieError         what all errors are
+    program         load and compile: a program of a file, of a text; its attributes are its functions
+    function        a function, to be called with arguments
+    calls           compiles a call for the types and layouts of its arguments, runs it, keeps what was compiled
+    options         how a program runs: target, threads, limits
+    views           explain, graph, kernels, stages: what the compiler makes of a function
+    magics          %nesl and %%nesl in notebooks
+    errors          the errors that Python gets
 
-Values go in by nessie.api.arguments, out by nessie.api.results; nessie.api.calls compiles and runs.
+    values/         Python's values as NESL's, and back
 """

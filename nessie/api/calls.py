@@ -17,32 +17,35 @@ from weakref import WeakSet
 
 import numpy as np
 
-from nessie.api.results import check_leaves
-from nessie.api.sequences import check_offsets
-from nessie.api.taking import Taken
-from nessie.base.deadline import NEVER, Deadline
-from nessie.base.deep import run_deep
-from nessie.base.forking import STEADY, anew_in_children
+from nessie.api.values.results import check_leaves
+from nessie.api.values.sequences import check_offsets
+from nessie.api.values.taking import Taken
 from nessie.base.source import NessieError
+from nessie.base.system.deadline import NEVER, Deadline
+from nessie.base.system.deep import run_deep
+from nessie.base.system.forking import STEADY, anew_in_children
 from nessie.base.types import Scheme, Type
 from nessie.base.values import DTYPES
-from nessie.calling import tuple_of
-from nessie.cudagen import host
-from nessie.cudagen.instructions import Perform
-from nessie.cudagen.memory import Memory, Pooled
-from nessie.frontend import infer, mono, syntax, typed
-from nessie.frontend.environment import Entry, pattern_type
-from nessie.frontend.erase import erase
-from nessie.frontend.monomorphise import monomorphise_expression
-from nessie.kept import kept
-from nessie.lambda_cu import ir
+from nessie.cudagen.host import host
+from nessie.cudagen.host.memory import Memory, Pooled
+from nessie.cudagen.host.nodes import Perform
+from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value
-from nessie.session import Session
-from nessie.targets import GPUS, Limits, Target
+from nessie.mono import nodes as mono
+from nessie.mono.copies.copies import monomorphic_expression
+from nessie.mono.copies.erase import erase
+from nessie.program_cache import kept
+from nessie.running.targets import GPUS, Limits, Target
+from nessie.session.calling import tuple_of
+from nessie.session.session import Session
+from nessie.syntax import nodes as syntax
+from nessie.typing import infer
+from nessie.typing import nodes as typed
+from nessie.typing.environment import Entry, pattern_type
 
 if TYPE_CHECKING:
-    from nessie.cudagen.assemble import CpuProgram
-    from nessie.cudagen.link import GpuProgram
+    from nessie.cudagen.cpu.assemble import CpuProgram
+    from nessie.cudagen.cuda.link import GpuProgram
 
 COMPILING = STEADY                  # a fork waits for who compiles
 ALL: WeakSet[Calls] = WeakSet()
@@ -57,7 +60,7 @@ class Number:
 
 @dataclass
 class Compiled:
-    """What a target runs (nessie.kept), and devices that have it."""
+    """What a target runs (nessie.program_cache), and devices that have it."""
     built: CpuProgram | GpuProgram | ir.Program
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
@@ -147,7 +150,7 @@ class Calls:
         assert isinstance(definition, typed.Variable)           # an expression is one
         result = pattern_type(definition.pattern)
         check_leaves(f"what {function} gives", result, self.session.content)
-        made = monomorphise_expression(environment, definition.value, result)
+        made = monomorphic_expression(environment, definition.value, result)
         numbers = {name: Number(number) for number, name in enumerate(names)}
         parameters = [numbers[v.name] if v.name in numbers else self.session.values[v.name]
                       for v in made.variables if erase(v.type, environment)]
@@ -170,7 +173,7 @@ class Calls:
         job = replace(self.session.job, layouts=layouts, target=name)
         built = kept(job, program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
-            from nessie.lambda_cu import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
+            from nessie.lambda_cu.reference import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
             return Compiled(built, lambda: None, True)
         effects = any(isinstance(i, Perform) for code in built.host.functions for i in code.instructions)
         return Compiled(built, lambda: target.device(built), effects)

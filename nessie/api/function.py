@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nessie.api.errors import as_nessie_errors
-from nessie.base.forking import STEADY
 from nessie.base.source import NessieError
-from nessie.frontend.types_text import show_scheme
+from nessie.base.system.forking import STEADY
+from nessie.base.text.types_text import show_scheme
 
 if TYPE_CHECKING:
     from nessie.api.program import Program

@@ -20,19 +20,20 @@ from typing import Any
 from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
 from nessie.api.program import Program
-from nessie.base.deep import run_deep
-from nessie.base.limits import bytes_of
-from nessie.base.nearest import nearest
 from nessie.base.source import NessieError, Source
+from nessie.base.system.deep import run_deep
+from nessie.base.system.limits import bytes_of
+from nessie.base.text.nearest import nearest
 from nessie.base.types import expand, holds_function
 from nessie.base.values import arrays
-from nessie.frontend import syntax, typed
-from nessie.frontend.environment import pattern_type
-from nessie.frontend.syntax_advice import OF_THE_PROMPT
-from nessie.loading import forms
-from nessie.restore import restore
-from nessie.streams import print_outcomes, warn
-from nessie.targets import TARGETS, Limits
+from nessie.running.results import restore
+from nessie.running.targets import TARGETS, Limits
+from nessie.session.streams import print_outcomes, warn
+from nessie.syntax import nodes as syntax
+from nessie.syntax.errors.advice import OF_THE_PROMPT
+from nessie.syntax.parse import forms
+from nessie.typing import nodes as typed
+from nessie.typing.environment import pattern_type
 
 NUMBERS: dict[str, Callable[[str], Any]] = {"threads": int, "memory": bytes_of, "depth": int, "seconds": float,
                                             "seed": int}

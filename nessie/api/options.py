@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from nessie.api.sequences import a
+from nessie.api.values.sequences import a
 from nessie.base.ints import MAX_INT, MIN_INT
-from nessie.base.limits import COUNT, SECONDS
 from nessie.base.source import NessieError
-from nessie.targets import TARGETS
+from nessie.base.system.limits import COUNT, SECONDS
+from nessie.running.targets import TARGETS
 
 
 @dataclass(frozen=True)

@@ -7,31 +7,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from nessie.api.awkward_arrays import as_awkward
 from nessie.api.calls import COMPILING, Calls
-from nessie.api.datatypes import Datatypes
 from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
 from nessie.api.options import Options, a_text, check_target
-from nessie.api.results import Results
-from nessie.api.taking import Taken, taken
-from nessie.argument_types import Parameters
-from nessie.base.deep import run_deep
-from nessie.base.limits import PYTHON
+from nessie.api.values.awkward_arrays import as_awkward
+from nessie.api.values.datatypes import Datatypes
+from nessie.api.values.results import Results
+from nessie.api.values.taking import Taken, taken
+from nessie.arguments.types import Parameters
 from nessie.base.names import shown_name
-from nessie.base.room import Room
 from nessie.base.source import NessieError, Source
+from nessie.base.system.deep import run_deep
+from nessie.base.system.limits import PYTHON
+from nessie.base.system.memory import Room
+from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Type, holds_function
 from nessie.base.values import arrays
-from nessie.frontend import syntax
-from nessie.frontend.environment import Entry
-from nessie.frontend.types_text import show_scheme
-from nessie.loading import program, read_source
 from nessie.pipeline import Checking, Job
-from nessie.restore import restore
-from nessie.session import QUIT, Session
-from nessie.targets import Limits, Target
-from nessie.world import World
+from nessie.running.results import restore
+from nessie.running.targets import Limits, Target
+from nessie.running.world import World
+from nessie.session.session import QUIT, Session
+from nessie.syntax import nodes as syntax
+from nessie.syntax.parse import parse, read_source
+from nessie.typing.environment import Entry
 
 CHECKS = Checking(share=0.02)       # of what this process compiles
 
@@ -68,7 +68,7 @@ class Program:
             with COMPILING:
                 before = session.environment, dict(session.values)
                 try:
-                    for form in program(source).forms:
+                    for form in parse(source).forms:
                         if not isinstance(form, syntax.Evaluate) or form == QUIT:
                             session.evaluate(form)
                         if session.ended:

@@ -11,17 +11,17 @@ from nessie import driver, forms, pipeline
 from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
 from nessie.api.options import a_text, check_target
-from nessie.base.deep import run_deep
 from nessie.base.source import NessieError, Source
-from nessie.base.writing import write
-from nessie.calling import prepare_call
-from nessie.explaining import explain_call, explain_program
-from nessie.frontend import syntax
-from nessie.frontend.monomorphise import monomorphise
-from nessie.frontend.parser import parse_type
-from nessie.frontend.signatures import to_type
+from nessie.base.system.deep import run_deep
+from nessie.base.system.writing import write
+from nessie.inspect.explaining import explain_call, explain_program
 from nessie.lambda_cu.layout import layout_of_value
-from nessie.session import Session
+from nessie.mono.copies.copies import monomorphic
+from nessie.session.calling import prepare_call
+from nessie.session.session import Session
+from nessie.syntax import nodes as syntax
+from nessie.syntax.parser import parse_type
+from nessie.typing.signatures import to_type
 
 if TYPE_CHECKING:
     from nessie.api.program import Program
@@ -167,7 +167,7 @@ def mono_of(asked: Asked) -> tuple[pipeline.Job, Any]:
                           hint='give it arguments, or their type: type="[int]", type="([int], float)"')
     type_ = None if asked.written is None else \
         to_type(parse_type(Source("type", a_text(asked.written, "a type"))), {}, session.environment, None)
-    return job, monomorphise(session.environment, entry_.name, type_).program
+    return job, monomorphic(session.environment, entry_.name, type_).program
 
 
 def compiling(work: Callable[[], T]) -> T:
@@ -180,7 +180,8 @@ def compiling(work: Callable[[], T]) -> T:
 
 def explain(asked: Asked, everything: bool) -> Explanation:
     def work() -> Explanation:
-        from nessie.schedule import explain_json, explain_text
+        from nessie.schedule.explain import json as explain_json
+        from nessie.schedule.explain import text as explain_text
         if asked.given:
             arguments = held(asked)
             found = explain_call(arguments.session, asked.job(), asked.function, arguments.names, everything)
@@ -195,7 +196,7 @@ def explain(asked: Asked, everything: bool) -> Explanation:
 
 def graph(asked: Asked) -> Graph:
     def work() -> Graph:
-        from nessie.schedule.view import draw
+        from nessie.schedule.draw.view import draw
         job, program = mono_of(asked)
         graphs = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("graph"))
         svg, dot, data = [draw(graphs, kind, job.fuse, pipeline.profile(job)) for kind in ("svg", "dot", "json")]

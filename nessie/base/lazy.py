@@ -1,14 +1,16 @@
 """Modules that are imported when something in them is first used.
 
     if TYPE_CHECKING:
-        from nessie.frontend import infer, mono_check
+        from nessie.mono import check as mono_check
+        from nessie.typing import infer
     else:
-        infer, mono_check = lazy("nessie.frontend", "infer", "mono_check")
+        infer = lazy("nessie.typing.infer")
+        mono_check = lazy("nessie.mono.check")
 
     check = mono_check.check            nothing is imported; a type checker and an editor see the function itself
     check(program)                      now it is, the first time
 
-tests/test_stages.py checks that what is imported late is what a type checker sees.
+tests/pipeline/test_stages.py checks that what is imported late is what a type checker sees.
 """
 from __future__ import annotations
 
@@ -39,6 +41,6 @@ class LazyFunction:
         return getattr(import_module(self.module), self.name)(*arguments, **named)
 
 
-def lazy(package: str, *names: str) -> list[LazyModule]:
-    """The modules of these names in the package."""
-    return [LazyModule(f"{package}.{name}") for name in names]
+def lazy(module: str) -> LazyModule:
+    """The module of this whole name."""
+    return LazyModule(module)

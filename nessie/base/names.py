@@ -40,5 +40,5 @@ class Names:
 
 
 def shown_name(name: str) -> str:
-    """The name of a definition as the user wrote it: f of f'2, which was defined anew (frontend.environment)."""
+    """The name of a definition as the user wrote it: f of f'2, which was defined anew (typing.environment)."""
     return name.partition("'")[0]

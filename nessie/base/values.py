@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from nessie.base.forking import cached_property
 from nessie.base.records import dataclass
+from nessie.base.system.forking import cached_property
 from nessie.base.types import Base, Pair, Seq, Type
 
 DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(np.bool_),

@@ -1,7 +1,7 @@
 """Parts of arguments: what is known of the values at one place of a type before they are made.
 
 A part may be of several types. It tells which are likely, the likeliest first, and what its own parts have to be where
-it is of a type. `nessie.argument_types` finds the types of all arguments from the parts of all of them.
+it is of a type. `nessie.arguments.types` finds the types of all arguments from the parts of all of them.
 
     Chars                           characters
     Columns                         a column: ints may be floats, texts of one character characters, tuples a datatype's

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from nessie.base.room import Room
 from nessie.base.source import decoded
+from nessie.base.system.memory import Room
 
 PIECE = 1 << 16                 # bytes read at a time
 SLOT = 8                        # bytes of a list for an element

@@ -1,5 +1,8 @@
-"""The inspector: all stages of one program's compilation on one page (nessie inspect).
+"""Looking at what the compiler makes of a program.
 
-    collect     what the page shows, as data: the stages' texts with their marks, the schedules, their drawings
-    page        the page: template, style and script, from files beside this one, and the data
+    collect         what the inspector's page shows, as data
+    origins         where the pieces of a program come from
+    page            the page: template, style, script and data in one file (nessie inspect)
+    pictures        dependence graphs as pictures (nessie graph)
+    explaining      explanations of schedules (nessie explain)
 """

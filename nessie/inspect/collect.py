@@ -15,23 +15,27 @@ from dataclasses import replace
 from typing import Any
 
 from nessie import driver, forms, pipeline
-from nessie.base.forking import cached_property
-from nessie.base.layout import Shown, render_marked
 from nessie.base.records import dataclass
 from nessie.base.source import Source, Unsupported, UsageError
-from nessie.cudagen import loops
-from nessie.frontend import mono, typed
+from nessie.base.system.forking import cached_property
+from nessie.base.text.layout import Shown, render_marked
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.module import Module
 from nessie.inspect.origins import Nodes, Sources
-from nessie.lambda_cu import ir, scope
-from nessie.lambda_cu.printer import show_bind, show_statement, show_type
-from nessie.lambda_cu.sites import specialise_sites
-from nessie.schedule import view
-from nessie.schedule.explain import explain
-from nessie.schedule.explain_json import pair_json
-from nessie.schedule.pdg import Graph, Index, space_size
-from nessie.schedule.regions import steps_of
-from nessie.schedule.schedule import MODES, regions_with_graphs
-from nessie.schedule.schedule_form import NEVER, Pair, RegionSchedule, Schedule
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.lambda_cu.passes.specialise_sites import specialise_sites
+from nessie.lambda_cu.text.printer import show_bind, show_statement, show_type
+from nessie.mono import nodes as mono
+from nessie.schedule.draw import view
+from nessie.schedule.explain.explain import explain
+from nessie.schedule.explain.json import pair_json
+from nessie.schedule.graph.graph import regions_with_graphs
+from nessie.schedule.graph.nodes import Graph, Index, space_size
+from nessie.schedule.graph.regions import steps_of
+from nessie.schedule.nodes import NEVER, Pair, RegionSchedule, Schedule
+from nessie.schedule.schedule import MODES
+from nessie.typing import nodes as typed
 
 Mark = tuple[int, int, list[int], list[int], list[int], str]
 
@@ -112,10 +116,11 @@ class Collection:
 
     def bindings(self) -> dict[tuple[str, int, str], str]:
         """The text of each node: a kernel's binding, or a statement of the host."""
-        kernels = {kernel.name: kernel for kernel in specialise_sites(self.flat).kernels}
+        flat = specialise_sites(self.flat)
+        kernels = {kernel.name: kernel for kernel in flat.kernels}
         return {(region.function, region.number, step.name):
                 show_bind(step.bind) if step.bind is not None else show_statement(step.statement)
-                for region, _ in regions_with_graphs(self.flat, pipeline.profile(self.job), None, None)
+                for region, _ in regions_with_graphs(flat, pipeline.profile(self.job), None, None)
                 for step in steps_of(region, kernels).steps}
 
     def schedules(self) -> list[dict[str, Any]]:
@@ -161,7 +166,9 @@ class Collection:
 
     def code(self) -> list[dict[str, Any]]:
         """The loops for the job's target, and the targets' own code."""
-        from nessie.cudagen import cuda, llvm, loops_printer
+        from nessie.cudagen.cpu import llvm
+        from nessie.cudagen.cuda import cuda
+        from nessie.cudagen.loops import printer as loops_printer
         generated = {target: generate(self.job, self.fused, target) for target in ("cpu", "cuda")}
         target = "cuda" if self.job.target in forms.WITHOUT_STACK else "cpu"
         found = []
@@ -180,15 +187,15 @@ def stage(name: str, text: str, marks: Sequence[Mark], note: str = "") -> dict[s
 @dataclass(frozen=True)
 class Generated:
     """`owners`: whose a function is, by the kernels' names; `refused`: what the target cannot run, and why."""
-    module: loops.Module
+    module: Module
     owners: dict[str, str]
     refused: list[str]
 
 
 def generate(job: pipeline.Job, fused: ir.Program, target: str) -> Generated:
     """The code of all kernels that the target can run."""
-    from nessie.cudagen.plan import Plan, reached
-    from nessie.cudagen.scalar_functions import device_name
+    from nessie.cudagen.kernels.scalar_functions import device_name
+    from nessie.cudagen.loops.plan import Plan, reached
     functions: dict[str, loops.Function] = {}
     plans: list[Plan] = []
     shared = {device_name(f) for f in fused.scalar_functions}
@@ -207,7 +214,7 @@ def generate(job: pipeline.Job, fused: ir.Program, target: str) -> Generated:
         plans += module.plans
         own = [name for plan in module.plans for name in reached(functions, plan) - shared]
         owners.update(dict.fromkeys([kernel.name, *own], kernel.name))
-    return Generated(loops.Module(tuple(functions.values()), tuple(plans)), owners, refused)
+    return Generated(Module(tuple(functions.values()), tuple(plans)), owners, refused)
 
 
 # Marks ----------------------------------------------------------------------------------------------

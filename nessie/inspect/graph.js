@@ -1,4 +1,4 @@
-// The graphs with a schedule, drawn; where everything stands has been computed (schedule.layout).
+// The graphs with a schedule, drawn; where everything stands has been computed (schedule.draw.layout).
 
 const SVG = "http://www.w3.org/2000/svg";
 const GAP = 50;                         // between regions
@@ -65,7 +65,7 @@ class GraphStage {
         checked: schedule.mode === this.mode, onchange: () => this.setMode(schedule.mode) });
       const label = element("label", {}, radio, ` ${schedule.mode}`);
       return element("tr", {}, element("th", { scope: "row" }, label),
-        ...cells("td", [String(schedule.kernels), bytesText(schedule.bytes), timeText(schedule.cost), schedule.status]));
+        ...cells("td", [String(schedule.kernels), bytesText(schedule.bytes), timeText(schedule.cost.cost), schedule.status]));
     });
     this.table.append(element("caption", {}, "Schedules"), element("thead", {}, head), element("tbody", {}, ...rows));
   }
@@ -348,7 +348,7 @@ function listOf(title, items) {
 
 function regionOf(data, schedule, id) {
   const { function: name, region } = data.nodes[id];
-  return schedule.regions.find((other) => other.function === name && other.region === region);
+  return schedule.graph.regions.find((other) => other.function === name && other.region === region);
 }
 
 function nodeDetails(data, schedule, id, go) {

@@ -11,8 +11,8 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.base.source import Origin, Source, Span
-from nessie.schedule.pdg import Graph
-from nessie.schedule.regions import UNUSED
+from nessie.schedule.graph.nodes import Graph
+from nessie.schedule.graph.regions import UNUSED
 
 HEADING = "\n\n% {} %\n"                # before the text of a file that the program loads
 

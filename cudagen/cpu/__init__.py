@@ -1,0 +1,13 @@
+"""The target cpu.
+
+    llvm            pass: loops to LLVM's text
+    operators       table: scalar operators as LLVM's instructions
+    row_loops       what LLVM is told of loops
+    vector_math     calls that vectorise
+    assemble        pass: the program, with its machine code
+    machine_code    LLVM's text to machine code
+    device          carries out plans
+    threads         the threads that run chunks
+    sorting         stable orders of keys
+    interpreted     a device that interprets the same loops, and counts
+"""

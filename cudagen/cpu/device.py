@@ -1,0 +1,203 @@
+"""The CPU target: a program's plans carried out, its kernels launched on threads.
+
+    Cpu(built)      a device (cudagen.host.device) whose kernels are those of a CpuProgram
+    launch          packs arguments into words, takes memory for each phase, runs its chunks, unpacks results
+
+What can be known of a kernel before its arguments is worked out when the device is made (`Launcher`): a launch on few
+elements is a few microseconds of Python.
+
+Code comes in two editions, which compute the same bits: a program is built quickly at first, since most kernels of most
+programs see little data; the first launch on more chunks than one thread does alone has all of it optimised.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+
+from nessie.base.records import dataclass
+from nessie.base.system.disk_cache import cached
+from nessie.base.system.forking import STEADY
+from nessie.base.values import DTYPES, OnDevice
+from nessie.cudagen.cpu import machine_code as building
+from nessie.cudagen.cpu.assemble import CpuProgram
+from nessie.cudagen.cpu.sorting import SORTS
+from nessie.cudagen.cpu.threads import Pool, shared_pool
+from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
+from nessie.cudagen.host.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken
+from nessie.cudagen.host.memory import Block, Memory, address_of, view
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.plan import ArrayResult, Phase, Plan
+from nessie.lambda_cu.running.default_depths import MOST_CALLS
+
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+FEW = 3                         # chunks that are not worth a second thread
+STACK_A_CALL = 4096             # bytes for each call that may nest: more than most functions take
+LEAST_STACK = 64 << 20
+MARGIN = 8 << 20                # bytes of a stack that are left to what recursion itself calls
+
+
+class Cpu(Launches):
+    """A device that runs the program's kernels. `limit`: bytes of memory."""
+
+    def __init__(self, built: CpuProgram, threads: int | None = None, limit: int | None = None) -> None:
+        self.built = built
+        self.functions = load(self.built.code, self.built.names)
+        self.quick = bool(self.built.text)
+        self.memory = Memory(limit)
+        self.pool = shared_pool(threads or os.cpu_count() or 1)
+        self.deep_pool: Pool | None = None      # for recursion
+        self.errors, self.interrupt_word = (ctypes.c_int64 * len(ERROR_WORDS))(), (ctypes.c_int64 * 1)()
+        unbounded, recursive = self.built.unbounded, self.built.recursive
+        super().__init__(self.built.program, {
+            plan.name: CpuLauncher(plan, plan.name in unbounded, plan.name in recursive)
+            for plan in self.built.plans})
+        self.begin(limit)
+
+    def optimise(self) -> None:
+        """From now on, run the optimised edition."""
+        if not self.quick:
+            return
+        with STEADY:
+            self._optimise()
+
+    def _optimise(self) -> None:
+        code = cached(self.built.text, building.fingerprint(), building.build)
+        self.functions, self.quick = load(code, self.built.names), False
+
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
+        self.memory.limit = memory
+        self.errors[:], self.interrupt_word[0] = [NO_FAILURE, rounds, depth, 0, 0], 0
+        self.close_deep_pool()
+        most = depth * STACK_A_CALL if memory is None else min(depth * STACK_A_CALL, memory // self.pool.threads)
+        self.stack = max(LEAST_STACK, most)
+
+    def deep(self, workers: int) -> Pool:
+        """Threads for recursion, so many at least; the stack that they have is known then."""
+        if self.deep_pool is None:
+            self.deep_pool = Pool(self.pool.threads, self.stack)
+            finalize(self, self.deep_pool.close)
+        self.deep_pool.start(workers)
+        self.errors[STACK] = self.deep_pool.stack - MARGIN
+        return self.deep_pool
+
+    def close_deep_pool(self) -> None:
+        if self.deep_pool is not None:
+            self.deep_pool.close()
+            self.deep_pool = None
+
+    def upload(self, base: str, values: np.ndarray[Any, Any] | OnDevice) -> Array:
+        """The values where they lie, if they are contiguous: nothing writes to a kernel's inputs."""
+        if isinstance(values, OnDevice):
+            raise TypeError("an array of a GPU, on the CPU")
+        if values.dtype is not DTYPES[base] or not values.flags.c_contiguous:
+            values = np.ascontiguousarray(values, DTYPES[base])
+        storage = values if values.size else np.zeros(8, np.uint8)
+        return Array(base, len(values), Block(address_of(storage), storage, 0))
+
+    def download(self, array: Array) -> np.ndarray[Any, Any]:
+        return self.memory.release(array)
+
+    def read(self, array: Array, index: int) -> Scalar:
+        value: Scalar = view(array)[index].item()
+        return chr(int(value)) if array.base == "char" else value
+
+    def free(self, array: Array) -> None:
+        self.memory.give(array)
+
+    def used(self) -> int:
+        return self.memory.used
+
+
+def load(code: bytes, names: Sequence[str]) -> dict[str, Any]:
+    """The host functions of these names, callable."""
+    if not names:
+        return {}
+    addresses = building.load(code, [f"{name}.call" for name in names])
+    return {name.removesuffix(".call"): ENTRY(address) for name, address in addresses.items()}
+
+
+# Launching --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """A phase, ready to go: `slots` say which words are its arguments."""
+    buffers: tuple[Taken, ...]
+    function: str
+    slots: tuple[int, ...]
+    words: Any                  # the ctypes array type
+    chunks: Size | None
+    sort: tuple[Callable[..., None], tuple[str, ...]] | None
+    inline: int                 # so many chunks run in the caller's thread
+
+
+class CpuLauncher(Launcher):
+    """Words are what parameters hold, as bits; an array's is its address."""
+
+    def __init__(self, plan: Plan, unbounded: bool, recursive: bool) -> None:
+        super().__init__(plan)
+        self.recursive = recursive
+        self.packers = [PACKERS[p.base] if p.size is None else None for p in plan.parameters]
+        self.cells = ctypes.c_int64 * max(1, plan.cells)
+        self.steps = [self.step(phase, 0 if unbounded else FEW) for phase in plan.phases]
+
+    def step(self, phase: Phase, inline: int) -> Step:
+        buffers = self.buffers(phase)
+        names = tuple([name.name for name in phase.arguments if isinstance(name, loops.Name)])
+        slots = tuple([self.slot(name) for name in names])
+        sort = (SORTS[phase.function], names) if phase.library else None
+        return Step(buffers, phase.function, slots, ctypes.c_int64 * len(slots), self.chunks(phase), sort, inline)
+
+    def launch(self, device: Cpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+        words = [0] * len(self.slots)
+        arrays: dict[str, Array] = {}
+        for at, (argument, pack) in enumerate(zip(arguments, self.packers, strict=True)):
+            words[at] = argument.buffer.address if pack is None else pack(argument)
+        cells = self.cells()
+        at = len(self.packers)
+        words[at:at + 3] = map(ctypes.addressof, (cells, device.errors, device.interrupt_word))
+        finished = False
+        try:
+            for step in self.steps:
+                self.run(step, device, words, cells, arrays, arguments)
+            finished = True
+        finally:
+            for name, array in arrays.items():
+                if not finished or name not in self.returned:
+                    device.memory.give(array)
+        return [self.result(r, cells, arrays) for r in self.plan.results], self.elements(words, cells)
+
+    def run(self, step: Step, device: Cpu, words: list[int], cells: Any, arrays: dict[str, Array],
+            arguments: Sequence[Any]) -> None:
+        """A phase: takes its buffers, which go to `words` and `arrays`, and runs its function on its chunks."""
+        for buffer in step.buffers:
+            array = device.memory.take(buffer.base, buffer.size(words, cells))
+            arrays[buffer.name] = array
+            words[buffer.slot] = array.buffer.address
+            if buffer.fill is not None:
+                view(array).fill(buffer.fill)
+        if step.sort is not None:
+            sort, names = step.sort
+            given = {p.name: a for p, a in zip(self.plan.parameters, arguments, strict=True)}
+            sort(*(view(arrays.get(name) or given[name]) for name in names))
+            return
+        packed = step.words(*[words[slot] for slot in step.slots])
+        chunks = 1 if step.chunks is None else step.chunks(words, cells)
+        if chunks > FEW:
+            device.optimise()
+        function = device.functions[step.function]
+        if chunks <= step.inline:
+            function(0, chunks, packed)
+        else:
+            pool = device.deep(chunks) if self.recursive else device.pool
+            pool.run(function, chunks, packed, device.interrupt_word, step.inline == 0)
+
+    def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
+        if isinstance(result, ArrayResult):
+            return arrays[result.buffer]
+        return UNPACKERS[result.base](cells[result.slot])

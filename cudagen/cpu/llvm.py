@@ -1,0 +1,345 @@
+"""Pass: print loops as LLVM IR text (opaque pointers): functions of kind 'host' and 'device'; 'cuda' ones are left out.
+
+A function f is printed as @f.body, internal to the module. A host function is called from outside by
+
+    define void @f.call(i64 %first_chunk, i64 %last_chunk, ptr %arguments)
+
+which reads f's parameters, in order, from 64-bit words: an int or an array's address as it is, a float as its bits, a
+bool as 0 or 1, a char as its code. If f's first two parameters are the chunk range, they come from the registers and
+have no words; else the range is ignored.
+
+Arrays are `noalias`: nothing that is written aliases anything. In memory a bool is a byte, 0 or 1. A Var is an alloca,
+which the optimiser turns into registers. Wrapping arithmetic carries no flags; the step of a loop's index cannot
+overflow, since the index stays below a bound. No instruction may be reordered for speed: floats are added as the text
+says.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from nessie.base.text.layout import Doc, Mark, join, render
+from nessie.cudagen.cpu.operators import TYPES, Value, apply
+from nessie.cudagen.cpu.row_loops import lanes, waits_for_memory
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.nodes import (
+    CHUNK_RANGE,
+    FRAME,
+    Atomic,
+    Call,
+    Const,
+    Exp,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Name,
+    Op,
+    Parameter,
+    Return,
+    Set,
+    Shared,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
+
+NOTES = {                       # what is said of loops
+    "!999999": '!{!"llvm.loop.vectorize.enable", i1 false}',
+    "!999998": '!{!"llvm.loop.unroll.disable"}',
+}
+SCALAR, WHOLE = "!999999", "!999998"        # not vectorised; vectorised before it could be unrolled
+ALIGNED = 64                    # bytes: as long as vectors get
+MEMORY = {**TYPES, "bool": "i8"}
+ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
+           ("exchange", "int"): "xchg", ("exchange", "float"): "xchg"}
+
+
+def llvm(module: Module) -> str:
+    """The module's host and device functions, with entry points for the host ones."""
+    return render(document(module))
+
+
+def document(module: Module) -> Doc:
+    """The text, each function marked together with its entry point."""
+    functions = {f.name: f for f in module.functions}
+    declared: dict[str, str] = {}
+    parts: list[Doc] = []
+    for function in module.functions:
+        if function.kind != "cuda":
+            texts = [FunctionPrinter(function, functions, declared).show()]
+            texts += ["\n".join(entry_point(function))] if function.kind == "host" else []
+            parts.append(Mark("\n\n".join(texts), function))
+    return (join("\n\n", [*parts, "\n".join(declared.values()), "attributes #0 = { nounwind }"]), "\n")
+
+
+def entry_point(function: Function) -> Iterator[str]:
+    """The function that loads its parameters from words."""
+    chunked = tuple(p.name for p in function.parameters[:2]) == CHUNK_RANGE
+    arguments = [f"i64 %{name}" for name in CHUNK_RANGE] if chunked else []
+    yield f"define void @{function.name}.call(i64 %first_chunk, i64 %last_chunk, ptr %arguments) #0 {{"
+    for number, parameter in enumerate(function.parameters[2 if chunked else 0:]):
+        yield f"  %word.{number} = getelementptr inbounds i64, ptr %arguments, i64 {number}"
+        type_, narrowed = "ptr" if parameter.array else TYPES[parameter.type], parameter.type in ("bool", "char")
+        if narrowed and not parameter.array:
+            yield f"  %wide.{number} = load i64, ptr %word.{number}"
+            yield f"  %value.{number} = trunc i64 %wide.{number} to {type_}"
+        else:
+            yield f"  %value.{number} = load {type_}, ptr %word.{number}"
+        arguments.append(f"{type_} %value.{number}")
+    yield f"  call void @{function.name}.body({', '.join(arguments)})"
+    yield "  ret void"
+    yield "}"
+
+
+def parameter_text(parameter: Parameter) -> str:
+    if not parameter.array:
+        return f"{TYPES[parameter.type]} %{parameter.name}"
+    return f"ptr noalias {'' if parameter.writable else 'readonly '}%{parameter.name}"
+
+
+def result_text(function: Function) -> str:
+    """The function's result in LLVM: nothing, a scalar, or a struct of them."""
+    match function.results:
+        case ():
+            return "void"
+        case (only,):
+            return TYPES[only]
+    return "{ " + ", ".join(TYPES[r] for r in function.results) + " }"
+
+
+def constant(value: int | float | bool | str, type_: str) -> str:
+    match type_:
+        case "float":
+            return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+        case "bool":
+            return "true" if value else "false"
+        case "char":
+            return str(ord(str(value)))
+    return str(value)
+
+
+class FunctionPrinter:
+    """Prints one function. `names` holds the registers of its scalars, `variables` the types of its Vars;
+    `reached` is False after an instruction that ends a block, until the next label."""
+
+    def __init__(self, function: Function, functions: dict[str, Function], declared: dict[str, str]) -> None:
+        self.function, self.functions, self.declared = function, functions, declared
+        self.names = {p.name: Value(f"%{p.name}", p.type) for p in function.parameters if not p.array}
+        self.arrays = {p.name: p.type for p in function.parameters if p.array}
+        self.variables: dict[str, str] = {}
+        self.allocas: list[str] = []
+        self.lines: list[str] = []
+        self.current, self.reached = ".entry", True
+        self.registers = self.labels = 0
+
+    def show(self) -> str:
+        function = self.function
+        self.block(function.body)
+        if self.reached:
+            self.end("unreachable" if function.results else "ret void")
+        parameters = ", ".join(map(parameter_text, function.parameters))
+        header = f"define internal {result_text(function)} @{function.name}.body({parameters}) #0 {{"
+        return "\n".join([header, ".entry:", *self.allocas, *self.lines, "}"])
+
+    # Writing instructions -------------------------------------------------------------------
+
+    def emit(self, instruction: str) -> str:
+        self.registers += 1
+        register = f"%.{self.registers}"
+        self.lines.append(f"  {register} = {instruction}")
+        return register
+
+    def external(self, name: str, result: str, *arguments: str) -> str:
+        types = ", ".join(a.split(" ", 1)[0] for a in arguments)
+        pure = "" if name.startswith("llvm.") else " nounwind willreturn memory(none)"
+        self.declared[name] = f"declare {result} @{name}({types}){pure}"
+        return self.emit(f"call {result} @{name}({', '.join(arguments)})")
+
+    def do(self, instruction: str) -> None:
+        self.lines.append(f"  {instruction}")
+
+    def end(self, instruction: str) -> None:
+        """Ends the block, unless it has ended already."""
+        if self.reached:
+            self.do(instruction)
+        self.reached = False
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+        self.current, self.reached = name, True
+
+    def number(self) -> int:
+        self.labels += 1
+        return self.labels
+
+    # Statements -----------------------------------------------------------------------------
+
+    def block(self, body: tuple[Stmt, ...]) -> None:
+        for statement in body:
+            self.statement(statement)
+
+    def statement(self, statement: Stmt) -> None:
+        match statement:
+            case Let(name, _, value):
+                self.names[name] = self.renamed(self.value(value), name)
+            case Var(name, type_, initial):
+                self.allocas.append(f"  %{name} = alloca {TYPES[type_]}")
+                self.variables[name] = type_
+                self.do(f"store {self.typed(initial)}, ptr %{name}")
+            case Set(name, value):
+                self.do(f"store {self.typed(value)}, ptr %{name}")
+            case Store(array, index, value):
+                self.store(array, index, value)
+            case Shared(name, type_, size):
+                self.allocas.append(f"  %{name} = alloca [{size} x {MEMORY[type_]}], align {ALIGNED}")
+                self.arrays[name] = type_
+            case For():
+                self.for_(statement)
+            case While(condition, body):
+                self.while_(condition, body)
+            case If(condition, then, orelse):
+                self.if_(condition, then, orelse)
+            case Atomic():
+                self.atomic(statement)
+            case Call(names, function, arguments):
+                self.call(names, self.functions[function], arguments)
+            case Return(values):
+                self.return_(values)
+            case _:
+                raise TypeError(statement)
+
+    def renamed(self, value: Value, name: str) -> Value:
+        """The value; the register that the last line computes it in gets the name."""
+        start = f"  {value.text} = "
+        if not (value.text.startswith("%.") and self.lines[-1].startswith(start)):
+            return value
+        self.lines[-1] = f"  %{name} = {self.lines[-1][len(start):]}"
+        return Value(f"%{name}", value.type)
+
+    def for_(self, loop: For) -> None:
+        low, high, step = self.value(loop.low).text, self.value(loop.high).text, self.value(loop.step).text
+        n, index, before = self.number(), f"%{loop.index}", self.current
+        self.end(f"br label %for.{n}")
+        self.label(f"for.{n}")
+        self.do(f"{index} = phi i64 [ {low}, %{before} ], [ {index}.next, %next.{n} ]")
+        self.do(f"{index}.inside = icmp slt i64 {index}, {high}")
+        self.end(f"br i1 {index}.inside, label %body.{n}, label %done.{n}")
+        self.label(f"body.{n}")
+        self.names[loop.index] = Value(index, "int")
+        self.block(loop.body)
+        self.end(f"br label %next.{n}")
+        self.label(f"next.{n}")
+        self.do(f"{index}.next = add nsw i64 {index}, {step}")
+        self.end(f"br label %for.{n}{self.note(loop)}")
+        self.label(f"done.{n}")
+
+    def note(self, loop: For) -> str:
+        """What the branch back says of how to vectorise the loop."""
+        said = SCALAR if waits_for_memory(loop) else WHOLE if lanes(loop) else None
+        if said is None:
+            return ""
+        note = f"!{len(self.declared)}"
+        self.declared.setdefault(said, f"{said} = {NOTES[said]}")
+        self.declared[note] = f"{note} = distinct !{{{note}, {said}}}"
+        return f", !llvm.loop {note}"
+
+    def while_(self, condition: Exp, body: tuple[Stmt, ...]) -> None:
+        n = self.number()
+        self.end(f"br label %while.{n}")
+        self.label(f"while.{n}")
+        self.end(f"br {self.typed(condition)}, label %body.{n}, label %done.{n}")
+        self.label(f"body.{n}")
+        self.block(body)
+        self.end(f"br label %while.{n}")
+        self.label(f"done.{n}")
+
+    def if_(self, condition: Exp, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> None:
+        n = self.number()
+        self.end(f"br {self.typed(condition)}, label %then.{n}, label %{'else' if orelse else 'endif'}.{n}")
+        self.label(f"then.{n}")
+        self.block(then)
+        goes_on = self.reached or not orelse
+        self.end(f"br label %endif.{n}")
+        if orelse:
+            self.label(f"else.{n}")
+            self.block(orelse)
+            goes_on |= self.reached
+            self.end(f"br label %endif.{n}")
+        if goes_on:
+            self.label(f"endif.{n}")
+
+    def atomic(self, atomic: Atomic) -> None:
+        type_ = self.arrays[atomic.array]
+        pointer, value = self.pointer(atomic.array, atomic.index), self.typed(atomic.value)
+        if atomic.compare is None:
+            old = self.emit(f"atomicrmw {ATOMICS[atomic.op, type_]} ptr {pointer}, {value} seq_cst")
+        else:
+            compare = self.typed(atomic.compare)
+            pair = self.emit(f"cmpxchg ptr {pointer}, {compare}, {value} seq_cst seq_cst")
+            old = self.emit(f"extractvalue {{ {TYPES[type_]}, i1 }} {pair}, 0")
+        if atomic.result is not None:
+            self.names[atomic.result] = self.renamed(Value(old, type_), atomic.result)
+
+    def call(self, names: tuple[str, ...], function: Function, arguments: tuple[Exp, ...]) -> None:
+        values = [f"ptr %{argument.name}" if parameter.array and isinstance(argument, Name) else self.typed(argument)
+                  for parameter, argument in zip(function.parameters, arguments, strict=True)]
+        instruction = f"call {result_text(function)} @{function.name}.body({', '.join(values)})"
+        if not function.results:
+            return self.do(instruction)
+        result = self.emit(instruction)
+        for position, (name, type_) in enumerate(zip(names, function.results, strict=True)):
+            one = result
+            if len(names) > 1:
+                one = self.emit(f"extractvalue {result_text(function)} {result}, {position}")
+            self.names[name] = self.renamed(Value(one, type_), name)
+
+    def return_(self, values: tuple[Exp, ...]) -> None:
+        if len(values) < 2:
+            return self.end(f"ret {self.typed(values[0])}" if values else "ret void")
+        type_, result = result_text(self.function), "poison"
+        for position, value in enumerate([self.typed(v) for v in values]):
+            result = self.emit(f"insertvalue {type_} {result}, {value}, {position}")
+        self.end(f"ret {type_} {result}")
+
+    # Expressions and memory -----------------------------------------------------------------
+
+    def typed(self, exp: Exp) -> str:
+        """The expression's value with its type before it."""
+        value = self.value(exp)
+        return f"{TYPES[value.type]} {value.text}"
+
+    def value(self, exp: Exp) -> Value:
+        match exp:
+            case Const(value, type_):
+                return Value(constant(value, type_), type_)
+            case Name(name) if name in self.variables:
+                type_ = self.variables[name]
+                return Value(self.emit(f"load {TYPES[type_]}, ptr %{name}"), type_)
+            case Name(name) if name == FRAME:
+                frame = self.external("llvm.frameaddress.p0", "ptr", "i32 0")
+                return Value(self.emit(f"ptrtoint ptr {frame} to i64"), "int")
+            case Name(name):
+                return self.names[name]
+            case Op(op, arguments):
+                return apply(self, op, tuple([self.value(a) for a in arguments]))
+            case Load(array, index, order):
+                return self.load(array, index, order == "volatile")
+        raise TypeError(exp)
+
+    def pointer(self, array: str, index: Exp) -> str:
+        type_, at = MEMORY[self.arrays[array]], self.value(index).text
+        return self.emit(f"getelementptr inbounds {type_}, ptr %{array}, i64 {at}")
+
+    def load(self, array: str, index: Exp, volatile: bool) -> Value:
+        type_, pointer = self.arrays[array], self.pointer(array, index)
+        loaded = self.emit(f"load {'volatile ' if volatile else ''}{MEMORY[type_]}, ptr {pointer}")
+        return Value(self.emit(f"icmp ne i8 {loaded}, 0") if type_ == "bool" else loaded, type_)
+
+    def store(self, array: str, index: Exp, value: Exp) -> None:
+        pointer, stored = self.pointer(array, index), self.typed(value)
+        if self.arrays[array] == "bool":
+            stored = "i8 " + self.emit(f"zext {stored} to i8")
+        self.do(f"store {stored}, ptr {pointer}")

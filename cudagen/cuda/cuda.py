@@ -1,0 +1,337 @@
+"""Pass: print loops as CUDA C++ text: the functions of kind 'cuda' and 'device'; 'host' ones are left out.
+
+The text needs no header. int is long long, float double, char int; a bool is one byte. A kernel is extern "C" and takes
+its parameters in order. Arrays alias nothing (__restrict__); of one that other threads change or look at meanwhile,
+here or in a function that it is passed to, that is not said, lest a compiler moves accesses to it across those that
+order them. A device function f is f_device, since CUDA has many functions of its own; with several results it gives a
+struct. Compile with --fmad=false where results must have the same bits as elsewhere.
+"""
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+
+from nessie.base.ints import MIN_INT
+from nessie.base.names import Names
+from nessie.base.text.layout import Doc, Mark, join, render
+from nessie.cudagen.cuda.operators import HELPERS, SELECT, TYPES, UNARY, Piece, apply, helpers_of, within
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.nodes import (
+    Atomic,
+    Barrier,
+    Call,
+    Const,
+    Exp,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Name,
+    Note,
+    Op,
+    Parameter,
+    Pause,
+    Return,
+    Set,
+    Shared,
+    Shuffle,
+    Stmt,
+    Store,
+    Var,
+    Vote,
+    While,
+    called,
+)
+from nessie.cudagen.loops.walk import arrays_in_common, bound_names, read_names
+from nessie.lambda_cu.ops import result_type
+
+WIDTH = 116                     # of a function's first lines
+DEEPEST = 30                    # deeper statements are not indented more
+SPECIAL_BITS = {"blockIdx": 31, "gridDim": 31, "blockDim": 11, "threadIdx": 10}
+MASK = "0xffffffffu"
+WARP = 32
+SHUFFLES = {"down": "__shfl_down_sync", "up": "__shfl_up_sync", "index": "__shfl_sync"}
+WORD = "unsigned long long"
+
+# Words of C++ and names of CUDA that a loops name may not be.
+WORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue
+    decltype default delete do double else enum explicit export extern false float for friend goto if inline int long
+    mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register return short
+    signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned using virtual
+    void volatile wchar_t while xor xor_eq abs acos asin atan ceil cos cosh exp fabs floor log main max min round sin
+    sinh sqrt tan tanh trunc warpSize
+"""
+RESERVED = frozenset(WORDS.split()) | frozenset(HELPERS)
+
+
+def cuda(module: Module) -> str:
+    """The module's kernels and device functions, after the helpers that they use."""
+    return render(document(module))
+
+
+def document(module: Module) -> Doc:
+    """The text, each function marked."""
+    functions = [f for f in module.functions if f.kind != "host"]
+    names = Names(RESERVED)
+    named = {f.name: names.fresh(f.name if f.kind == "cuda" else f"{f.name}_device") for f in functions}
+    in_common = arrays_in_common(functions)
+    printers = [FunctionPrinter(f, {g.name: g for g in functions}, named, in_common[f.name]) for f in functions]
+    bodies = [printer.show() for printer in printers]
+    prototypes = [line for at, p in enumerate(printers) if p.function.kind == "device"
+                  for line in p.prototype(any(p.function.name in called(q.function.body) for q in printers[:at]))]
+    parts: list[Doc] = [commented(module.about)] if module.about else []
+    parts += helpers_of("\n".join(bodies))
+    parts += ["\n".join(prototypes)] if prototypes else []
+    for body, function in zip(bodies, functions, strict=True):
+        about = commented(function.about) + "\n" if function.about else ""
+        parts.append((about, Mark(body, function)))
+    return (join("\n\n", parts), "\n")
+
+
+def commented(text: str) -> str:
+    return "\n".join(f"// {line}".rstrip() for line in text.splitlines())
+
+
+class FunctionPrinter:
+    """Prints one function. `names` maps a loops name to its C++ name, `types` every name to its (element) type;
+    `in_common`: its arrays that other threads change or look at meanwhile."""
+
+    def __init__(self, function: Function, functions: dict[str, Function], named: dict[str, str],
+                 in_common: set[str]) -> None:
+        self.function, self.functions, self.named = function, functions, named
+        self.supply = Names(RESERVED | set(named.values()))
+        bound = [*(p.name for p in function.parameters), *bound_names(function.body)]
+        self.names = {name: self.supply.fresh(name) for name in sorted(bound, key=lambda n: n in self.supply.taken)}
+        self.types = {p.name: p.type for p in function.parameters}
+        self.read, self.in_common = read_names(function.body), in_common
+        self.variables: set[str] = set()
+        self.lines: list[str] = []
+        self.depth = 0
+
+    def prototype(self, early: bool) -> Iterator[str]:
+        """Before a device function's definition: the struct of its results; and itself, if it is called `early`."""
+        if len(self.function.results) > 1:
+            fields = " ".join(f"{TYPES[r]} r{k};" for k, r in enumerate(self.function.results))
+            yield f"struct {self.result()} {{ {fields} }};"
+        if early:
+            yield self.header() + ";"
+
+    def show(self) -> str:
+        self.line(self.header() + " {")
+        self.block(self.function.body)
+        self.line("}")
+        return "\n".join(self.lines)
+
+    def header(self) -> str:
+        start = 'extern "C" __global__' if self.function.kind == "cuda" else "static __device__"
+        text = f"{start} {self.result()} {self.named[self.function.name]}("
+        column = len(text)
+        for at, parameter in enumerate(self.function.parameters):
+            shown = self.parameter(parameter)
+            if at:
+                fits = column + len(shown) < WIDTH
+                text, column = (text + ", ", column + 2) if fits else (text + ",\n    ", 4)
+            text, column = text + shown, column + len(shown)
+        return text + ")"
+
+    def result(self) -> str:
+        return result_text(self.function, self.named)
+
+    def parameter(self, parameter: Parameter) -> str:
+        if not parameter.array:
+            return f"{TYPES[parameter.type]} {self.names[parameter.name]}"
+        const = "" if parameter.writable else "const "
+        restrict = "" if parameter.name in self.in_common else "__restrict__ "
+        return f"{const}{TYPES[parameter.type]} *{restrict}{self.names[parameter.name]}"
+
+    # Statements -----------------------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * min(self.depth, DEEPEST) + text)
+
+    def block(self, body: tuple[Stmt, ...]) -> None:
+        self.depth += 1
+        for statement in body:
+            match statement:
+                case For() | While() | If():
+                    self.compound(statement)
+                case Call(names, function, arguments):
+                    self.call(names, self.functions[function], arguments)
+                case Note(text):
+                    self.line(f"// {text}")
+                case _:
+                    self.line(self.simple(statement) + ";")
+        self.depth -= 1
+
+    def simple(self, statement: Stmt) -> str:
+        """A statement that is one line, without its semicolon."""
+        match statement:
+            case Let(name, type_, value):
+                return f"const {TYPES[type_]} {self.bind(name, type_)} = {self.text(value)}"
+            case Var(name, type_, initial):
+                self.variables.add(name)
+                return f"{TYPES[type_]} {self.bind(name, type_)} = {self.text(initial)}"
+            case Set(name, value):
+                return f"{self.names[name]} = {self.text(value)}"
+            case Store(array, index, value, True):
+                return f"store_release(&{self.names[array]}[{self.text(index)}], {self.text(value)})"
+            case Store(array, index, value):
+                return f"{self.names[array]}[{self.text(index)}] = {self.text(value)}"
+            case Shared(name, type_, size):
+                return f"__shared__ {TYPES[type_]} {self.bind(name, type_)}[{size}]"
+            case Atomic(result=None):
+                return self.atomic(statement)
+            case Atomic(array=array, result=str() as result):
+                type_ = self.types[array]
+                return f"const {TYPES[type_]} {self.bind(result, type_)} = {self.atomic(statement)}"
+            case Pause() | Barrier():
+                return "__nanosleep(20)" if isinstance(statement, Pause) else "__syncthreads()"
+            case Return(values):
+                listed = ", ".join([self.text(v) for v in values])
+                return f"return {{{listed}}}" if len(values) > 1 else f"return {listed}".rstrip()
+        raise TypeError(statement)
+
+    def bind(self, name: str, type_: str) -> str:
+        self.types[name] = type_
+        return self.names[name]
+
+    def compound(self, statement: For | While | If) -> None:
+        match statement:
+            case For(index, low, high, body, step):
+                i = self.bind(index, "int")
+                bounds = [self.bound(index, "end", high), self.bound(index, "step", step)]
+                inits = ", ".join([f"{i} = {self.text(low)}", *(f"{n} = {text}" for n, text in bounds if n != text)])
+                (end, _), (by, _) = bounds
+                self.line(f"for (long long {inits}; {i} < {end}; {i} += {by}) {{")
+                self.block(body)
+            case While(condition, body):
+                self.line(f"while ({self.text(condition)}) {{")
+                self.block(body)
+            case If(condition, then, orelse):
+                self.line(f"if ({self.text(condition)}) {{")
+                self.block(then)
+                if orelse:
+                    self.line("} else {")
+                    self.block(orelse)
+        self.line("}")
+
+    def bound(self, index: str, what: str, exp: Exp) -> tuple[str, str]:
+        """The text to use for a loop's bound, and what it is first set to: the same if it cannot change."""
+        text = self.text(exp)
+        if isinstance(exp, Const) or (isinstance(exp, Name) and exp.name not in self.variables):
+            return text, text
+        return self.supply.fresh(f"{self.names[index]}_{what}"), text
+
+    def atomic(self, atomic: Atomic) -> str:
+        type_, value = self.types[atomic.array], self.text(atomic.value)
+        place = f"&{self.names[atomic.array]}[{self.text(atomic.index)}]"
+        bits = f"({WORD})__double_as_longlong({value})" if type_ == "float" else f"({WORD})({value})"
+        match atomic.op, type_:
+            case ("add", "float"):
+                return f"atomicAdd({place}, {value})"
+            case "max", ("float" | "bool"):
+                return f"atomic_{type_}_max({place}, {value})"
+            case "max", "char":
+                return f"atomicMax({place}, {value})"
+            case ("min" | "max"), _:
+                return f"{'atomicMin' if atomic.op == 'min' else 'atomicMax'}({place}, (long long)({value}))"
+            case "exchange", "float":
+                return f"__longlong_as_double((long long)atomicExch(({WORD} *){place}, {bits}))"
+            case ("add" | "exchange"), _:
+                return f"(long long){'atomicAdd' if atomic.op == 'add' else 'atomicExch'}(({WORD} *){place}, {bits})"
+            case "cas", _ if atomic.compare is not None:
+                compare = self.text(atomic.compare)
+                return f"(long long)atomicCAS(({WORD} *){place}, ({WORD})({compare}), {bits})"
+        raise TypeError(atomic)
+
+    def call(self, names: tuple[str, ...], function: Function, arguments: tuple[Exp, ...]) -> None:
+        listed = ", ".join([self.names[argument.name] if parameter.array and isinstance(argument, Name)
+                           else self.text(argument)
+                           for parameter, argument in zip(function.parameters, arguments, strict=True)])
+        call = f"{self.named[function.name]}({listed})"
+        read = [(at, name) for at, name in enumerate(names) if name in self.read]
+        types = function.results
+        if not read:
+            self.line(call + ";")
+        elif len(names) == 1:
+            self.line(f"const {TYPES[types[0]]} {self.bind(names[0], types[0])} = {call};")
+        else:
+            several = self.supply.fresh("results")
+            self.line(f"const {result_text(function, self.named)} {several} = {call};")
+            for at, name in read:
+                self.line(f"const {TYPES[types[at]]} {self.bind(name, types[at])} = {several}.r{at};")
+
+    # Expressions ----------------------------------------------------------------------------
+
+    def text(self, exp: Exp) -> str:
+        return self.piece(exp).text
+
+    def piece(self, exp: Exp) -> Piece:
+        match exp:
+            case Const(value, type_):
+                return constant(value, type_)
+            case Name(name) if name in SPECIAL_BITS:
+                return Piece(f"(long long){name}.x", "int", UNARY, SPECIAL_BITS[name])
+            case Name(name):
+                return Piece(self.names[name], self.types[name])
+            case Load(array, index, order):
+                return self.load(array, index, order)
+            case Shuffle(name, offset, mode):
+                return self.shuffle(name, offset, mode)
+            case Vote(name):
+                return Piece(f"(long long)__ballot_sync({MASK}, {self.names[name]})", "int", UNARY, WARP)
+            case Op("select", arguments):
+                condition, then, orelse = [self.piece(a) for a in arguments]
+                text = f"{within(condition, SELECT + 1)} ? {within(then, SELECT + 1)} : {orelse.text}"
+                return Piece(text, then.type, SELECT)
+            case Op(op, arguments):
+                pieces = tuple([self.piece(a) for a in arguments])
+                return apply(op, pieces, result_type(op, tuple(p.type for p in pieces)) or "")
+        raise TypeError(exp)
+
+    def load(self, array: str, index: Exp, order: str) -> Piece:
+        type_, name, at = self.types[array], self.names[array], self.text(index)
+        if order in ("relaxed", "acquire"):
+            return Piece(f"load_{order}(&{name}[{at}])", type_)
+        if order:
+            return Piece(f"((const volatile {TYPES[type_]} *){name})[{at}]", type_)
+        return Piece(f"{name}[{at}]", type_)
+
+    def shuffle(self, name: str, offset: Exp, mode: str) -> Piece:
+        type_ = self.types[name]
+        lane, value = within(self.piece(offset), UNARY), self.names[name]
+        lane = lane if isinstance(offset, Const) else f"(int){lane}"
+        if type_ == "bool":
+            return Piece(f"(bool){SHUFFLES[mode]}({MASK}, (int){value}, {lane})", type_, UNARY)
+        return Piece(f"{SHUFFLES[mode]}({MASK}, {value}, {lane})", type_)
+
+
+def result_text(function: Function, named: dict[str, str]) -> str:
+    """A function's result type: nothing, a scalar, or its struct."""
+    match function.results:
+        case ():
+            return "void"
+        case (only,):
+            return TYPES[only]
+    return f"{named[function.name]}_results"
+
+
+def constant(value: int | float | bool | str, type_: str) -> Piece:
+    match type_:
+        case "float" if not math.isfinite(value):                                        # type: ignore[arg-type]
+            bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+            return Piece(f"__longlong_as_double(0x{bits:016x}LL)", type_)
+        case "float":
+            return Piece(repr(value), type_, UNARY)
+        case "bool":
+            return Piece("true" if value else "false", type_)
+        case "char":
+            return Piece(str(ord(str(value))), type_)
+    number = int(value)
+    if number == MIN_INT:
+        return Piece("(-9223372036854775807LL - 1)", type_)
+    text = str(number) if abs(number) < 2**31 else f"{number}LL"
+    return Piece(text, type_, UNARY, number.bit_length() if number >= 0 else 64)

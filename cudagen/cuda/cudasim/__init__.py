@@ -1,0 +1,7 @@
+"""CUDA's kernels on the CPU: compiled as they are by a C++ compiler, executed thread by thread.
+
+    compiler        CUDA to a library, by the system's C++ compiler
+    driver          a driver whose GPU is the CPU
+    cudasim.h       CUDA's words, for the C++ compiler
+    runtime.cpp     the scheduler of threads, as fibres
+"""

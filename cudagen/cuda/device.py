@@ -1,0 +1,323 @@
+"""The GPU targets: a program's plans carried out, its kernels launched by a driver on blocks of threads.
+
+    Gpu(built, driver)      a device (cudagen.host.device) whose kernels are those of a GpuProgram
+    Driver                  what compiles the text, holds memory and launches: a real GPU's, or cudagen.cudasim's
+
+Arrays stay on the device from kernel to kernel. Launches are not waited for: the host does so only where it needs what
+kernels have left, which is a launch's cells (its scalar results, the sizes that later phases depend on) and the error
+words, which lie on the device, too. The interrupt word lies where both see it while kernels run. Whether a kernel has
+failed is not asked before the next is launched: kernels look for themselves, and do nothing then.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
+from typing import Any, Protocol
+from weakref import WeakSet
+
+import numpy as np
+
+from nessie.base.records import dataclass
+from nessie.base.source import Unsupported, user_span
+from nessie.base.values import ANY_STREAM, DTYPES, OnDevice
+from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
+from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
+from nessie.cudagen.host.memory import Block, Pooled
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.plan import THREADS, ArrayResult, Phase, Plan, ScalarResult
+from nessie.cudagen.loops.walk import parts
+from nessie.lambda_cu.running.default_depths import MOST_CALLS, Costs
+
+MOST_BLOCKS = 2**31 - 1         # of a launch
+WORTH_SHRINKING = 1 << 20       # bytes of a buffer
+
+_memories: WeakSet[DeviceMemory] = WeakSet()
+
+Values = np.ndarray[Any, Any]
+
+
+class Driver(Protocol):
+    """Memory of a device by addresses, and kernels. What is asked for is done in order; `read` and `synchronise` wait
+    until it is done, other calls perhaps. While one waits, other threads of Python's run, so that they can interrupt
+    what it waits for. What the driver holds ends with it.
+    `costs`: what the host level takes over it."""
+    costs: Costs
+
+    def interrupt_word(self) -> tuple[int, Values]:
+        """Its address for kernels, and an array of the word itself, which the host reads and writes while they run."""
+
+    def allocate(self, size: int) -> int:
+        """So many bytes, of any content; MemoryError where there are none."""
+
+    def free(self, address: int) -> None: ...
+
+    def write(self, address: int, values: Values) -> None: ...
+
+    def read(self, address: int, values: Values) -> None:
+        """Fills the values, which are contiguous."""
+
+    def copy(self, address: int, source: int, size: int) -> None:
+        """So many bytes, from place to place on the device."""
+
+    def fill(self, address: int, value: np.generic, count: int) -> None: ...
+
+    def load(self, text: str, names: Sequence[str]) -> Mapping[str, Any]:
+        """The kernels of these names of a text in CUDA, to be launched."""
+
+    def launch(self, function: Any, blocks: int, arguments: bytes) -> None:
+        """A kernel on so many blocks of plan.THREADS threads; its arguments as a C struct of its parameters."""
+
+    def synchronise(self) -> None:
+        """All is done that was asked for."""
+
+    def await_others(self, streams: Set[int]) -> None:
+        """What other libraries have asked for in these streams of CUDA's is done."""
+
+    def reaches(self, address: int) -> bool:
+        """Does what another library has put there lie in this device's memory?"""
+
+
+class Lent:
+    """Whose end gives a result's memory back; till then there is the device."""
+
+    def __init__(self, gpu: Gpu, array: Array) -> None:
+        self.gpu, self.block = gpu, gpu.memory.lend(array, self)
+
+    @property
+    def known(self) -> bool:
+        """Do other libraries know where it lies? Then they may be at work on it, in any stream."""
+        return self.block.known
+
+    def tell(self) -> None:
+        """Another library comes to know it."""
+        self.block.known = True
+
+    def settle(self) -> None:
+        """Returns when other libraries have done what they were asked to do with it."""
+        self.gpu.memory.settle(self.block)
+
+
+class Gpu(Launches):
+    """A device that runs the program's kernels. `limit`: bytes of memory."""
+    skips = True
+
+    def __init__(self, built: GpuProgram, driver: Driver, limit: int | None = None) -> None:
+        self.built = built
+        super().__init__(self.built.program, {plan.name: GpuLauncher(plan, self.built.formats, self.built.failing)
+                                              for plan in self.built.plans})
+        self.driver, self.costs = driver, driver.costs
+        self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
+        self.errors = np.zeros(len(ERROR_WORDS), np.int64)          # as they were when they were last read
+        self.interrupt_address, self.interrupt_word = driver.interrupt_word()
+        self.unread = False             # kernels that may record a failure have been launched since then
+        self.memory = DeviceMemory(driver, limit)
+        self.errors_address = self.memory.uncounted(self.errors.nbytes)
+        self.begin(limit)
+
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
+        self.synchronise()
+        self.memory.limit = memory
+        self.errors[:], self.interrupt_word[0] = (NO_FAILURE, rounds, depth, 0, 0), 0
+        self.driver.write(self.errors_address, self.errors)
+        self.unread = False
+
+    def failure(self) -> int:
+        if self.unread:
+            self.driver.read(self.errors_address, self.errors)
+            self.unread = False
+        return super().failure()
+
+    def synchronise(self) -> None:
+        self.driver.synchronise()
+
+    def upload(self, base: str, values: Values | OnDevice) -> Array:
+        if isinstance(values, OnDevice):
+            return Array(base, values.length, Block(values.address, values, 0))
+        array = self.memory.take(base, len(values))
+        if len(values):
+            self.driver.write(array.buffer.address, np.ascontiguousarray(values, DTYPES[base]))
+        return array
+
+    def download(self, array: Array) -> Values:
+        values = np.empty(array.length, DTYPES[array.base])
+        if array.length:
+            self.driver.read(array.buffer.address, values)
+        return values
+
+    def left(self, array: Array) -> OnDevice:
+        """A result that stays on the device, in memory that is no one else's."""
+        if array.buffer.size == 0:              # an argument's, or another result's
+            given, array = array, self.memory.take(array.base, array.length)
+            size = array.length * DTYPES[array.base].itemsize
+            if size:
+                self.driver.copy(array.buffer.address, given.buffer.address, size)
+        self.synchronise()
+        return OnDevice(array.base, array.length, array.buffer.address, Lent(self, array))
+
+    def read(self, array: Array, index: int) -> Scalar:
+        values = np.empty(1, DTYPES[array.base])
+        self.driver.read(array.buffer.address + index * values.itemsize, values)
+        value: Scalar = values[0].item()
+        return chr(int(value)) if array.base == "char" else value
+
+    def free(self, array: Array) -> None:
+        self.memory.give(array)
+
+    def used(self) -> int:
+        return self.memory.used
+
+    def shrunk(self, array: Array, length: int) -> Array:
+        """The first elements of a buffer that may be much too large."""
+        size = length * DTYPES[array.base].itemsize
+        if array.buffer.size > WORTH_SHRINKING and size < array.buffer.size // 2:
+            with suppress(OutOfMemory):         # then it stays large
+                smaller = self.memory.take(array.base, length)
+                self.driver.copy(smaller.buffer.address, array.buffer.address, size)
+                self.memory.give(array)
+                return smaller
+        return Array(array.base, length, array.buffer)
+
+
+class DeviceMemory(Pooled):
+    """A driver's memory. When there is no more, what others keep of the same GPU is given back, too."""
+
+    def __init__(self, driver: Driver, limit: int | None) -> None:
+        super().__init__(limit)
+        self.driver = driver
+        _memories.add(self)
+
+    def settle(self, block: Block) -> None:
+        if block.known:
+            self.driver.await_others({ANY_STREAM})
+
+    def trim(self) -> None:
+        self._take_back()
+        for blocks in self._blocks.values():
+            for block in blocks:
+                self.driver.free(block.address)
+        super().trim()
+
+    def uncounted(self, size: int) -> int:
+        """The address of so many bytes, outside the pool and its limit."""
+        return self._fresh(size).address
+
+    def _fresh(self, size: int) -> Block:
+        for _ in range(2):
+            with suppress(MemoryError):
+                return Block(self.driver.allocate(size), None, size)
+            self.trim()                         # there may be more then
+            for other in list(_memories):        # but those whose lock is held, our own among them
+                if type(other.driver) is type(self.driver) and other._lock.acquire(blocking=False):
+                    try:
+                        other.trim()
+                    finally:
+                        other._lock.release()
+        raise OutOfMemory(size, self.used, self.limit or self.used)
+
+
+# Launching --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """A phase, ready to go: its arguments are words, by their slots, or sizes. `counts`: a size of it lies in cells."""
+    buffers: tuple[Taken, ...]
+    function: str
+    arguments: tuple[int | Size, ...]
+    packed: struct.Struct
+    blocks: Size | None
+    counts: bool
+    fails: bool                 # it may record a failure
+
+
+class GpuLauncher(Launcher):
+    """Words are what parameters hold, numbers of Python's; an array's is its address."""
+
+    def __init__(self, plan: Plan, formats: Mapping[str, str], failing: frozenset[str]) -> None:
+        super().__init__(plan)
+        self.steps = [self.step(phase, formats[phase.function], phase.function in failing) for phase in plan.phases]
+        lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
+        self.lengths = {name: size_function(length, self.slots) for name, length in lengths.items()}
+        self.counts = (any(isinstance(r, ScalarResult) for r in plan.results)       # something is in cells at the end
+                       or any(map(reads_cells, (plan.elements, *lengths.values()))))
+
+    def step(self, phase: Phase, format_: str, fails: bool) -> Step:
+        sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
+                 *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
+        arguments = tuple([self.slot(a.name) if isinstance(a, loops.Name) else size_function(a, self.slots)
+                           for a in phase.arguments])
+        return Step(self.buffers(phase), phase.function, arguments, struct.Struct(f"@{format_}"), self.chunks(phase),
+                    any(map(reads_cells, sizes)), fails)
+
+    def launch(self, device: Gpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+        words: list[Any] = [0] * len(self.slots)
+        for at, argument in enumerate(arguments):
+            words[at] = word(argument)
+        cells = device.memory.take("int", self.plan.cells) if self.plan.cells else None
+        arrays = {} if cells is None else {"cells": cells}
+        at = len(arguments)
+        words[at + 1], words[at + 2] = device.errors_address, device.interrupt_address
+        if cells is not None:
+            words[at] = cells.buffer.address
+            device.driver.fill(cells.buffer.address, np.int64(0), cells.length)
+        finished = False
+        try:
+            for step in self.steps:
+                self.run(step, device, words, arrays)
+            counts = fetched(device, arrays) if self.counts else []
+            for name, length in self.lengths.items():
+                arrays[name] = device.shrunk(arrays[name], length(words, counts))
+            finished = True
+        finally:
+            for name, array in arrays.items():
+                if not finished or name not in self.returned:
+                    device.memory.give(array)
+        if device.stats.detailed:               # its time counts
+            device.synchronise()
+        return [self.result(r, counts, arrays) for r in self.plan.results], self.elements(words, counts)
+
+    def run(self, step: Step, device: Gpu, words: list[Any], arrays: dict[str, Array]) -> None:
+        """A phase: takes its buffers, which go to `words` and `arrays`, and launches its function."""
+        counts = fetched(device, arrays) if step.counts else []
+        for buffer in step.buffers:
+            array = device.memory.take(buffer.base, buffer.size(words, counts))
+            arrays[buffer.name] = array
+            words[buffer.slot] = array.buffer.address
+            if buffer.fill is not None and array.length:
+                value = DTYPES[buffer.base].type(buffer.fill)
+                device.driver.fill(array.buffer.address, value, array.length)
+        blocks = 1 if step.blocks is None else step.blocks(words, counts)
+        if blocks > MOST_BLOCKS:
+            raise self.too_long(blocks)
+        if blocks:
+            device.unread |= step.fails
+            values = [words[a] if isinstance(a, int) else a(words, counts) for a in step.arguments]
+            device.driver.launch(device.functions[step.function], blocks, step.packed.pack(*values))
+
+    def too_long(self, blocks: int) -> Unsupported:
+        span = user_span(self.plan.origin)
+        return Unsupported(f"this is too long for a GPU: it takes {blocks:,} blocks of {THREADS} threads, and CUDA "
+                           f"starts at most {MOST_BLOCKS:,} at once", *([(span, "")] if span else []),
+                           hint="--target cpu has no such limit")
+
+    def result(self, result: Any, counts: list[int], arrays: dict[str, Array]) -> Any:
+        if isinstance(result, ArrayResult):
+            return arrays[result.buffer]
+        return UNPACKERS[result.base](counts[result.slot])
+
+
+def word(argument: Any) -> Any:
+    if isinstance(argument, Array):
+        return argument.buffer.address
+    return ord(argument) if isinstance(argument, str) else argument
+
+
+def fetched(device: Gpu, arrays: Mapping[str, Array]) -> list[int]:
+    """A launch's cells, as they are now."""
+    return list(device.download(arrays["cells"]).tolist()) if "cells" in arrays else []
+
+
+def reads_cells(exp: loops.Exp) -> bool:
+    return any(isinstance(part, loops.Load) and part.array == "cells" for part in parts(exp))

@@ -1,0 +1,124 @@
+"""CUDA text to machine code for a GPU (a cubin), by NVRTC or else by nvcc; kept on disk by text, compiler and GPU.
+
+    compiled(text, architecture)    the cubin of all of a program's kernels
+    found()                         which compiler there is
+    architectures(compiler)         for which GPUs it compiles
+
+NVRTC is a library: of the package nvidia-cuda-nvrtc, or of a CUDA toolkit. nvcc takes four times as long.
+"""
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from nessie.base.records import dataclass
+from nessie.base.source import InternalError, Unsupported
+from nessie.base.system.disk_cache import cached
+from nessie.base.system.writing import write
+from nessie.cudagen.cuda.nvidia.nvrtc import Nvrtc, Refused, library_path
+
+OLDEST = (7, 0)                             # from then on a warp's threads run on their own, as kernels expect
+FLAGS = ("--fmad=false", "--std=c++17")     # a product is rounded before it is added to, as elsewhere
+MOST_TOLD = 2000                            # characters of a compiler's complaint
+UNKNOWN_GPU = re.compile(r"(invalid value for --gpu-|Unsupported gpu )architecture")     # they have no status for it
+INSTALL = "pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12), or the CUDA toolkit"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """NVRTC or nvcc, at this path."""
+    name: str
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.path})"
+
+
+def found() -> Compiler | None:
+    """The one to be used."""
+    library = library_path()
+    if library is not None:
+        return Compiler("NVRTC", library)
+    nvcc = shutil.which("nvcc")
+    return Compiler("nvcc", Path(nvcc)) if nvcc else None
+
+
+def version(compiler: Compiler) -> str:
+    """Of CUDA."""
+    if compiler.name == "NVRTC":
+        return Nvrtc(compiler.path).version()
+    told = subprocess.run([str(compiler.path), "--version"], capture_output=True, text=True, check=False).stdout
+    release = re.search(r"release (\d+\.\d+)", told)
+    return release[1] if release else "of an unknown version"
+
+
+def architectures(compiler: Compiler) -> list[str]:
+    """Those that it compiles for and kernels run on, such as sm_90; none where it is too old to tell."""
+    if compiler.name == "NVRTC":
+        nvrtc = Nvrtc(compiler.path)
+        known = nvrtc.architectures() if hasattr(nvrtc.library, "nvrtcGetSupportedArchs") else []
+    else:
+        command = [str(compiler.path), "--list-gpu-code"]
+        known = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    return [architecture for architecture in known if not too_old(architecture)]
+
+
+def too_old(architecture: str) -> bool:
+    """For kernels, whatever a compiler may make of them."""
+    return int(re.sub(r"\D", "", architecture)) < int("{}{}".format(*OLDEST))
+
+
+def unsupported(compiler: Compiler, architecture: str) -> Unsupported:
+    """That there is no code for this one; and for which there is."""
+    known = ", ".join(architectures(compiler))
+    hint = f"name one of {known}" if known else f"another version may: {INSTALL}"
+    if too_old(architecture):
+        return Unsupported("kernels need a GPU of compute capability {}.{} or more: ".format(*OLDEST)
+                           + f"{architecture} is too old", hint=hint)
+    return Unsupported(f"{compiler} compiles nothing for GPUs that are {architecture}",
+                       hint=f"{hint}; another version may: {INSTALL}" if known else hint)
+
+
+def compiled(text: str, architecture: str) -> bytes:
+    """The cubin for a GPU such as sm_90."""
+    compiler = found()
+    assert compiler is not None
+    status = compiler.path.resolve().stat()
+    made_for = f"cubin {architecture} {compiler} {status.st_size} {status.st_mtime_ns} {FLAGS}"
+    return cached(text, made_for, lambda text: build(compiler, text, architecture))
+
+
+def build(compiler: Compiler, text: str, architecture: str) -> bytes:
+    return build_verbosely(compiler, text, architecture)[0]
+
+
+def build_verbosely(compiler: Compiler, text: str, architecture: str, *more: str) -> tuple[bytes, str]:
+    """The cubin, and what the compiler says meanwhile; `more` are further options of its."""
+    if too_old(architecture):
+        raise unsupported(compiler, architecture)
+    make = by_nvrtc if compiler.name == "NVRTC" else by_nvcc
+    try:
+        return make(compiler.path, text, (f"--gpu-architecture={architecture}", *FLAGS, *more))
+    except Refused as refused:
+        complaint = str(refused)[:MOST_TOLD].strip()
+        if UNKNOWN_GPU.search(complaint):
+            raise unsupported(compiler, architecture) from None
+        raise InternalError(f"{compiler} refuses the kernels: {complaint}") from None
+
+
+def by_nvrtc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+    return Nvrtc(path).cubin(text, options)
+
+
+def by_nvcc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+    with tempfile.TemporaryDirectory(prefix="nessie-") as folder:
+        written, made = Path(folder) / "kernels.cu", Path(folder) / "kernels.cubin"
+        write(written, text)
+        done = subprocess.run([str(path), "-cubin", *options, str(written), "-o", str(made)],
+                              capture_output=True, text=True, start_new_session=True)      # Ctrl-C is for us
+        if done.returncode != 0:
+            raise Refused(done.stdout + done.stderr)
+        return made.read_bytes(), done.stdout + done.stderr

@@ -1,0 +1,448 @@
+"""The host level at work: runs the instructions of a program's functions, with kernels on a device.
+
+  in    ir.Program, flat values for the entry's arguments, a device that has the program's kernels
+  out   the flat value of the entry's result
+  how   a loop over instructions (cudagen.host.nodes) with an explicit stack of frames, so that NESL may recur as deep
+        as memory allows. Arrays are counted by the slots that hold them and freed with the last.
+
+The device's error word is looked at before the host relies on what kernels computed: before it computes, branches or
+calls, before a kernel gets a size that another one found, before effects and at the end of functions; also before any
+other error is raised, since an earlier failing check may be what caused it. Before launches and calls the host looks at
+the clock, and at whether it was interrupted.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from nessie.base import effects
+from nessie.base.records import dataclass
+from nessie.base.source import InternalError, Interrupted, NessieError, Origin, called_from, places
+from nessie.base.system.deadline import deadline
+from nessie.base.system.deep import interruptible
+from nessie.base.system.limits import out_of_memory, too_deep
+from nessie.base.values import DTYPES, OnDevice
+from nessie.cudagen.host import nodes as instructions
+from nessie.cudagen.host.device import (
+    ENDLESS,
+    INDEX_BITS,
+    NO_FAILURE,
+    NO_STACK,
+    TOO_DEEP,
+    Array,
+    Device,
+    Held,
+    OutOfMemory,
+    said_beyond,
+)
+from nessie.cudagen.host.evaluate import HostFailure, Surroundings, evaluate
+from nessie.cudagen.host.limits import ACTIVATION, Limits, bytes_waiting
+from nessie.cudagen.host.nodes import (
+    Code,
+    Compute,
+    Constant,
+    Drop,
+    Give,
+    Instruction,
+    Invoke,
+    Jump,
+    JumpUnless,
+    Launch,
+    Move,
+    Operand,
+    Perform,
+    Results,
+    Slots,
+)
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
+from nessie.lambda_cu.running.calls import RunningCalls
+from nessie.lambda_cu.running.empty_kernels import Given, Idle, idle
+from nessie.lambda_cu.running.recursion import calls_of, origin_of, way_to
+from nessie.lambda_cu.scope import calls_in, inner_calls
+
+__all__ = ["Limits", "Stats", "execute"]
+
+UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
+MOVING = (Jump, Move, Drop)             # what the host level's statements become beside the work
+
+BASES = {dtype: base for base, dtype in DTYPES.items()}
+
+Frame = list[Any]                       # what the slots hold; None where nothing
+
+
+@dataclass
+class Stats:
+    """What the host level did, in statements of lambda_cu; kernels are counted by the device."""
+    steps: int = 0
+    deepest: int = 0                    # calls within calls
+    peak: int = 0                       # bytes in use on the device after a launch, at most
+    calls: list[str] = field(default_factory=list)      # the functions that are running, outermost first
+
+
+def execute(program: ir.Program, translated: instructions.Program, arguments: Sequence[Any], device: Device,
+            limits: Limits | None = None, stats: Stats | None = None, perform: effects.Perform = effects.no_effects,
+            deliver: Callable[[Array], Any] | None = None) -> Any:
+    """Call the program's entry; its functions are as translated. `perform` does its effects; `deliver` gives the caller
+    an array of the result, which otherwise is downloaded."""
+    limits = limits or Limits()
+    host = Host(program, translated, device, limits, stats or Stats(), perform)
+    host.deliver = deliver or host.deliver
+    device.begin(limits.on_device, limits.rounds, limits.calls)
+    try:
+        with interruptible(device.interrupt):
+            return host.call_entry(arguments)
+    except BaseException:
+        device.interrupt()                      # what still runs, and nobody waits for
+        raise
+    finally:
+        host.release_all()
+
+
+@dataclass
+class Activation:
+    """A function that is running: its code, where it is, what it holds, and where its caller wants the results. While
+    it waits for one that it calls, `size` is the bytes that it takes."""
+    code: Code
+    frame: Frame
+    at: int = 0
+    results: Results = ()
+    origin: Origin = ()
+    size: int = 0
+
+
+class Host:
+    """One run. The stack's top is the function that is running."""
+
+    def __init__(self, program: ir.Program, translated: instructions.Program, device: Device, limits: Limits,
+                 stats: Stats, perform: effects.Perform) -> None:
+        self.program, self.device, self.limits, self.stats = program, device, limits, stats
+        self.codes = {code.name: code for code in translated.functions}
+        self.calls = RunningCalls(program, device.costs, limits.depth, stats.calls)
+        self.perform_effect = perform
+        self.deliver: Callable[[Array], Any] = device.download
+        self.kernels = {k.name: k for k in program.kernels}
+        self.functions = {f.name: f for f in program.scalar_functions}
+        self.idle_kernels: dict[str, Idle | None] = {}
+        self.stack: list[Activation] = []
+        self.waiting = 0                        # bytes of all functions that wait
+        self.constants: dict[int, Array] = {}
+        self.unread: set[Operand] = set()       # the top frame's scalars from kernels since the last look
+        self.launched: Origin = ()              # of the last kernel: what an interruption has cut short
+        self.kernel: ir.Kernel | None = None    # that one
+        self.deadline = deadline()
+
+    # The loop -----------------------------------------------------------------------------------
+
+    def call_entry(self, arguments: Sequence[Any]) -> Any:
+        entry = self.program.entry
+        held: list[Held] = []
+        try:
+            for value, layout in zip(arguments, entry.arguments, strict=True):
+                held += map(self.upload, to_names(value, layout))
+            self.enter(self.codes[entry.function], held, (), ())
+        finally:
+            for argument in held:
+                self.unhold(argument)
+        return from_names([self.download(value) for value in self.run()], entry.result)
+
+    def run(self) -> list[Held]:
+        """Run instructions until the entry gives its results, which are still held."""
+        while True:
+            activation = self.stack[-1]
+            instruction = activation.code.instructions[activation.at]
+            activation.at += 1
+            if isinstance(instruction, Give):
+                self.look(())                   # while the stack says where the function's kernels were launched
+                results = [self.value(operand, activation.frame) for operand in instruction.results]
+                for result in results:
+                    hold(result)
+                self.drop(instruction.dead, activation.frame)
+                self.stack.pop()
+                self.calls.end()
+                if not self.stack:
+                    return results
+                self.waiting -= self.stack[-1].size
+                self.unread = moved(self.unread, instruction.results, activation.results)
+                self.assign(activation.results, results, self.stack[-1].frame)
+                for result in results:
+                    self.unhold(result)
+            else:
+                self.step(instruction, activation)
+
+    def step(self, instruction: Instruction, activation: Activation) -> None:
+        frame = activation.frame
+        self.stats.steps += not isinstance(instruction, MOVING)
+        match instruction:
+            case Launch(dead=dead):
+                self.launch(instruction, frame)
+                self.drop(dead, frame)
+            case Compute(result, _, _, dead):
+                self.assign((result,), (self.compute(instruction, frame),), frame)
+                self.drop(dead, frame)
+            case Constant(result, base, values):
+                self.assign((result,), (self.constant(instruction, base, values),), frame)
+            case Invoke(results, function, arguments, dead, origin):
+                self.poll(origin)
+                self.look(origin)
+                self.enter(self.codes[function], [self.value(a, frame) for a in arguments], results, origin)
+                self.drop(dead, frame)
+                activation.size = bytes_waiting(frame)
+                self.waiting += activation.size
+            case Perform(dead=dead):
+                self.perform(instruction, frame)
+                self.drop(dead, frame)
+            case JumpUnless(condition, target, dead, origin):
+                self.look(origin)
+                if not self.value(condition, frame):
+                    activation.at = target
+                self.drop(dead, frame)
+            case Jump(target):
+                activation.at = target
+            case Move(results, sources, dead):
+                self.assign(results, [self.value(s, frame) for s in sources], frame)
+                self.unread.update(moved(self.unread, sources, results))
+                self.drop(dead, frame)
+            case Drop(dead):
+                self.drop(dead, frame)
+
+    def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
+        most = self.calls.beyond(code.name, len(self.stack))
+        if most is not None:
+            raise self.error(too_deep(most), origin, self.limits.hints.depth)
+        self.check_stack(origin)
+        frame: Frame = [None] * code.slots
+        self.assign(code.parameters, arguments, frame)
+        self.stack.append(Activation(code, frame, 0, results, origin))
+        self.calls.begin(code.name)
+        self.stats.deepest = max(self.stats.deepest, len(self.stack))
+
+    def check_stack(self, origin: Origin) -> None:
+        """Refuse a call where those that wait take all memory, or all that a stack may have."""
+        memory, most = self.limits.host_memory, self.limits.stack
+        used = self.limits.held + self.waiting
+        if memory is None:                      # the stack lies where arrays do
+            memory, used = self.limits.memory, used + self.device.used()
+        if memory is not None and self.waiting and used + ACTIVATION > memory:
+            raise self.error(out_of_memory(ACTIVATION, used, memory), origin, self.limits.hints.memory)
+        if most is not None and self.waiting > most:
+            raise self.error(f"recursion takes more than {most:,} bytes, {len(self.stack):,} calls deep", origin,
+                             self.limits.hints.depth)
+
+    # Slots --------------------------------------------------------------------------------------
+
+    def value(self, operand: Operand, frame: Frame) -> Held:
+        return operand.value if isinstance(operand, ir.Const) else frame[operand]
+
+    def assign(self, results: Results, values: Sequence[Held], frame: Frame) -> None:
+        """Into empty slots. What nobody reads is freed, unless something else holds it."""
+        for slot, value in zip(results, values, strict=True):
+            if slot is not None:
+                hold(value)
+                frame[slot] = value
+            elif isinstance(value, Array) and value.uses == 0:
+                self.device.free(value)
+
+    def assign_uploaded(self, results: Results, values: Sequence[Any], frame: Frame) -> None:
+        """The same of scalars and NumPy arrays."""
+        found = [self.upload(value) for value in values]
+        self.assign(results, found, frame)
+        for value in found:
+            self.unhold(value)
+
+    def drop(self, dead: Slots, frame: Frame) -> None:
+        for slot in dead:
+            value, frame[slot] = frame[slot], None
+            self.unhold(value)
+
+    def unhold(self, value: Held) -> None:
+        if isinstance(value, Array):
+            value.uses -= 1
+            if value.uses == 0:
+                self.device.free(value)
+
+    def release_all(self) -> None:
+        """After an error: whatever frames still hold; and the constants."""
+        for activation in self.stack:
+            self.drop(tuple(slot for slot, held in enumerate(activation.frame) if held is not None), activation.frame)
+        self.stack.clear()                      # an error may be kept, and its traceback keeps the host
+        for array in self.constants.values():
+            self.unhold(array)
+
+    # Work ---------------------------------------------------------------------------------------
+
+    def launch(self, instruction: Launch, frame: Frame) -> None:
+        origin = instruction.origin
+        self.poll(origin)
+        if not self.unread.isdisjoint(a for a in instruction.arguments if isinstance(a, int)):
+            self.look(origin)
+        arguments = [self.value(a, frame) for a in instruction.arguments]
+        idle = self.idle(instruction.kernel)
+        if idle is not None and not any(arguments[number] for number in idle.sizes):
+            self.assign_uploaded(instruction.results, [idle_value(given) for given in idle.gives], frame)
+            return
+        if not self.settled() or self.device.failure() == NO_FAILURE:
+            self.launched, self.kernel = origin, self.kernels[instruction.kernel]
+        found = self.guarded(self.device.launch, origin, instruction.kernel, arguments)
+        self.stats.peak = max(self.stats.peak, self.device.used())
+        self.assign(instruction.results, found, frame)
+        self.unread.update(slot for slot, value in zip(instruction.results, found, strict=True)
+                           if slot is not None and not isinstance(value, Array))
+
+    def settled(self) -> bool:
+        """Is it to be known before the next launch whether the last has failed? Where kernels skip themselves, only if
+        it has calls: what went round too often in them is told by the kernel, and by where it was launched."""
+        return not self.device.skips or (self.kernel is not None and bool(calls_of(self.kernel)))
+
+    def idle(self, kernel: str) -> Idle | None:
+        if kernel not in self.idle_kernels:
+            self.idle_kernels[kernel] = idle(self.kernels[kernel], self.functions)
+        return self.idle_kernels[kernel]
+
+    def compute(self, instruction: Compute, frame: Frame) -> Held:
+        origin = instruction.origin
+
+        def read(array: str, index: int) -> Any:
+            held: Array = frame[instruction.names[array]]
+            if not 0 <= index < held.length:
+                raise self.error(f"index {index} is out of range, and no check has found it", origin, UNCHECKED)
+            return self.device.read(held, index)
+
+        self.look(origin)
+        names = {name: frame[slot] for name, slot in instruction.names.items()}
+        def poll(rounds: int, call: ir.CallScalar) -> None:
+            self.poll(origin)
+            if rounds > self.limits.rounds:
+                way = way_to(call, calls_in(instruction.value), self.functions)
+                raise self.error(too_deep(self.limits.rounds), way or origin, self.limits.hints.depth)
+
+        around = Surroundings(self.functions, read, poll)
+        try:
+            value: Held = self.guarded(lambda: evaluate(instruction.value, names, around)[0], origin)
+            return value
+        except HostFailure as failure:
+            site = next(s for s in self.program.sites if s.name == failure.site)
+            raise self.error(site.message, site.origin or origin) from None
+        except RecursionError:
+            raise self.error("a scalar function recurs too deeply", origin, self.limits.hints.depth) from None
+
+    def perform(self, instruction: Perform, frame: Frame) -> None:
+        """An effect: its argument comes from the device, its result goes there."""
+        origin = instruction.origin
+        self.poll(origin)
+        self.look(origin)
+        held = [self.value(a, frame) for a in instruction.arguments]
+        argument = from_names([self.device.download(h) if isinstance(h, Array) else h for h in held], instruction.takes)
+        try:
+            result = self.perform_effect(instruction.effect, argument, type_of_layout(instruction.takes))
+        except NessieError as failure:
+            failure.places = located("", origin, self.stack).places
+            raise
+        self.assign_uploaded(instruction.results, to_names(result, instruction.gives), frame)
+
+    def constant(self, instruction: Constant, base: str, values: tuple[Any, ...]) -> Array:
+        """Constant arrays are made once in a run, and held until its end."""
+        if id(instruction) not in self.constants:
+            self.constants[id(instruction)] = self.upload(array_of(base, values))
+        return self.constants[id(instruction)]
+
+    def upload(self, value: Any) -> Any:
+        """A scalar, or an array on the device, held once."""
+        if not isinstance(value, np.ndarray | OnDevice):
+            return value
+        array: Array = self.guarded(self.device.upload, (), BASES[value.dtype], value)
+        array.uses += 1
+        return array
+
+    def download(self, value: Held) -> Any:
+        if not isinstance(value, Array):
+            return value
+        result = self.guarded(self.deliver, (), value)
+        self.unhold(value)
+        return result
+
+    # What can go wrong --------------------------------------------------------------------------
+
+    def guarded(self, work: Callable[..., Any], origin: Origin, *arguments: Any) -> Any:
+        """work(*arguments), by the device. If it stumbles, an earlier failing check is the reason to report, if any."""
+        try:
+            return work(*arguments)
+        except OutOfMemory as full:
+            limit = full.limit if self.limits.memory is None else self.limits.memory
+            raise self.error(out_of_memory(full.wanted, full.used + self.limits.held, limit), origin,
+                             self.limits.hints.memory) from None
+        except (HostFailure, NessieError, RecursionError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            self.check(origin)
+            raise InternalError(f"the device stumbled: {type(error).__name__}: {error}") from error
+
+    def look(self, origin: Origin) -> None:
+        """The host is about to rely on what kernels computed. An interrupted kernel has computed nothing."""
+        self.unread.clear()
+        self.check(origin)
+        if self.device.interrupted:
+            self.poll(self.launched or self.stack[-1].origin or origin)
+
+    def check(self, origin: Origin) -> None:
+        """Raise the error that kernels have recorded, if any."""
+        key = self.device.failure()
+        if key != NO_FAILURE:
+            if key >> INDEX_BITS >= len(self.program.sites):
+                raise self.beyond_sites(key >> INDEX_BITS)
+            site = self.program.sites[key >> INDEX_BITS]
+            label = f"at element {key & ((1 << INDEX_BITS) - 1)}" if site.element else ""
+            raise located(site.message, site.origin or origin, self.stack, label)
+
+    def beyond_sites(self, number: int) -> NessieError:
+        """The error that a site number says that is none of the program's."""
+        what, at = said_beyond(number, len(self.program.sites))
+        call = inner_calls(self.program.scalar_functions)[at]
+        origin = origin_of(call, self.kernel, self.launched, self.functions)
+        hints = self.limits.hints
+        message, hint = {ENDLESS: (too_deep(self.limits.rounds), hints.depth),
+                         TOO_DEEP: (too_deep(self.limits.calls), hints.depth),
+                         NO_STACK: ("recursion is deeper than the stack allows", hints.stack)}[what]
+        return located(message, origin, self.stack, hint=hint)
+
+    def poll(self, origin: Origin) -> None:
+        """Notice the time and interruptions."""
+        if self.deadline.passed():
+            self.check(origin)
+            raise self.deadline.error(*located("", origin, self.stack).places)
+        if self.device.interrupted:
+            self.check(origin)
+            raise Interrupted("interrupted", *located("", origin, self.stack).places)
+
+    def error(self, message: str, origin: Origin, hint: str = "") -> NessieError:
+        """The error, unless kernels have recorded one before it."""
+        self.check(origin)
+        return located(message, origin, self.stack, hint=hint)
+
+
+def located(message: str, origin: Origin, stack: Sequence[Activation], label: str = "", hint: str = "") -> NessieError:
+    """The error where the user wrote what failed, or the nearest call that leads there; and the calls around it."""
+    return NessieError(message, *places(called_from(origin, (a.origin for a in reversed(stack))), label), hint=hint)
+
+
+def moved(unread: set[Operand], sources: Sequence[Operand], results: Results) -> set[Operand]:
+    """The slots among `results` that get unread scalars."""
+    return {slot for source, slot in zip(sources, results, strict=True)
+            if isinstance(source, int) and source in unread and slot is not None}
+
+
+def idle_value(given: Given) -> Any:
+    """What a launch over nothing gives, as a scalar or a NumPy array."""
+    return given.value if isinstance(given, ir.Const) else array_of(*given)
+
+
+def array_of(base: str, values: Sequence[Any]) -> Any:
+    return np.array(list(map(ord, values)) if base == "char" else values, DTYPES[base])
+
+
+def hold(value: Held) -> None:
+    if isinstance(value, Array):
+        value.uses += 1

@@ -1,0 +1,142 @@
+"""What the devices that carry out plans share: what can be known of a kernel before its arguments, and counting.
+
+    Launches     a device's part that launches kernels by their launchers, and counts
+    Launcher     a plan with names resolved to places in a list of words, and sizes to functions of that list
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from nessie.base.records import dataclass
+from nessie.cudagen.host.device import NO_FAILURE, ErrorWords
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.plan import SHARED, ArrayResult, Phase, Plan
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.running.default_depths import Costs
+from nessie.lambda_cu.running.stats import Stats
+
+if TYPE_CHECKING:
+    from nessie.lambda_cu.running.traffic import Traffic
+
+Size = Callable[[Sequence[Any], Any], int]      # of a launch's words and its cells
+
+
+class Launches(ErrorWords):
+    """A device's part that launches the program's kernels: `launchers` has them by name."""
+    skips = False
+    costs = Costs(statement=3, operation=1, launch=4, argument=1.5)
+
+    def __init__(self, program: ir.Program, launchers: Mapping[str, Launcher]) -> None:
+        self.program, self.launchers = program, launchers
+        self.stats = Stats()
+        self.traffic: dict[str, tuple[Traffic, tuple[str, ...]]] = {}    # with the names of all that moves
+
+    def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
+        if not self.skips and self.failure() != NO_FAILURE:
+            raise RuntimeError("a kernel before this one has failed, and may have left indices that are out of range")
+        launcher = self.launchers[kernel]
+        started = perf_counter() if self.stats.detailed else 0.0
+        results, elements = launcher.launch(self, arguments)
+        self.stats.count(elements)
+        if self.stats.detailed:
+            seconds = perf_counter() - started
+            moved = self.bytes_moved(kernel, arguments, results)
+            self.stats.count_kernel(kernel, elements, moved, seconds)
+        return results
+
+    def bytes_moved(self, name: str, arguments: Sequence[Any], results: Sequence[Any]) -> int:
+        """By a launch of the kernel of this name that has these arguments and results."""
+        from nessie.lambda_cu.running.traffic import bytes_moved, traffic  # where somebody wants to know
+        if name not in self.traffic:
+            kernel = next(k for k in self.program.kernels if k.name == name)
+            functions = {f.name: f for f in self.program.scalar_functions}
+            self.traffic[name] = traffic(kernel, functions), (*(p.name for p in kernel.params), *kernel.returns)
+        of, names = self.traffic[name]
+        return bytes_moved(of, dict(zip(names, (*arguments, *results), strict=True)))
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A buffer that a phase takes."""
+    name: str
+    slot: int
+    base: str
+    size: Size
+    fill: int | float | bool | None
+
+
+class Launcher:
+    """A plan, prepared. Of a launch's words the first are the kernel's parameters, then come `cells`, `errors` and
+    `interrupt`."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.slots: dict[str, int] = {}
+        for name in (*(p.name for p in plan.parameters), *SHARED):
+            self.slot(name)
+        self.elements = size_function(plan.elements, self.slots)
+        self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
+
+    def slot(self, name: str) -> int:
+        return self.slots.setdefault(name, len(self.slots))
+
+    def buffers(self, phase: Phase) -> tuple[Taken, ...]:
+        return tuple(Taken(b.name, self.slot(b.name), b.base, size_function(b.size, self.slots),
+                           ord(b.fill) if isinstance(b.fill, str) else b.fill) for b in phase.buffers)
+
+    def chunks(self, phase: Phase) -> Size | None:
+        return None if phase.chunks is None else size_function(phase.chunks, self.slots)
+
+    def launch(self, device: Any, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+        """The results, and how many elements were walked."""
+        raise NotImplementedError
+
+
+# Sizes ------------------------------------------------------------------------------------------
+
+
+def size_function(exp: loops.Exp, slots: dict[str, int]) -> Size:
+    """The size as a Python function of a launch's words and cells."""
+    return compiled_size(size_text(exp, slots))
+
+
+@lru_cache(maxsize=1000)
+def compiled_size(text: str) -> Size:
+    function: Size = eval(f"lambda words, cells: {text}")       # our own text: numbers and operators
+    return function
+
+
+def size_text(exp: loops.Exp, slots: dict[str, int]) -> str:
+    match exp:
+        case loops.Const(value):
+            return str(int(value))
+        case loops.Name(name):
+            return f"words[{slots[name]}]"
+        case loops.Load("cells", index):
+            return f"cells[{size_text(index, slots)}]"
+        case loops.Op(name, (a, b)) if name in ("+", "-", "*", "/"):
+            return f"({size_text(a, slots)} {'//' if name == '/' else name} {size_text(b, slots)})"
+        case loops.Op(name, (a, b)) if name in ("min", "max"):
+            return f"{name}({size_text(a, slots)}, {size_text(b, slots)})"
+    raise TypeError(exp)
+
+
+# Scalars as bits ----------------------------------------------------------------------------------
+
+
+def float_bits(value: float) -> int:
+    bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
+    return bits
+
+
+PACKERS: dict[str, Callable[[Any], int]] = {"int": int, "float": float_bits, "bool": int, "char": ord}
+UNPACKERS: dict[str, Callable[[int], Any]] = {
+    "int": int,
+    "float": lambda bits: struct.unpack("<d", struct.pack("<q", bits))[0],
+    "bool": lambda bits: bool(bits & 0xFF),
+    "char": lambda bits: chr(bits & 0xFFFFFFFF),
+}

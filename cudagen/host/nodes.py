@@ -1,0 +1,189 @@
+"""The host level of a program as flat lists of instructions, for an executor with a stack of its own: the form host.
+
+    site s1 "division by zero" at "third.nesl":28-33
+    kernel K1 : 2 -> 1
+
+    host third (#0, #1) slots 6 {
+      0: unless true jump 4
+      1: launch K1 (#0, #1) -> #3 dead #1
+      2: move (#3) -> #2 dead #3
+      3: jump 5
+      4: move (#1) -> #2 dead #1
+      5: compute #4 = if n /= 0 then 1 / n else fail s1 : int where n is #0
+      6: constant #5 = int [1, 2, 3]
+      7: give (#0, #2, #4, 3, #5) dead #0, #2, #4, #5
+    }
+
+    entry third : [float] -> ([float], (int, [int]))
+
+A function is instructions over numbered slots, each of which holds a scalar, an array, or nothing. `dead` are the slots
+that an instruction empties when it is done, so that arrays are freed as early as can be. Sites, scalar functions,
+expressions and layouts are those of lambda_cu; of kernels nothing is told but how many arguments and results they have.
+
+Invariants (checked by cudagen.host.check):
+  - sites, scalar functions, kernels and functions have different names, and are there where they are named, with as
+    many arguments and results; effects and the entry have as many as their layouts say; constants fit their types;
+  - a computation's names are those that its expression reads, and no others;
+  - slots are numbers below `slots`; jumps go forward, inside the function; every way ends in Give, all of a function
+    with as many results, and to each instruction a way leads;
+  - an instruction reads slots that hold something, and its results, which differ, go to slots that hold nothing; where
+    ways meet, the same slots hold something;
+  - a slot that holds something is read on a way from there: `dead` are what the instruction reads and none after it
+    does. At the beginning of a way, a Drop empties what only another way reads.
+"""
+from __future__ import annotations
+
+from dataclasses import field
+
+from nessie.base.records import dataclass
+from nessie.base.source import NOWHERE, Origin
+from nessie.lambda_cu import nodes as ir
+
+Slot = int
+Operand = Slot | ir.Const
+Slots = tuple[Slot, ...]
+Results = tuple[Slot | None, ...]       # None: nobody reads it
+
+
+@dataclass(frozen=True)
+class Launch:
+    results: Results
+    kernel: str
+    arguments: tuple[Operand, ...]
+    dead: Slots = ()
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A scalar expression; `names` says in which slots its variables and arrays are."""
+    result: Slot | None
+    value: ir.Exp
+    names: dict[str, Slot]
+    dead: Slots = ()
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant array."""
+    result: Slot | None
+    base: str
+    values: tuple[int | float | bool | str, ...]
+
+
+@dataclass(frozen=True)
+class Invoke:
+    results: Results
+    function: str
+    arguments: tuple[Operand, ...]
+    dead: Slots = ()
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Perform:
+    results: Results
+    effect: str
+    arguments: tuple[Operand, ...]
+    takes: ir.Layout
+    gives: ir.Layout
+    dead: Slots = ()
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class JumpUnless:
+    condition: Operand
+    target: int
+    dead: Slots = ()
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Jump:
+    target: int
+
+
+@dataclass(frozen=True)
+class Move:
+    """All at once."""
+    results: Results
+    sources: tuple[Operand, ...]
+    dead: Slots = ()
+
+
+@dataclass(frozen=True)
+class Drop:
+    dead: Slots
+
+
+@dataclass(frozen=True)
+class Give:
+    """The function's results; its other slots are empty by now."""
+    results: tuple[Operand, ...]
+    dead: Slots
+
+
+Instruction = Launch | Compute | Constant | Invoke | Perform | JumpUnless | Jump | Move | Drop | Give
+
+
+@dataclass(frozen=True)
+class Code:
+    """`parameters`: their slots, None where nobody reads one."""
+    name: str
+    parameters: Results
+    slots: int
+    instructions: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A kernel, by the numbers of its arguments and results."""
+    name: str
+    arguments: int
+    results: int
+
+
+@dataclass(frozen=True)
+class Program:
+    sites: tuple[ir.Site, ...]
+    scalar_functions: tuple[ir.ScalarFunction, ...]
+    kernels: tuple[Signature, ...]
+    functions: tuple[Code, ...]
+    entry: ir.Entry
+
+
+def operands_of(instruction: Instruction) -> tuple[Operand, ...]:
+    """What it reads."""
+    match instruction:
+        case Launch(_, _, arguments) | Invoke(_, _, arguments) | Perform(_, _, arguments):
+            return arguments
+        case Compute(names=names):
+            return tuple(names.values())
+        case JumpUnless(condition):
+            return (condition,)
+        case Move(_, sources):
+            return sources
+        case Give(results):
+            return results
+    return ()
+
+
+def results_of(instruction: Instruction) -> Results:
+    """Where what it makes goes."""
+    match instruction:
+        case Launch(results) | Invoke(results) | Perform(results) | Move(results):
+            return results
+        case Compute(result) | Constant(result):
+            return (result,)
+    return ()
+
+
+def dead_after(instruction: Instruction) -> Slots:
+    return () if isinstance(instruction, (Jump, Constant)) else instruction.dead
+
+
+def slots_of(operands: tuple[Operand, ...]) -> Slots:
+    """Those among them, each once."""
+    return tuple(sorted({o for o in operands if isinstance(o, int)}))

@@ -1,0 +1,8 @@
+"""How a kernel's bindings become one walk, whatever the target.
+
+    walk                where each binding runs, and what must be kept
+    thunks              what is computed at an index
+    hoisting            what a thunk computes alike for a whole segment
+    scalar_functions    scalar functions as functions of loops
+    code                a function while it is written
+"""

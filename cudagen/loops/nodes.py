@@ -1,0 +1,259 @@
+"""loops: the small imperative form that skeletons and thunk generators write and every printer reads.
+
+    plan K1(int n, float[n] xs) {
+      cells 1;
+      elements n;
+      phase K1_sweep(n, xs, parts) chunks (n + 4095) / 4096 {
+        buffer float parts[(n + 4095) / 4096];
+      }
+      phase K1_finish(n, parts, cells) once;
+      result float sum = cells[0];
+    }
+
+    host K1_sweep(int first_chunk, int last_chunk, int n, float[] xs, writable float[] parts) {
+      for (c = first_chunk; c < last_chunk; c += 1) {
+        var float sum = 0.0;
+        for (i = c * 4096; i < min(n, (c + 1) * 4096); i += 1) {
+          float x = xs[i];
+          sum = sum + x * x;
+        }
+        parts[c] = sum;
+      }
+    }
+
+    host K1_finish(int n, float[] parts, writable float[] cells_float) {
+      var float sum = 0.0;
+      for (c = 0; c < (n + 4095) / 4096; c += 1) {
+        sum = sum + parts[c];
+      }
+      cells_float[0] = sum;
+    }
+
+Types are lambda_cu's scalars; arrays are pointers to them. All names of a function are bound once, except that `Var`s
+are assigned by `Set`. Expressions are trees of scalar operators (lambda_cu.ops), `select`, constants, names, and loads.
+cudagen.loops.text prints and reads the text, cudagen.loops.interpreter runs it.
+
+Invariants (checked by cudagen.loops.check):
+  - function names differ; only functions of kind 'device' have results and are called, with arguments that agree;
+  - names are identifiers, bound before use and once per function, none of them a special name; only Vars are Set, to
+    their type; a name lives to the end of the block that binds it;
+  - expressions are well typed, constants fit their types; indices and bounds are int, steps positive;
+  - stores and atomics go to writable arrays; no writable array is passed twice to one call;
+  - Barrier, Pause, Note, Shuffle, Vote, what acquires or releases and the special names of CUDA occur only in functions
+    of kind 'cuda', FRAME only in others; Shared only at the top of a body, and in none of kind 'device';
+  - what acquires, releases or is relaxed, and an atomic max of others than ints, is of a parameter, no shared array;
+  - a function with results ends every path in Return, and nothing follows a Return.
+Those of plans are in the header of cudagen.loops.plan.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+
+from nessie.base.records import dataclass
+from nessie.base.source import NOWHERE, Origin
+
+# Expressions ------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Const:
+    value: int | float | bool | str
+    type: str
+
+
+@dataclass(frozen=True)
+class Name:
+    """A parameter, a Let or Var, a loop index, or an int: (in 'cuda') blockIdx, blockDim, gridDim, threadIdx; (in the
+    others) FRAME, the address of what the running function has on the stack, which grows downwards."""
+    name: str
+
+
+@dataclass(frozen=True)
+class Op:
+    """A row of lambda_cu.ops, or `select` (condition, a, b: both evaluated). Floats are added in the order of the text:
+    no printer and no compiler may choose another."""
+    op: str
+    arguments: tuple[Exp, ...]
+
+
+@dataclass(frozen=True)
+class Load:
+    """`order`: '', or of memory that others write meanwhile 'volatile', which reads it each time (the interrupt word);
+    'relaxed', which may race with what releases; or 'acquire', which sees, too, all that was written before what is
+    read here was released. The latter two are cuda only, of int."""
+    array: str
+    index: Exp
+    order: str = ""
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """The value that another lane of the warp, all of whose lanes take part, holds in `name`; cuda only. Mode 'down':
+    the lane `offset` above this one, as CUDA has it; 'up': below; 'index': the lane of that number."""
+    name: str
+    offset: Exp
+    mode: str = "down"
+
+
+@dataclass(frozen=True)
+class Vote:
+    """An int with a bit for each lane of the warp, the lowest for the first: whether the bool `name` holds there. All
+    lanes take part; cuda only."""
+    name: str
+
+
+Exp = Const | Name | Op | Load | Shuffle | Vote
+
+# Statements -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Let:
+    name: str
+    type: str
+    value: Exp
+
+
+@dataclass(frozen=True)
+class Var:
+    """A mutable scalar."""
+    name: str
+    type: str
+    initial: Exp
+
+
+@dataclass(frozen=True)
+class Set:
+    name: str
+    value: Exp
+
+
+@dataclass(frozen=True)
+class Store:
+    """`release`: whoever acquires the value sees all that this thread has written before, and what it had seen of
+    others at barriers; cuda only, of int."""
+    array: str
+    index: Exp
+    value: Exp
+    release: bool = False
+
+
+@dataclass(frozen=True)
+class Shared:
+    """An array of the block's own, in its shared memory. On the CPU a call of a host function is a block of one thread.
+    At the top of a body."""
+    name: str
+    type: str
+    size: int
+
+
+@dataclass(frozen=True)
+class For:
+    """for index = low; index < high; index += step (a positive constant or name); bounds are evaluated once."""
+    index: str
+    low: Exp
+    high: Exp
+    body: tuple[Stmt, ...]
+    step: Exp = Const(1, "int")
+
+
+@dataclass(frozen=True)
+class While:
+    condition: Exp
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Exp
+    then: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Atomic:
+    """array[index] = old op value, in one step; op: 'add' 'min' 'max' 'exchange' 'cas' (with `compare`).
+    `result`, if given, is bound to the old value. int arrays; 'add' and 'exchange' on float too; on cuda 'max' on all
+    types, but only of ints with a result."""
+    op: str
+    array: str
+    index: Exp
+    value: Exp
+    result: str | None = None
+    compare: Exp | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """names = function(arguments), a function of kind 'device'. An argument that is an array is its Name."""
+    names: tuple[str, ...]
+    function: str
+    arguments: tuple[Exp, ...]
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Lets others run: in a loop that waits for them; cuda only."""
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """All threads of the block; cuda only."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Says what the statements after it do, to who reads the code."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Return:
+    """Leaves the function, with a value per result."""
+    values: tuple[Exp, ...] = ()
+
+
+Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Pause | Barrier | Note | Return
+
+
+FRAME = "frame_address"
+NESTING = ("calls_left", "stack_end")               # how many calls may nest, and down to which address: of recursion
+CHUNK_RANGE = ("first_chunk", "last_chunk")          # from the first to before the last
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A scalar, or an array where `array`; `writable` arrays alias no other parameter."""
+    name: str
+    type: str
+    array: bool = False
+    writable: bool = False
+
+
+@dataclass(frozen=True)
+class Function:
+    """kind: 'host'   (void) called on the CPU, once; or, if its first parameters are the ints of CHUNK_RANGE, in any
+                      number of calls that together cover the chunks
+             'cuda'   (void) a __global__ kernel
+             'device' has scalar `results`; callable from both
+    `about`: lines of comment that stand above it"""
+    name: str
+    kind: str
+    parameters: tuple[Parameter, ...]
+    body: tuple[Stmt, ...]
+    results: tuple[str, ...] = ()
+    origin: Origin = field(default=NOWHERE, compare=False)
+    about: str = field(default="", compare=False)
+
+
+def called(body: tuple[Stmt, ...]) -> Iterator[str]:
+    """The functions that the statements call, at any depth, with repeats."""
+    waiting: list[Stmt] = list(body)
+    while waiting:
+        match statement := waiting.pop():
+            case Call(function=function):
+                yield function
+            case For() | While():
+                waiting += statement.body
+            case If(_, then, orelse):
+                waiting += (*then, *orelse)

@@ -1,0 +1,114 @@
+"""A plan: how one kernel is launched on a target. What skeletons make and targets carry out; a part of the form loops
+(cudagen.loops.nodes shows one as text).
+
+A plan is phases in order. Before a phase its buffers are allocated: sizes are expressions over the kernel's scalar
+parameters and over `cells`, int64 words that earlier phases wrote (a count of survivors, a float's bits). A phase calls
+one function, for all its chunks at once or once:
+
+    chunked   f(first_chunk, last_chunk, arguments)      any number of calls, from any threads, cover 0 .. chunks-1
+    once      f(arguments)
+
+On the GPU `chunks` is the number of blocks (once: one), each of THREADS threads, and functions take no chunk range.
+
+Chunks depend on sizes alone, never on the number of threads, so results have the same bits on 1 and on 64.
+
+Invariants (checked by cudagen.loops.plan_check):
+  - names of plans differ; in a plan those of parameters and buffers do, identifiers other than SHARED; an array
+    parameter's size reads int parameters only;
+  - the phases of a plan call functions of one kind, 'host' or 'cuda'; a host function is called in chunks if, and only
+    if, its first parameters are the chunk range; LIBRARY functions, which only the CPU has, are called once: they take
+    keys and, if segmented, offsets, and write the order, ints as offsets are;
+  - a function gets as many arguments as it has other parameters: for an array the name of one, of the plan's, of a
+    buffer of this or an earlier phase, or of SHARED; for a scalar that of one of the plan's or, if 'cuda', a size.
+    Types agree, but ints and floats, of 8 bytes both, may be taken for each other in arrays, and cells for anything;
+  - what a function writes is no array of the plan's parameters, and is passed once, but for the cells;
+  - sizes are ints, int parameters, cells that an earlier phase stores an int in, and + - * / min max of sizes;
+  - a result names a buffer, or a cell that a phase stores a value of its type in; a buffer's fill is of its type.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from nessie.base.records import dataclass
+from nessie.base.source import NOWHERE, Origin
+from nessie.cudagen.loops import nodes as loops
+
+THREADS = 256                        # of a block on the GPU
+ONE = loops.Const(1, "int")
+SHARED = ("cells", "errors", "interrupt")           # arrays that every launch has besides its own
+CELL_STRIDE = {"int": 1, "float": 1, "bool": 8, "char": 2}      # elements of the type in a cell of 8 bytes
+SIZE_OPERATORS = ("+", "-", "*", "/", "min", "max")
+LIBRARY = {"order_ascending": False, "order_descending": False,     # of the CPU (cudagen.cpu.sorting): segmented?
+           "segmented_ascending": True, "segmented_descending": True}
+
+
+@dataclass(frozen=True)
+class Input:
+    """A parameter of the kernel: a scalar, or an array of `size` elements of `base`."""
+    name: str
+    base: str
+    size: loops.Exp | None = None
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array of `size` elements of `base`; `fill` if it starts filled with one value."""
+    name: str
+    base: str
+    size: loops.Exp
+    fill: int | float | bool | str | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """`function` is in the module; `arguments` are its parameters after the chunk range: Names of the kernel's
+    parameters, of buffers, of SHARED, or, on the GPU, sizes. `chunks` None: called once; 0: not at all."""
+    function: str
+    arguments: tuple[loops.Exp, ...]
+    chunks: loops.Exp | None
+    buffers: tuple[Buffer, ...] = ()
+    library: bool = False            # `function` is one of the target's own library kernels (sort)
+
+
+@dataclass(frozen=True)
+class ScalarResult:
+    """A scalar that a phase left in cells[slot], as its bits. `name`: what the kernel calls it."""
+    name: str
+    slot: int
+    base: str
+
+
+@dataclass(frozen=True)
+class ArrayResult:
+    """The buffer's first `length` elements, known after the last phase; None: all of it. With a length, the buffer's
+    size is a bound. Plans of the CPU know sizes before they take buffers."""
+    buffer: str
+    length: loops.Exp | None = None
+
+
+Result = ScalarResult | ArrayResult
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`name` and `parameters` are the kernel's, `results` in the order of its returns; `cells` is the number of cells;
+    `elements` says how many elements (and ends of segments) the walk has."""
+    name: str
+    parameters: tuple[Input, ...]
+    phases: tuple[Phase, ...]
+    results: tuple[Result, ...]
+    cells: int
+    elements: loops.Exp = ONE
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+def reached(functions: Mapping[str, loops.Function], plan: Plan) -> set[str]:
+    """The functions that the plan's phases call, and those that these call; all are given by their names."""
+    found, waiting = set[str](), [phase.function for phase in plan.phases if not phase.library]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += loops.called(functions[name].body)
+    return found

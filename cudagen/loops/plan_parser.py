@@ -1,0 +1,74 @@
+"""The parser of plans in the text of loops (grammar: cudagen.loops.text). A function reads what it is named after."""
+from __future__ import annotations
+
+from nessie.cudagen.loops.parser import Parser
+from nessie.cudagen.loops.plan import ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
+
+
+def plan(parser: Parser) -> Plan:
+    tokens = parser.tokens
+    start = tokens.expect("plan")
+    name = tokens.name()
+    tokens.expect("(")
+    parameters = tokens.listed(lambda: input_(parser), ")")
+    origin = (tokens.span(start),)
+    tokens.expect("{")
+    tokens.expect("cells")
+    cells = int(tokens.literal("int"))
+    tokens.expect(";")
+    tokens.expect("elements")
+    elements = parser.expression()
+    tokens.expect(";")
+    phases: list[Phase] = []
+    while tokens.at("phase", "library"):
+        phases.append(phase_(parser))
+    results: list[Result] = []
+    while not tokens.accept("}"):
+        start = tokens.expect("result")
+        results.append(tokens.mark(start, result_(parser)))
+        tokens.expect(";")
+    return Plan(name, parameters, tuple(phases), tuple(results), cells, elements, origin)
+
+
+def input_(parser: Parser) -> Input:
+    start, base = parser.tokens.current, parser.type()
+    size = parser.indexed(parser.expression) if parser.tokens.at("[") else None
+    return parser.tokens.mark(start, Input(parser.tokens.name(), base, size))
+
+
+def phase_(parser: Parser) -> Phase:
+    tokens, start = parser.tokens, parser.tokens.current
+    library, function = tokens.take().text == "library", tokens.name()
+    tokens.expect("(")
+    arguments = tokens.listed(parser.expression, ")")
+    chunks = None
+    if not tokens.accept("once"):
+        tokens.expect("chunks")
+        chunks = parser.expression()
+    buffers: list[Buffer] = []
+    if not tokens.accept(";"):
+        tokens.expect("{")
+        while not tokens.accept("}"):
+            buffers.append(buffer_(parser))
+    return tokens.mark(start, Phase(function, arguments, chunks, tuple(buffers), library))
+
+
+def buffer_(parser: Parser) -> Buffer:
+    start = parser.tokens.expect("buffer")
+    base, name = parser.type(), parser.tokens.name()
+    size = parser.indexed(parser.expression)
+    fill = parser.constant().value if parser.tokens.accept("=") else None
+    made = parser.tokens.mark(start, Buffer(name, base, size, fill))
+    parser.tokens.expect(";")
+    return made
+
+
+def result_(parser: Parser) -> Result:
+    tokens = parser.tokens
+    if tokens.at_name():
+        buffer = tokens.name()
+        return ArrayResult(buffer, parser.indexed(parser.expression) if tokens.at("[") else None)
+    base, name = parser.type(), tokens.name()
+    tokens.expect("=")
+    tokens.expect("cells")
+    return ScalarResult(name, int(parser.indexed(lambda: tokens.literal("int"))), base)

@@ -1,0 +1,133 @@
+"""What is in the statements of a loops function, at any depth, and in their expressions."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from nessie.cudagen.loops.nodes import (
+    Atomic,
+    Barrier,
+    Call,
+    Exp,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Name,
+    Note,
+    Op,
+    Pause,
+    Return,
+    Set,
+    Shared,
+    Shuffle,
+    Stmt,
+    Store,
+    Var,
+    Vote,
+    While,
+)
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """At any depth."""
+    waiting = list(body)
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        match statement:
+            case For(body=inner) | While(_, inner):
+                waiting += inner
+            case If(_, then, orelse):
+                waiting += (*then, *orelse)
+
+
+def expressions(statement: Stmt) -> tuple[Exp, ...]:
+    """Those of the statement itself; an array that it writes, too, as its name."""
+    match statement:
+        case Let(_, _, exp) | Var(_, _, exp) | Set(_, exp) | While(exp) | If(exp):
+            return (exp,)
+        case Store(array, index, value):
+            return (Name(array), index, value)
+        case For(_, low, high, _, step):
+            return (low, high, step)
+        case Atomic(_, array, index, value, _, compare):
+            return (Name(array), index, value, *([] if compare is None else [compare]))
+        case Call(_, _, exps) | Return(exps):
+            return exps
+        case Shared() | Pause() | Barrier() | Note():
+            return ()
+    raise TypeError(statement)
+
+
+def names(exp: Exp) -> Iterator[str]:
+    for part in parts(exp):
+        match part:
+            case Name(name) | Load(name) | Shuffle(name) | Vote(name):
+                yield name
+
+
+def parts(exp: Exp) -> Iterator[Exp]:
+    waiting = [exp]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        match part:
+            case Op(_, arguments):
+                waiting += arguments
+            case Load(_, inner) | Shuffle(_, inner):
+                waiting.append(inner)
+
+
+def read_names(body: tuple[Stmt, ...]) -> set[str]:
+    """Every name that the statements read."""
+    return {name for statement in statements(body) for exp in expressions(statement) for name in names(exp)}
+
+
+def bound_names(body: tuple[Stmt, ...]) -> list[str]:
+    """Every name that the statements bind."""
+    found: list[str] = []
+    for statement in statements(body):
+        match statement:
+            case Let(name) | Var(name) | Shared(name) | For(name) | Atomic(result=str() as name):
+                found.append(name)
+            case Call(bound):
+                found += bound
+    return found
+
+
+def arrays_in_common(functions: Sequence[Function]) -> dict[str, set[str]]:
+    """Of each function, the arrays that threads change while others look at them: by atomics, or in an order that
+    accesses keep. What is such an array in one function is one, too, in those that pass it, or that it is passed to."""
+    found = {f.name: set(accessed_in_common(f.body)) for f in functions}
+    passed = [links for f in functions for links in passed_arrays(f, {g.name: g for g in functions})]
+    grows = True
+    while grows:
+        grows = False
+        for ends in passed:
+            told = [array in found[function] for function, array in ends]
+            if any(told) and not all(told):
+                grows = True
+                for function, array in ends:
+                    found[function].add(array)
+    return found
+
+
+def accessed_in_common(body: tuple[Stmt, ...]) -> Iterator[str]:
+    """The arrays of which the statements themselves tell so."""
+    for statement in statements(body):
+        match statement:
+            case Atomic(array=array) | Store(array, release=True):
+                yield array
+        yield from [part.array for exp in expressions(statement) for part in parts(exp)
+                    if isinstance(part, Load) and part.order]
+
+
+def passed_arrays(caller: Function, functions: Mapping[str, Function]) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Of each array that a call passes, the caller and what it is called there, the callee and what it is there."""
+    for statement in statements(caller.body):
+        if isinstance(statement, Call):
+            callee = functions[statement.function]
+            for argument, parameter in zip(statement.arguments, callee.parameters, strict=True):
+                if parameter.array and isinstance(argument, Name):
+                    yield (caller.name, argument.name), (callee.name, parameter.name)

@@ -1,0 +1,8 @@
+"""How the CPU walks a space.
+
+    walk            begins here: the phases of a kernel
+    segments        one chunk: its elements, and what happens at the ends of segments
+    lanes           the order in which elements of a block are added up
+    finish          the last phase: totals, in the chunks' order
+    order           ORDER: keys by a walk, then a sort
+"""

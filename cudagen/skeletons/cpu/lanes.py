@@ -1,0 +1,92 @@
+"""The order in which the CPU adds up the elements of a block: eight lanes, which vectors hold.
+
+    for (i = low; i < whole; i += 8)                    whole: as many eights as there are
+      for (lane = 0; lane < 8; lane += 1)
+        sum_lanes[lane] = sum_lanes[lane] + xs[i + lane];
+    for (lane = 0; lane < 8; lane += 1)
+      sum_now = sum_now + sum_lanes[lane];
+    for (i = whole; i < high; i += 1)                   the rest
+      sum_now = sum_now + xs[i];
+
+Floats round at each addition, so the order makes the bits. This one depends on the number of elements alone, and is no
+compiler's choice: the lanes do not depend on each other, so that LLVM may compute them together, and cannot tell the
+difference. Fewer than sixteen elements are added from left to right.
+
+A state is summed in lanes if it is a float sum or product whose operator commutes; all else is combined in order,
+element by element, in the same loops.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nessie.cudagen.kernels.code import integer, op
+from nessie.cudagen.kernels.walk import SEGMENT
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.states import State, commutative, identity
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import subexpressions
+
+LANES = 8                       # a power of two
+ROUNDED = frozenset({"+", "*"})
+
+
+def use_lanes(run: Sweep, states: list[State]) -> None:
+    """Has those of the states that are summed in lanes held by arrays, which last as long as the function."""
+    of_elements = {step.name for step in run.walk.steps if step.place != SEGMENT}
+    for state in states:
+        if state.name in of_elements and rounds(state) and commutative(state):
+            run.lanes[state.name] = tuple([run.code.shared(buffer, type_, LANES) for buffer, type_ in
+                                           zip(state.buffers("lanes"), state.monoid.types, strict=True)])
+
+
+def rounds(state: State) -> bool:
+    return "float" in state.monoid.types and any(isinstance(e, ir.Op) and e.op in ROUNDED
+                                                 for e in subexpressions(state.monoid.operator.body))
+
+
+def elements(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None = None,
+             start: loops.Exp | None = None) -> None:
+    """The root's elements from low to before high; where there are segments, all of one."""
+    code = run.code
+    if run.lanes:
+        low, high = code.let_int("first", low), code.let_int("beyond", high)
+        whole = code.let_int("whole", op("+", low, op("and", op("-", high, low), integer(-LANES))))
+        with code.block() as eights:
+            by_lanes(run, low, whole, segment, start)
+        code.add(loops.If(op("<", low, whole), tuple(eights)))
+        low = whole
+    index = loops.Name(code.fresh("i"))
+    with code.block() as inner:
+        run.root(index, segment, start)
+    if inner:
+        code.add(loops.For(index.name, low, high, tuple(inner)))
+
+
+def by_lanes(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None, start: loops.Exp | None) -> None:
+    """The same for whole eights: lanes begin empty, and go to the states in order."""
+    code, first = run.code, loops.Name(run.code.fresh("eight"))
+    summed = [state for state in run.states.values() if state.name in run.lanes]
+    with each_lane(run):
+        for state in summed:
+            run.become(state, identity(code, run.tables, state))
+    with code.block() as eight, each_lane(run) as lane:
+        run.root(code.let_int("i", op("+", first, lane)), segment, start)
+    code.add(loops.For(first.name, low, high, tuple(eight), integer(LANES)))
+    with each_lane(run):
+        totals = [(state, run.now(state)) for state in summed]
+        run.lane = None
+        for state, total in totals:
+            run.accumulate(state, total)
+
+
+@contextmanager
+def each_lane(run: Sweep) -> Iterator[loops.Exp]:
+    """What is written meanwhile is done for each lane in turn."""
+    lane = loops.Name(run.code.fresh("lane"))
+    with run.code.block() as body:
+        run.lane = lane
+        yield lane
+        run.lane = None
+    run.code.add(loops.For(lane.name, integer(0), integer(LANES), tuple(body)))

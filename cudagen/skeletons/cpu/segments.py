@@ -1,0 +1,74 @@
+"""One chunk of the CPU's walk: its elements and, where there are segments, what happens at their ends."""
+from __future__ import annotations
+
+from nessie.cudagen.kernels.code import Value, integer, op
+from nessie.cudagen.kernels.walk import Step
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk, span, start_of
+from nessie.cudagen.skeletons.cpu.lanes import elements
+from nessie.cudagen.skeletons.elements import Sweep, rank_of
+from nessie.cudagen.skeletons.kernel import Kernel
+from nessie.cudagen.skeletons.states import State, assign, identity, keep
+from nessie.lambda_cu import nodes as ir
+
+
+def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> Span | None:
+    """The chunk's elements and, where there are segments, their beginnings and ends."""
+    code = run.code
+    if isinstance(chunks.root, ir.Flat):
+        elements(run, *chunks.bounds(code, chunk))
+        return None
+    part = span(code, chunks, chunk)
+    unfinished: loops.Exp = integer(-1)
+    if run.writing and segment_states(kernel):
+        start = start_of(code, chunks.root, part.s0)
+        unfinished = code.let_int("unfinished", op("select", op("<", start, part.i0), part.s0, integer(-1)))
+    segmented_chunk(code, chunks.root, part, lambda s: run.segment(s, prologue=True),
+                    lambda low, high, s, start: elements(run, low, high, s, start),
+                    lambda s: segment_end(kernel, run, chunk, s, unfinished))
+    return part
+
+
+def segment_end(kernel: Kernel, run: Sweep, chunk: loops.Exp, segment: loops.Exp, unfinished: loops.Exp) -> None:
+    """Results of a segment. One that began in an earlier chunk is left to `finish`."""
+    code = run.code
+    if run.writing:
+        survivors_offsets(kernel, run, segment)
+        with code.block() as complete:
+            results(kernel, run, segment, {s.name: run.now(s) for s in segment_states(kernel)})
+        if segment_states(kernel):
+            with code.block() as later:
+                for state in segment_states(kernel):
+                    keep(code, state, "heads", chunk, run.now(state))
+            code.add(loops.If(op("==", segment, unfinished), tuple(later), tuple(complete)))
+        else:
+            code.statements += complete
+    for state in run.states.values():
+        if state.kind == "segment" or state.restarts:
+            assign(code, run.variables[state.name], identity(code, kernel.tables, state))
+
+
+def survivors_offsets(kernel: Kernel, run: Sweep, segment: loops.Exp) -> None:
+    """After segment s, a SEG_FILTER's offsets say how many survivors there are so far."""
+    for step, name in segmented_filters(kernel):
+        (count,) = run.now(kernel.states[rank_of(step, 0)])
+        run.code.store(name, op("+", segment, integer(1)), count)
+
+
+def segment_states(kernel: Kernel) -> list[State]:
+    return [state for state in kernel.states.values() if state.kind == "segment"]
+
+
+def segmented_filters(kernel: Kernel) -> list[tuple[Step, str]]:
+    return [(step, step.bind.names[-1]) for step in kernel.walk.steps if isinstance(step.bind.soac, ir.Filter)
+            and isinstance(step.bind.soac.space, ir.Segmented) and step.bind.names[-1] in kernel.walk.stored]
+
+
+def results(kernel: Kernel, run: Sweep, segment: loops.Exp, totals: dict[str, tuple[Value, ...]]) -> None:
+    """SEG_REDUCEs' results for a segment, and what is computed of them."""
+    for step in kernel.walk.steps:
+        if step.name in totals:
+            copies = tuple(run.keep_now(name, value)
+                           for name, value in zip(step.bind.names, totals[step.name], strict=True))
+            run.bind(step.bind.names, segment, copies)
+    run.segment(segment, prologue=False)

@@ -1,0 +1,209 @@
+"""A kernel's plan on the CPU: what each phase's function does, around the walk of its chunks.
+
+    summary    chunked   only where there are carries: each chunk's total of each carry
+    prefixes   once      turns the totals into what comes before each chunk; the counts of survivors become known
+    sweep      chunked   the walk: all elements, all stores
+    finish     once      totals in chunk order, segments that lay in several chunks, what runs once; scalars to cells
+
+Memory for results is taken before `sweep`, when every size is known.
+"""
+from __future__ import annotations
+
+from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
+from nessie.cudagen.kernels.thunks import Tables
+from nessie.cudagen.kernels.walk import UNIT, Step, Walk, using, value_names
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import Buffer
+from nessie.cudagen.skeletons.chunks import Chunks, Span, border_function, each_chunk, segmented_chunk, span
+from nessie.cudagen.skeletons.cpu.finish import finish
+from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
+from nessie.cudagen.skeletons.cpu.segments import walk_chunk
+from nessie.cudagen.skeletons.elements import Sweep, position_of, rank_of, states_of
+from nessie.cudagen.skeletons.kernel import (
+    Kernel,
+    all_steps,
+    chunk_count,
+    early_scalars,
+    items_exp,
+    result_buffers,
+    result_of,
+    size_exp,
+    state_buffers,
+    to_cell,
+)
+from nessie.cudagen.skeletons.states import COUNT, assign, combine, current, declare, held, keep
+from nessie.lambda_cu import nodes as ir
+
+
+def plan_walk(walk: Walk, tables: Tables, width: int) -> Module:
+    """The plan of a kernel whose bindings one walk computes, with its functions."""
+    border = f"{identifier(walk.kernel.name)}_border"
+    chunks = None if walk.root is None else Chunks(walk.root, width, border, walk.sequential)
+    kernel = Kernel(walk, tables, chunks, states_of(walk))
+    if chunks is not None:
+        if walk.segmented:
+            kernel.functions.append(border_function(chunks))
+        if kernel.carries:
+            summary(kernel, chunks)
+            prefixes(kernel, chunks)
+        sweep(kernel, chunks)
+    finish(kernel, chunks)
+    results = tuple(result_of(kernel, name) for name in walk.kernel.returns)
+    return kernel.module(results, elements_exp(kernel))
+
+
+def elements_exp(kernel: Kernel) -> loops.Exp:
+    """The items of the walk; and what PERMUTEs fill before it."""
+    walk = kernel.walk
+    elements = integer(1) if walk.root is None else items_exp(kernel, walk.root)
+    for step in walk.steps:
+        if isinstance(step.bind.soac, ir.Permute):
+            elements = op("+", elements, size_exp(kernel, step.bind.soac.size))
+    return elements
+
+
+# Summary and prefixes ---------------------------------------------------------------------------
+
+
+def summary(kernel: Kernel, chunks: Chunks) -> None:
+    code = kernel.code()
+    code.recording = False
+    early_scalars(kernel, code)
+    run = kernel.sweep(code, kernel.carries, needed_by_carries(kernel), writing=False)
+    use_lanes(run, kernel.carries)
+
+    def chunk_body(chunk: loops.Exp) -> None:
+        for state in kernel.carries:
+            run.declare(state)
+        part = summary_walk(kernel, run, chunks, chunk)
+        for state in kernel.carries:
+            keep(code, state, "carry", chunk, run.now(state))
+        if part is not None and restarting(kernel):
+            ends = op("btoi", op("<", part.s0, part.s1))
+            code.store("ends", chunk, Value(ends, "int"))
+
+    each_chunk(code, chunk_body)
+    count = chunk_count(kernel, chunks)
+    buffers = [b for state in kernel.carries for b in state_buffers(state, "carry", op("+", count, integer(1)))]
+    if restarting(kernel):
+        buffers.append(Buffer("ends", "int", count))
+    kernel.phase("summary", code, count, tuple(buffers))
+
+
+def summary_walk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> Span | None:
+    """Where every carry starts afresh in each segment, only the chunk's last segment plays a part."""
+    if not all(state.restarts for state in kernel.carries):
+        return walk_chunk(kernel, run, chunks, chunk)
+    assert not isinstance(chunks.root, ir.Flat)
+    part = span(run.code, chunks, chunk)
+    last = Span(part.s1, part.i0, part.s1, part.i1)
+    segmented_chunk(run.code, chunks.root, last, lambda s: run.segment(s, prologue=True),
+                    lambda low, high, s, start: elements(run, low, high, s, start), lambda s: None)
+    return part
+
+
+def restarting(kernel: Kernel) -> bool:
+    return any(state.restarts for state in kernel.carries)
+
+
+def needed_by_carries(kernel: Kernel) -> frozenset[str]:
+    """The steps that the carries' own values are made by, their FILTERs among them."""
+    walk = kernel.walk
+    active: set[str] = set()
+    needed: set[str] = set()
+    for step in reversed(walk.steps):
+        names = set(step.bind.names) - {"_"}
+        own = {step.name, *(use(step, side) for use in (rank_of, position_of) for side in (0, 1))}
+        carried = any(state.name in own for state in kernel.carries)
+        if step.place != UNIT and (carried or names & needed or step.name in needed):
+            active |= {step.name} | (names & needed)
+            needed |= summary_reads(step, needed)
+            if step.place.kind == "residual":
+                needed.add(step.place.filter)
+    return frozenset(active)
+
+
+def summary_reads(step: Step, needed: set[str]) -> set[str]:
+    """What a summary reads for this step: a FILTER's values only if something on its survivors reads them."""
+    soac = step.bind.soac
+    if isinstance(soac, (ir.Filter, ir.Partition)):
+        used = any(needed & set(names) for names in value_names(step.bind))
+        return set(soac.predicate.using) | (set(soac.value.using) if used else set())
+    return using(soac)
+
+
+def prefixes(kernel: Kernel, chunks: Chunks) -> None:
+    """Called once: in `carry`, each chunk's total becomes what all chunks before it come to, and the end's is added; a
+    carry that restarts with each segment goes on from the chunk's total alone where a segment has ended in it. The
+    counts of survivors are known then."""
+    code = kernel.code()
+    early_scalars(kernel, code)
+    count = code.let_int("chunks", chunks.count(chunks.items(code)))
+    running = {state.name: declare(code, kernel.tables, state) for state in kernel.carries}
+
+    def chunk_body(chunk: loops.Exp) -> None:
+        for state in kernel.carries:
+            names = running[state.name]
+            total = held(code, state, "carry", chunk)
+            keep(code, state, "carry", chunk, current(state, names))
+            with code.block() as goes_on:
+                assign(code, names, combine(code, kernel.tables, state, current(state, names), total))
+            if not state.restarts:
+                code.statements += goes_on
+                continue
+            with code.block() as restarts:
+                assign(code, names, total)
+            ends = op("/=", loops.Load(code.array("ends", "int"), chunk), integer(0))
+            code.add(loops.If(ends, tuple(restarts), tuple(goes_on)))
+
+    each_chunk(code, chunk_body, integer(0), count)
+    for state in kernel.carries:
+        keep(code, state, "carry", count, current(state, running[state.name]))
+    for step in kernel.walk.steps:
+        for side in (0, 1):
+            if rank_of(step, side) in running and step.bind.names[side] != "_":
+                (total,) = running[rank_of(step, side)]
+                to_cell(kernel, code, step.bind.names[side], Value(loops.Name(total), "int"))
+    kernel.phase("prefixes", code, None)
+
+
+# The sweep --------------------------------------------------------------------------------------
+
+
+def sweep(kernel: Kernel, chunks: Chunks) -> None:
+    code = kernel.code()
+    early_scalars(kernel, code)
+    counted_sizes(kernel, code)
+    run = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
+    use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
+
+    def chunk_body(chunk: loops.Exp) -> None:
+        for state in kernel.states.values():
+            run.declare(state)
+            if state.kind == "carry":
+                assign(code, run.variables[state.name], held(code, state, "carry", chunk))
+                if state.monoid is COUNT and not state.restarts:
+                    (run.limits[state.name],) = (v.exp for v in held(code, state, "carry", op("+", chunk, integer(1))))
+        walk_chunk(kernel, run, chunks, chunk)
+        for state in kernel.states.values():
+            if state.kind != "carry":
+                keep(code, state, "tails" if state.kind == "segment" else "parts", chunk, run.now(state))
+
+    each_chunk(code, chunk_body)
+    count = chunk_count(kernel, chunks)
+    buffers = result_buffers(kernel)
+    for state in kernel.states.values():
+        uses = {"segment": ("tails", "heads"), "total": ("parts",), "carry": ()}[state.kind]
+        for use in uses:
+            buffers += state_buffers(state, use, count)
+    kernel.phase("sweep", code, count, buffers)
+
+
+def counted_sizes(kernel: Kernel, code: Code) -> None:
+    """Scatters into as many elements as survive find that number in its cell."""
+    for step in kernel.walk.steps:
+        soac = step.bind.soac
+        if isinstance(soac, ir.Permute) and soac.size in kernel.slots:
+            count = loops.Load(code.array("cells", "int"), integer(kernel.slots[str(soac.size)]))
+            code.values[str(soac.size)] = Value(count, "int")

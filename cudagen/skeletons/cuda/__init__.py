@@ -1,0 +1,13 @@
+"""How the GPU walks a space.
+
+    walk            begins here
+    blocks          what the threads of a block do together
+    flat            a walk in any order
+    tiles           a walk in order: a tile for each block. Here the survivors of a FILTER get their places
+    runs            which items a tile has, and each of its threads
+    sums            sums of what tiles carry
+    carries         what comes before a thread's items
+    look_back       decoupled look-back: what all tiles before come to
+    last_writes     PERMUTE where the last write wins
+    order           ORDER: keys by a walk, then a radix sort
+"""

@@ -1,0 +1,183 @@
+"""Decoupled look-back: a tile finds what all tiles before it come to while these may still be at work.
+
+Tiles come in groups of 32. A tile publishes what it comes to by itself: its *aggregate*; the last of a group, which
+closes it, publishes what the group comes to instead, and then what all up to it come to: its *prefix*. Of carries that
+restart, each segment has tiles and groups of its own, counted from the one in which it begins, which has its prefix at
+once. The first warp of a tile's block looks twice:
+
+    at the tiles of its own group before it     joined by shuffles, as a tree
+    at those that close the 32 groups before    joined one after another, from the nearest that has its prefix on
+
+How tiles are joined follows from these numbers alone, never from what had been published when somebody looked: sums of
+floats have the same bits in every run. For a prefix is the one before it joined to its group's aggregate, wherever one
+starts. (After Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016, who join what they
+happen to find.) It ends because tiles draw their numbers when they begin, and wait for lesser ones alone.
+
+What it costs, reckoned, not measured: a look polls without order, as each load that acquires empties the first-level
+cache; then it acquires and loads: three trips to memory of some 600 cycles. The tree is five shuffles and joins, the
+chain one of some 40 cycles for each group whose prefix is not there yet. At 5 TB/s about five groups begin while one
+trip or two are made, so the chain costs less than a trip. The 32 groups are 1024 tiles, about what is at work at a
+time. To join tile by tile would need no groups, but 32 times as many steps in a row, each of which waits for the last.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from nessie.base.records import dataclass
+from nessie.cudagen.kernels.code import Code, Value, integer, op
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.plan import Buffer
+from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, first_thread
+from nessie.cudagen.skeletons.cuda.sums import Sums, append, chain_lanes, component_wise, join_lanes, joined, sums
+from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
+from nessie.cudagen.skeletons.states import State, keep
+
+GROUP = WARP                                        # tiles; a power of two, and a warp's lanes at most
+AGGREGATE, PREFIX = integer(1), integer(2)          # what of a tile is published; 0: nothing yet
+LANE_BIT = op("lshift", integer(1), LANE)
+
+
+@dataclass(frozen=True)
+class Line:
+    """The tiles that a tile stands in line with: from `first` on, after so many (`place`). Where some tiles begin a
+    line, whether this one does: it is the first of those after it."""
+    tile: loops.Exp
+    first: loops.Exp
+    place: loops.Exp
+    begins: loops.Exp | None = None
+
+
+def published_buffers(states: Sequence[State], prefix: str, tiles: loops.Exp) -> tuple[Buffer, ...]:
+    """What tiles tell each other of these carries."""
+    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, 0),)
+    for use in ("aggregates", "prefixes"):
+        for state in states:
+            buffers += state_buffers(state, prefix + use, tiles)
+    return buffers
+
+
+def ticket_buffer(prefix: str) -> Buffer:
+    return Buffer(f"{prefix}tickets", "int", integer(1), 0)
+
+
+def ticket(code: Code, prefix: str) -> loops.Exp:
+    """The number of the tile: blocks that have drawn smaller ones are running or done."""
+    drawn, shared = code.fresh("drawn"), code.shared("ticket", "int", 1)
+    tickets = code.array(f"{prefix}tickets", "int", writable=True)
+    with first_thread(code):
+        code.add(loops.Atomic("add", tickets, integer(0), integer(1), drawn))
+        code.add(loops.Store(shared, integer(0), loops.Name(drawn)))
+    code.add(loops.Barrier())
+    return code.let_int("tile", loops.Load(shared, integer(0)))
+
+
+def look_back(kernel: Kernel, code: Code, total: Sums, line: Line, prefix: str) -> Sums:
+    """Publishes what the tile comes to, finds what all tiles before it in line come to, and publishes both together.
+    The first warp does it, of which each lane has the total; what it finds, the first lane has."""
+    tile, knows = line.tile, line.begins
+    place = code.let_int("place", op("and", line.place, integer(GROUP - 1)))
+    closes = op("==", place, integer(GROUP - 1))
+    looks = None if knows is None else op("not", knows)
+    with first_thread_if(code, op("not", closes), looks):
+        tell(code, prefix, "aggregates", tile, total, AGGREGATE)
+    if knows is not None:
+        with first_thread_if(code, knows):
+            tell(code, prefix, "prefixes", tile, total, PREFIX)
+    code.note(f"the tiles before this one in its group of {GROUP}: each lane one")
+    start = code.let_int("start", op("-", tile, place))
+    within, nearest = look(kernel, code, total, prefix, op("-", tile, integer(1)), 1, start)
+    join_lanes(kernel, code, within)
+    group = joined(kernel, code, within, total, "group")
+    with first_thread_if(code, closes, looks):
+        tell(code, prefix, "aggregates", tile, group, AGGREGATE)
+    before = sums(kernel, code, total, "before_group")
+    with code.block() as groups:
+        code.note("the groups before, by the tiles that close them: each lane one")
+        found, nearest_group = look(kernel, code, total, prefix, op("-", start, integer(1)), GROUP, line.first)
+        chain_lanes(kernel, code, found, nearest_group)
+        append(kernel, code, before, found)
+    unknown = op("==", nearest, op("lshift", integer(1), place))           # the group's tiles do not know all before
+    code.statements += groups if knows is None else [loops.If(unknown, tuple(groups))]
+    through = joined(kernel, code, before, group, "through")
+    with first_thread_if(code, looks):
+        publish(code, f"{prefix}prefixes", tile, through)
+    with first_thread_if(code, closes, looks):
+        code.add(loops.Store(f"{prefix}status", tile, PREFIX, release=True))
+    return joined(kernel, code, before, within, "earlier")
+
+
+def look(kernel: Kernel, code: Code, like: Sums, prefix: str, nearest: loops.Exp, step: int,
+         first: loops.Exp) -> tuple[Sums, loops.Exp]:
+    """Each lane looks at a tile, a step before the one of the lane below; those before the first know all before them,
+    which is nothing. Waits until one knows and all nearer have published. Gives what the lane's comes to, nothing
+    beyond the nearest that knows, and the bit of that one's lane."""
+    status = code.array(f"{prefix}status", "int", writable=True)
+    at = code.let_int("at", op("-", nearest, op("*", LANE, integer(step))))
+    there = code.let("there", Value(op(">=", at, first), "bool")).exp
+    found = code.var("found", "int", op("select", there, integer(0), PREFIX))
+    waits, known = code.var("waits", "bool", loops.Const(True, "bool")), code.var("known", "int", integer(0))
+    with code.block() as poll:
+        code.add(loops.If(op("/=", loops.Name(found), PREFIX),
+                          (loops.Set(found, loops.Load(status, at, "relaxed")),)))
+        code.add(loops.Set(known, lowest(lanes_of_prefixes(code, found))))
+        begun = code.let("begun", Value(op("/=", loops.Name(found), integer(0)), "bool"))
+        missing = op("and", op("-", loops.Name(known), integer(1)), op("not", vote(code, begun)))
+        code.add(loops.Set(waits, op("or", op("==", loops.Name(known), integer(0)), op("/=", missing, integer(0)))))
+        code.add(loops.If(loops.Name(waits), (loops.Pause(),)))
+    code.add(loops.While(loops.Name(waits), tuple(poll)))
+    needed = op("<=", LANE_BIT, loops.Name(known))
+    code.add(loops.If(op("and", there, needed), (loops.Set(found, loops.Load(status, at, "acquire")),)))
+    bit = code.let_int("nearest", lowest(lanes_of_prefixes(code, found)))       # nearer than known, perhaps, by now
+    counts = code.let("counts", Value(op("and", there, op("<=", LANE_BIT, bit)), "bool")).exp
+    here = sums(kernel, code, like, "here")
+    for use, published in (("prefixes", PREFIX), ("aggregates", AGGREGATE)):
+        with code.block() as taken:
+            append(kernel, code, here, published_sums(code, like, f"{prefix}{use}", at))
+        code.add(loops.If(op("and", counts, op("==", loops.Name(found), published)), tuple(taken)))
+    return here, bit
+
+
+def lanes_of_prefixes(code: Code, found: str) -> loops.Exp:
+    """A bit for each lane whose tile knows all before it."""
+    return vote(code, code.let("whole", Value(op("==", loops.Name(found), PREFIX), "bool")))
+
+
+def vote(code: Code, value: Value) -> loops.Exp:
+    assert isinstance(value.exp, loops.Name)
+    return code.let_int("votes", loops.Vote(value.exp.name))
+
+
+def lowest(bits: loops.Exp) -> loops.Exp:
+    return op("and", bits, op("neg", bits))
+
+
+@contextmanager
+def first_thread_if(code: Code, *conditions: loops.Exp | None) -> Iterator[None]:
+    """What is written meanwhile is done by the first thread, if all conditions hold that there are."""
+    with code.block() as body:
+        yield
+    holds = op("==", THREAD, integer(0))
+    for condition in conditions:
+        holds = holds if condition is None else op("and", holds, condition)
+    code.add(loops.If(holds, tuple(body)))
+
+
+def tell(code: Code, prefix: str, use: str, tile: loops.Exp, found: Sums, what: loops.Exp) -> None:
+    """Publishes, and says what."""
+    publish(code, f"{prefix}{use}", tile, found)
+    code.add(loops.Store(code.array(f"{prefix}status", "int", writable=True), tile, what, release=True))
+
+
+def publish(code: Code, use: str, tile: loops.Exp, found: Sums) -> None:
+    for state in found.states:
+        keep(code, state, use, tile, found.values(state))
+
+
+def published_sums(code: Code, like: Sums, use: str, tile: loops.Exp) -> Sums:
+    def element(array: str, type_: str) -> str:
+        name = code.fresh(f"{array}_at")
+        code.add(loops.Let(name, type_, loops.Load(code.array(array, type_, writable=True), tile, "volatile")))
+        return name
+
+    return component_wise(like, lambda state, c: element(state.buffers(use)[c], state.monoid.types[c]))

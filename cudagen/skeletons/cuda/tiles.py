@@ -1,0 +1,186 @@
+"""How the GPU walks a space in order: tiles of a block each, in which each thread has a run of neighbouring items.
+
+Items are what chunks.py says: the elements and, after the elements of each segment, its end. So threads have equal work
+however long segments are. A kernel without carries walks its tiles once. With carries it is one launch, too:
+
+    ticket      a block draws the number of its tile, so that all tiles before it have been begun
+    summary     each thread walks its run for what carries come to, and stores nothing
+    scan        the threads' totals, by shuffles within warps or in shared memory (skeletons.cuda_carries)
+    look-back   the first warp finds out what the tiles before this one come to (skeletons.cuda_look_back)
+    sweep       each thread walks its run again, from what comes before it: all elements, all stores
+
+Where elements read how many survivors there are, a launch that ends with the look-back comes first.
+
+A SEG_REDUCE is a carry that restarts with each segment: its result is known at the segment's end.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nessie.cudagen.kernels.code import Code, Value, integer, op
+from nessie.cudagen.kernels.walk import UNIT, Walk, using
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.plan import Buffer
+from nessie.cudagen.skeletons.chunks import border_function, segmented, segmented_chunk
+from nessie.cudagen.skeletons.cpu.lanes import elements
+from nessie.cudagen.skeletons.cpu.segments import results, survivors_offsets
+from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
+from nessie.cudagen.skeletons.cuda.blocks import BLOCK, keep_parts, launch
+from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
+from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket, ticket_buffer
+from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of
+from nessie.cudagen.skeletons.cuda.sums import Sums
+from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, counts, early_scalars, items_exp
+from nessie.cudagen.skeletons.states import State, assign, identity
+from nessie.lambda_cu import nodes as ir
+
+ABOUT = "All elements, in tiles of a block each, of which each thread has neighbouring items."
+IN_ORDER = """
+What comes before a tile it learns from the tiles before it, while they may be at work: status[tile] is 0 at
+first, 1 when what the tile comes to stands in aggregates[tile], 2 when what all tiles up to it come to stands
+in prefixes[tile]."""
+IN_SEGMENTS = """
+What comes before a tile in its first segment it learns from the tiles before it, while they may be at work:
+segment_status[tile] is 0 at first, 1 when what the tile has of its last segment stands in
+segment_aggregates[tile], 2 when what all tiles up to it have of that stands in segment_prefixes[tile]."""
+ITEMS = """
+Items: the elements in order and, after the elements of each segment, its end; border finds an item's
+segment."""
+COUNTING = "counting_"                              # begins the names of what the launch that only counts publishes
+
+
+def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loops.Exp:
+    """Adds the phase that walks; the number of its blocks."""
+    code, carries = kernel.code(), kernel.carries
+    if kernel.walk.segmented:
+        kernel.functions.append(border_function(runs))
+    tiles, tile, run = begin_tiles(kernel, code, runs)
+    known_counts(kernel, code, runs.root)
+    sweep = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
+    before = prefixes(kernel, code, runs, run, tile) if carries else {}
+    for state in sweep.states.values():
+        if state.name in before:
+            sweep.variables[state.name] = before[state.name]
+        else:
+            sweep.declare(state)
+    code.note(f"{'again ' if carries else ''}the {runs.width} items of this thread: all results are stored")
+    walk_run(kernel, sweep, runs, run)
+    totals = [state for state in kernel.states.values() if state.kind == "total"]
+    buffers += keep_parts(kernel, sweep, totals, tile, tiles)
+    about = ABOUT
+    for prefix, restarts, told in (("", False, IN_ORDER), (SEGMENTS, True, IN_SEGMENTS)):
+        if published := [state for state in carries if state.restarts == restarts]:
+            buffers += published_buffers(published, prefix, tiles)
+            about += told
+    about += ITEMS if kernel.walk.segmented else ""
+    launch(kernel, "sweep", code, tiles, buffers + ((ticket_buffer(""),) if carries else ()), about=about)
+    return tiles
+
+
+def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
+    """Adds a phase that does no more than find out what carries come to, in buffers of its own; its blocks."""
+    code = kernel.code()
+    tiles, tile, run = begin_tiles(kernel, code, runs, COUNTING)
+    own = summary(kernel, code, runs, run).of(restarts=False)
+    sum_up_tile(kernel, code, own, tile, COUNTING)
+    launch(kernel, "count", code, tiles,
+           (*published_buffers(own.states, COUNTING, tiles), ticket_buffer(COUNTING)),
+           about="How many elements survive, which elements of this kernel read: the sweep's walk for that alone.")
+    return tiles
+
+
+def begin_tiles(kernel: Kernel, code: Code, runs: Runs, prefix: str = "") -> tuple[loops.Exp, loops.Exp, Run]:
+    """The number of tiles for the host; the block's tile and the thread's run."""
+    early_scalars(kernel, code)
+    if kernel.carries:
+        code.note("tiles are numbered as their blocks begin: all tiles before this one are at work or done")
+    tile = ticket(code, prefix) if kernel.carries else BLOCK
+    return runs.tiles(items_exp(kernel, runs.root)), tile, run_of(code, runs, tile)
+
+
+def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:
+    """How many survivors there are, where that has been found out; else scatters to them have room for all."""
+    for name in sorted(counts(kernel.walk)):
+        if elements_read_counts(kernel.walk):
+            code.values[name] = Value(loops.Load(code.array("cells", "int"), integer(kernel.slot(name))), "int")
+        elif any(isinstance(step.bind.soac, ir.Permute) and step.bind.soac.size == name for step in kernel.walk.steps):
+            code.values[name] = Value(code.size(root.size if isinstance(root, ir.Flat) else root.total), "int")
+
+
+def elements_read_counts(walk: Walk) -> bool:
+    return any(using(step.bind.soac) & counts(walk) for step in walk.steps if step.place != UNIT)
+
+
+# The walk of one thread -------------------------------------------------------------------------
+
+
+def walk_run(kernel: Kernel, sweep: Sweep, runs: Runs, run: Run) -> None:
+    """The run's elements, and what happens at the ends of segments."""
+    if run.span is None:
+        elements(sweep, run.low, run.high)
+        return
+    segmented_chunk(sweep.code, segmented(runs.root), run.span, lambda s: begin(sweep, s),
+                    lambda low, high, s, start: elements(sweep, low, high, s, start), lambda s: end(kernel, sweep, s))
+
+
+def begin(sweep: Sweep, segment: loops.Exp) -> None:
+    """Every thread that has a part of the segment computes what its elements need; who has its end stores that."""
+    writing, sweep.writing = sweep.writing, False
+    sweep.segment(segment, prologue=True)
+    sweep.writing = writing
+
+
+def end(kernel: Kernel, sweep: Sweep, segment: loops.Exp) -> None:
+    if sweep.writing:
+        for name in sorted(kernel.walk.prologue & kernel.walk.stored):
+            sweep.store(name, segment, sweep.code.known[name, segment])
+        survivors_offsets(kernel, sweep, segment)
+        results(kernel, sweep, segment, {state.name: sweep.now(state) for state in segment_totals(kernel)})
+    restart(kernel, sweep)
+
+
+def restart(kernel: Kernel, sweep: Sweep) -> None:
+    for state in sweep.states.values():
+        if state.restarts:
+            assign(sweep.code, sweep.variables[state.name], identity(sweep.code, kernel.tables, state))
+
+
+def segment_totals(kernel: Kernel) -> list[State]:
+    """The SEG_REDUCEs."""
+    reduced = {step.name for step in kernel.walk.steps if isinstance(step.bind.soac, ir.Reduce)}
+    return [state for state in kernel.carries if state.name in reduced]
+
+
+# What comes before a thread's run -----------------------------------------------------------------
+
+
+def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp) -> dict[str, tuple[str, ...]]:
+    """Variables with what each carry is before the thread's run."""
+    own = summary(kernel, code, runs, run)
+    goes_on, restarts = own.of(restarts=False), own.of(restarts=True)
+    before = before_run(kernel, code, goes_on, tile).names if goes_on.states else {}
+    return before | (before_segments_run(kernel, code, runs, run, restarts, tile).names if restarts.states else {})
+
+
+def summary(kernel: Kernel, code: Code, runs: Runs, run: Run) -> Sums:
+    """What the thread's run comes to. Where every carry restarts, only its last segment plays a part."""
+    carried = " and ".join(component for state in kernel.carries for component in state.components)
+    code.note(f"{carried}: what the {runs.width} items of this thread come to; nothing is stored")
+    sweep = kernel.sweep(code, kernel.carries, needed_by_carries(kernel), writing=False)
+    for state in kernel.carries:
+        sweep.declare(state)
+    begins, code.recording = None, False
+    if run.span is None:
+        elements(sweep, run.low, run.high)
+    else:
+        span, root = run.span, segmented(runs.root)
+        if runs.cut:
+            begins = code.var("begins", "int", op("btoi", begins_within(code, root, span)))
+        if all(state.restarts for state in kernel.carries):
+            span = replace(span, s0=span.s1)
+        segmented_chunk(code, root, span, lambda s: begin(sweep, s),
+                        lambda low, high, s, start: elements(sweep, low, high, s, start),
+                        lambda s: restart(kernel, sweep))
+    code.recording = True
+    return Sums(tuple(kernel.carries), dict(sweep.variables), begins)

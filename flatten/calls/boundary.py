@@ -1,0 +1,339 @@
+"""Values across a boundary (calls, branches of the host, the entry): as lists of names, by their layout.
+
+A sequence crosses as a view: starts and lengths, the payload's size, the payload's own names. A payload that is not
+plain arrays (a virtual concatenation, a range not stored yet) is stored first: in place if it is small against
+what the views see of it, else compacted; one comparison at run time decides, so a copy never costs more than either.
+
+A sequence whose payloads the other side knows crosses as bounds only (flatten.calls.crossing). And one of the host,
+which lies in just one of several payloads, is narrowed to that one: a choice of names, at run time.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import field
+
+from nessie.base.records import dataclass
+from nessie.base.types import ZEROS, Base, Pair, Seq, Type
+from nessie.flatten.calls.crossing import (
+    Carried,
+    Crossing,
+    Frame,
+    Within,
+    as_it_lies,
+    of_element,
+    of_first,
+    of_second,
+    of_values,
+)
+from nessie.flatten.ranges.ranges import SIZE
+from nessie.flatten.threads.scalars import monoid
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, free_domain, minus, op
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.materialise import elements, store, view
+from nessie.flatten.values.spaces import space_of
+from nessie.flatten.values.values import (
+    Both,
+    Leaf,
+    Scalar,
+    SeqTerm,
+    Sequence,
+    Term,
+    Value,
+    constant,
+    delayed,
+    dense,
+    element,
+    exp_of,
+    join_leaves,
+    moved,
+    moves,
+    pull,
+    seq_of,
+    size_of,
+    stored,
+)
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+
+INT = "int"
+
+
+# What crosses ----------------------------------------------------------------------------------------------
+
+
+def params_of(emitter: Emitter, type_: Type, domain: Domain, crossing: Crossing = None,
+              hint: str = "a") -> list[ir.Param]:
+    """Fresh names, with their types, for a value of this type at the domain."""
+    def scalar(base: str, hint: str) -> ir.Param:
+        return emitter.declare(hint, base if domain is HOST else ir.Array(base, domain.size))
+
+    match type_:
+        case Base(base):
+            return [scalar(base, hint)]
+        case Pair(first, second):
+            return [*params_of(emitter, first, domain, of_first(crossing), hint),
+                    *params_of(emitter, second, domain, of_second(crossing), hint)]
+        case Seq(item):
+            bounds = [scalar(INT, f"{hint}_start"), scalar(INT, f"{hint}_length")]
+            for bound in bounds:
+                emitter.know(bound.name, SIZE)
+            if isinstance(crossing, Within):
+                return bounds
+            return bounds + params_of_leaf(emitter, item, of_element(crossing), hint)
+    raise TypeError(type_)
+
+
+def params_of_leaf(emitter: Emitter, item: Type, crossing: Crossing = None, hint: str = "a") -> list[ir.Param]:
+    """Fresh names for a payload: its size, then its elements."""
+    size = emitter.declare("n", INT)
+    return [size, *params_of(emitter, item, free_domain(size.name), crossing, hint)]
+
+
+def nothing_for(emitter: Emitter, params: list[ir.Param]) -> list[ir.Atom]:
+    """What crosses where there is nothing: sizes 0, arrays of no elements."""
+    atoms: list[ir.Atom] = []
+    sizes = {param.name for param in params if not isinstance(param.type, ir.Array)}
+    for param in params:
+        if not isinstance(param.type, ir.Array):
+            atoms.append(ir.Const(0, INT))
+            continue
+        base, size = param.type.base, param.type.size
+        if size in sizes:
+            atoms.append(ir.Var(emitter.data(ir.Array(base, 0), ())))
+        else:
+            held = emitter.declare("none", param.type)
+            thunk = scope.thunk(("i",), ir.Const(ZEROS[base], base))
+            emitter.run(ir.Map(thunk, ir.Flat(size)), [held])
+            atoms.append(ir.Var(held.name))
+    return atoms
+
+
+# In --------------------------------------------------------------------------------------------------------
+
+
+def received(params: Iterable[ir.Param]) -> Iterator[ir.Atom]:
+    """The names, to be unpacked."""
+    return iter([ir.Var(param.name) for param in params])
+
+
+def unpack(type_: Type, domain: Domain, atoms: Iterator[ir.Atom], crossing: Crossing = None) -> Value:
+    """The value that crossed as these names and, for sizes and on the host, constants."""
+    match type_:
+        case Base(base):
+            atom = next(atoms)
+            return stored(domain, atom.name, base) if isinstance(atom, ir.Var) else constant(atom.value, base)
+        case Pair(first, second):
+            a = unpack(first, domain, atoms, of_first(crossing))
+            return Both(a, unpack(second, domain, atoms, of_second(crossing)))
+        case Seq(item):
+            start, length = next(atoms), next(atoms)
+            if isinstance(crossing, Within):
+                return reference(bounds_view(domain, start, length, crossing.leaves), domain)
+            return bounds_view(domain, start, length, (unpack_leaf(item, atoms, of_element(crossing)),))
+    raise TypeError(type_)
+
+
+def unpack_leaf(item: Type, atoms: Iterator[ir.Atom], crossing: Crossing = None) -> Leaf:
+    """The payload that crossed: its size, then its elements."""
+    size = next(atoms)
+    space = free_domain(size.name if isinstance(size, ir.Var) else int(size.value))
+    return Leaf(space, unpack(item, space, atoms, crossing))
+
+
+def reference(bounds: Sequence, domain: Domain) -> Value:
+    """Bounds into the plain concatenation of several payloads, some of which may be the same."""
+    leaves = join_leaves(bounds.leaves)
+    if len(leaves) == len(bounds.leaves):
+        return bounds
+
+    def term_at(at: At, context: Context) -> Term:
+        term = seq_of(pull(bounds, domain, at, context))
+        return SeqTerm(moved(term.start, bounds.leaves, leaves, context), term.length, leaves)
+    return delayed(domain, term_at, SeqTerm(ZERO, ZERO, leaves))
+
+
+def in_one_leaf(packer: Packer, value: Value, type_: Type) -> Value:
+    """What a call of the host returned. A sequence that lies in several payloads is narrowed to its own, unless it
+    must be known by them."""
+    match value, type_:
+        case Both(a, b), Pair(first, second):
+            return Both(in_one_leaf(packer, a, first), in_one_leaf(packer, b, second))
+        case Sequence(), Seq(item) if not all([leaf.key in packer.frame.named for leaf in value.leaves]):
+            return packer.narrowed(value, item)
+    return value
+
+
+# Out -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Packer:
+    """Where what crosses is stored, in the frame of a function."""
+    emitter: Emitter
+    hint: str = "a"
+    frame: Frame = field(default_factory=Frame)
+
+    def pack(self, value: Value, type_: Type, domain: Domain, crossing: Crossing = None) -> list[ir.Atom]:
+        """The names that the value crosses in."""
+        match value, type_:
+            case Both(a, b), Pair(first, second):
+                return [*self.pack(a, first, domain, of_first(crossing)),
+                        *self.pack(b, second, domain, of_second(crossing))]
+            case Scalar(), Base():
+                return [self.name(value, domain)]
+            case Sequence(), Seq(item):
+                if isinstance(crossing, Within):
+                    return self.bounds_into(value, domain, crossing.leaves)
+                return self.sequence(value, item, domain, of_element(crossing))
+        raise TypeError(type_)
+
+    def name(self, value: Scalar, domain: Domain) -> ir.Atom:
+        """One name (on the host, or a constant) for the scalar over exactly this domain."""
+        if domain is HOST:
+            exp = exp_of(pull(value, HOST, HOST.here(), self.emitter.host()))
+            return exp if isinstance(exp, ir.Const) else self.emitter.host().name(exp, value.base, self.hint)
+        if value.home is domain and value.name is not None:
+            return ir.Var(value.name)
+        context = Context(self.emitter, domain)
+        exp = exp_of(pull(value, domain, domain.here(), context))
+        return ir.Var(store(self.emitter, domain, context, [(exp, value.base)], self.hint)[0])
+
+    def sequence(self, value: Sequence, item: Type, domain: Domain, inner: Crossing) -> list[ir.Atom]:
+        if not ((value.dense and value.home is domain) or plain(value, inner)):
+            held = domain is HOST and all([leaf.key in self.frame.held for leaf in value.leaves])
+            value = self.narrowed(value, item) if held and len(value.leaves) > 1 else self.by_size(value, item, domain)
+        return [*self.bounds(value, domain), *self.leaf(value.leaves[0], item, inner)]
+
+    def leaf(self, leaf: Leaf, item: Type, crossing: Crossing = None) -> list[ir.Atom]:
+        """The payload's size, then its elements."""
+        return [atom_of(leaf.space.size), *self.pack(leaf.value, item, leaf.space, crossing)]
+
+    def bounds(self, value: Sequence, domain: Domain) -> list[ir.Atom]:
+        """Start and length over exactly this domain: names there already, or one MAP."""
+        if value.home is domain and value.start_name is not None and value.length_name is not None:
+            return [ir.Var(value.start_name), ir.Var(value.length_name)]
+        if domain is HOST:
+            return [self.name(Scalar(HOST, INT, value.start), HOST), self.name(Scalar(HOST, INT, value.length), HOST)]
+        context = Context(self.emitter, domain)
+        bounds = seq_of(pull(value, domain, domain.here(), context))
+        parts = [(bounds.start, INT), (bounds.length, INT)]
+        return [ir.Var(name) for name in store(self.emitter, domain, context, parts, self.hint)]
+
+    def bounds_into(self, value: Sequence, domain: Domain, leaves: tuple[Leaf, ...]) -> list[ir.Atom]:
+        """Bounds into the plain concatenation of these leaves."""
+        if not moves(value.leaves, leaves):
+            return self.bounds(value, domain)
+
+        def term_at(at: At, context: Context) -> Term:
+            term = seq_of(pull(value, domain, at, context))
+            return SeqTerm(moved(term.start, term.leaves, leaves, context), term.length, leaves)
+
+        return self.bounds(bounds_of(delayed(domain, term_at, SeqTerm(ZERO, ZERO, leaves))), domain)
+
+    def narrowed(self, value: Sequence, item: Type) -> Sequence:
+        """A sequence of the host as part of the one payload that it lies in: nothing is copied."""
+        if len(value.leaves) == 1:
+            return value
+        emitter = self.emitter
+        start, length = self.bounds(value, HOST)
+        first, rest = value.leaves[0], value.leaves[1:]
+        size = atom_of(first.space.size)
+        inside = of_values([leaf.value for leaf in value.leaves], self.frame.named)
+
+        def before() -> list[ir.Atom]:
+            return self.sequence(bounds_view(HOST, start, length, (first,)), item, HOST, inside)
+
+        def after() -> list[ir.Atom]:
+            begin = emitter.host().name(minus(start, size), INT, self.hint)
+            return self.sequence(self.narrowed(bounds_view(HOST, begin, length, rest), item), item, HOST, inside)
+
+        results = params_of(emitter, Seq(item), HOST, Carried(inside), self.hint)
+        crossing = choice(emitter, op("<", start, size), before, after, results)
+        return bounds_of(unpack(Seq(item), HOST, iter(crossing), Carried(inside)))
+
+    def by_size(self, value: Sequence, item: Type, domain: Domain) -> Sequence:
+        """The sequences with one payload, stored but for the payloads of its elements: compact where the views see
+        less than the payload holds; else as it is."""
+        emitter = self.emitter
+        held = whole(emitter, value)
+        first, second = self.bounds(value, domain)
+        view_ = bounds_view(domain, first, second, (held,))
+        inside = as_it_lies(held.value)
+
+        def compact() -> list[ir.Atom]:
+            space = space_of(emitter, view_, domain)
+            return self.sequence(dense(domain, space, elements(emitter, view_, space, domain)), item, domain, inside)
+
+        def keep() -> list[ir.Atom]:
+            return [first, second, *self.leaf(held, item, inside)]
+
+        seen = second if domain is HOST else total_length(emitter, second, domain)
+        smaller = ir.Op("<=", (seen, atom_of(held.space.size)))
+        results = params_of(emitter, Seq(item), domain, Carried(inside), self.hint)
+        crossing = choice(emitter, smaller, compact, keep, results)
+        return bounds_of(unpack(Seq(item), domain, iter(crossing), Carried(inside)))
+
+
+def choice(emitter: Emitter, condition: ir.Exp, then: Callable[[], list[ir.Atom]], orelse: Callable[[], list[ir.Atom]],
+           results: list[ir.Param]) -> list[ir.Atom]:
+    """What one of two ways gives; the host decides."""
+    test = emitter.host().name(condition, "bool", "smaller")
+    blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in map(emitter.block, (then, orelse))]
+    emitter.emit(ir.Branch(tuple(results), test, blocks[0], blocks[1], emitter.origin))
+    return [ir.Var(result.name) for result in results]
+
+
+def bounds_view(domain: Domain, start: ir.Atom, length: ir.Atom, leaves: tuple[Leaf, ...]) -> Sequence:
+    """Sequences over the domain whose bounds are these names or, on the host, constants."""
+    if isinstance(start, ir.Var) and isinstance(length, ir.Var):
+        return view(domain, start.name, length.name, leaves)
+    return Sequence(HOST, lambda at, c: start, lambda at, c: length, leaves)
+
+
+def total_length(emitter: Emitter, lengths: ir.Atom, domain: Domain) -> ir.Atom:
+    """The sum of an array of lengths."""
+    assert isinstance(lengths, ir.Var)
+    total = emitter.declare("t", INT)
+    thunk = scope.thunk(("i",), ir.Read(lengths.name, ir.Var("i")))
+    emitter.run(ir.Reduce(thunk, (ZERO,), monoid("+"), ir.Flat(domain.size)), [total])
+    return ir.Var(total.name)
+
+
+def bounds_of(value: Value) -> Sequence:
+    assert isinstance(value, Sequence)
+    return value
+
+
+def plain(value: Sequence, inner: Crossing = None) -> bool:
+    """Is the payload nothing but arrays, in one piece? `inner`: how its elements cross; of what crosses as bounds the
+    payloads do not count."""
+    return len(value.leaves) == 1 and all_arrays(value.leaves[0], inner)
+
+
+def all_arrays(leaf: Leaf, crossing: Crossing = None) -> bool:
+    return arrays_only(leaf.value, leaf.space, crossing)
+
+
+def arrays_only(value: Value, space: Domain, crossing: Crossing) -> bool:
+    match value:
+        case Both(first, second):
+            return arrays_only(first, space, of_first(crossing)) and arrays_only(second, space, of_second(crossing))
+        case Scalar(home=home, name=name):
+            return home is space and name is not None
+        case Sequence(home=home):
+            if home is not space or not (value.dense or value.start_name is not None):
+                return False
+            return isinstance(crossing, Within) or plain(value, of_element(crossing))
+    return False
+
+
+def whole(emitter: Emitter, value: Sequence) -> Leaf:
+    """The payload as one leaf: the virtual concatenation of its leaves."""
+    if len(value.leaves) == 1:
+        return value.leaves[0]
+    space = free_domain(emitter.size(size_of(value.leaves)))
+
+    def term_at(at: At, context: Context) -> Term:
+        return element(value.leaves, at.i, context)
+    return Leaf(space, delayed(space, term_at, term_at(space.here(), Context(emitter, space))))

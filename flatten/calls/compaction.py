@@ -1,0 +1,70 @@
+"""_compact(e): a copy of a small part of a large payload, so that the rest need not be kept.
+
+A sequence of the frame, or those of all activations of a lifted frame together, whose payload is arrays is copied if it
+has less than a quarter of its payload's elements, and if these are more than LARGE or sequences themselves. Of a copy,
+the sequences in it are looked at in the same way, all together. All else is left as it is: what belongs further out,
+or where the payload is the sequence's very own. Several payloads count as one; in place of a copy of what lies in them
+there are the copy and empty ones.
+"""
+from __future__ import annotations
+
+from nessie.base.types import Pair, Seq, Type, is_scalars
+from nessie.flatten.calls.boundary import (
+    Packer,
+    all_arrays,
+    bounds_view,
+    choice,
+    nothing_for,
+    params_of,
+    params_of_leaf,
+    total_length,
+    unpack_leaf,
+)
+from nessie.flatten.calls.crossing import Within
+from nessie.flatten.values.domains import HOST, Domain, atom_of, op
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.materialise import elements, solid
+from nessie.flatten.values.spaces import space_of
+from nessie.flatten.values.values import Both, Sequence, Value, dense, size_of
+from nessie.lambda_cu import nodes as ir
+
+LARGE = 2 ** 17                 # elements: a megabyte of ints
+SHARE = 4
+
+
+def compacted(emitter: Emitter, value: Value, type_: Type, domain: Domain, hint: str) -> Value:
+    match value, type_:
+        case Both(a, b), Pair(first, second):
+            return Both(compacted(emitter, a, first, domain, hint), compacted(emitter, b, second, domain, hint))
+        case Sequence(home=home), Seq(item) if home is domain and all([all_arrays(leaf) for leaf in value.leaves]):
+            if value.dense:
+                leaf = value.leaves[0]
+                return dense(domain, leaf.space, compacted(emitter, leaf.value, item, leaf.space, hint))
+            return chosen(emitter, value, item, domain, hint)
+    return value
+
+
+def chosen(emitter: Emitter, value: Sequence, item: Type, domain: Domain, hint: str) -> Value:
+    """The view or a copy, as one comparison at run time decides."""
+    packer = Packer(emitter, hint)
+    start, length = packer.bounds(value, domain)
+    size = atom_of(emitter.size(size_of(value.leaves)))
+    seen = length if domain is HOST else total_length(emitter, length, domain)
+    few = op("<", seen, op("/", size, ir.Const(SHARE, "int")))
+    if is_scalars(item):
+        few = op("and", op("<", ir.Const(LARGE, "int"), size), few)
+
+    def copy() -> list[ir.Atom]:
+        space = space_of(emitter, value, domain)
+        inner = solid(emitter, elements(emitter, value, space, domain), space, hint)
+        made = packer.pack(dense(domain, space, compacted(emitter, inner, item, space, hint)), Seq(item), domain)
+        return made + [atom for params in payloads[1:] for atom in nothing_for(emitter, params)]
+
+    def keep() -> list[ir.Atom]:
+        return [start, length, *(atom for leaf in value.leaves for atom in packer.leaf(leaf, item))]
+
+    bounds = params_of(emitter, Seq(item), domain, Within(()), hint)
+    payloads = [params_of_leaf(emitter, item, hint=hint) for _ in value.leaves]
+    crossing = iter(choice(emitter, few, copy, keep, [*bounds, *(param for params in payloads for param in params)]))
+    first, count = next(crossing), next(crossing)
+    return bounds_view(domain, first, count, tuple([unpack_leaf(item, crossing) for _ in value.leaves]))

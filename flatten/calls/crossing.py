@@ -1,0 +1,126 @@
+"""How a value crosses a boundary (a call, a branch of the host), level by level of its sequences: with their payloads,
+or as bounds only, where the other side has the payloads already.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from nessie.base.records import dataclass
+from nessie.base.types import Pair, Seq, Type
+from nessie.flatten.values.values import Both, Leaf, Sequence, Value, join_leaves
+from nessie.mono.analysis.provenance import Path, Signature, Sources, shared
+from nessie.mono.analysis.summaries import Pools
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """Sequences that cross as bounds into these payloads, one after another."""
+    leaves: tuple[Leaf, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """Sequences that take their payload along, whose elements cross like this."""
+    element: Crossing
+
+
+Crossing = None | tuple["Crossing", "Crossing"] | Within | Carried      # None: all payloads are taken along
+
+
+def of_first(crossing: Crossing) -> Crossing:
+    return crossing[0] if isinstance(crossing, tuple) else None
+
+
+def of_second(crossing: Crossing) -> Crossing:
+    return crossing[1] if isinstance(crossing, tuple) else None
+
+
+def of_element(crossing: Crossing) -> Crossing:
+    return crossing.element if isinstance(crossing, Carried) else None
+
+
+def as_it_lies(value: Value) -> Crossing:
+    """All its sequences as bounds into the payloads that they have."""
+    match value:
+        case Both(first, second):
+            return as_it_lies(first), as_it_lies(second)
+        case Sequence(leaves=leaves):
+            return Within(leaves)
+    return None
+
+
+def of_values(values: list[Value], named: frozenset[object]) -> Crossing:
+    """What is one of these values: as bounds where it lies in nothing but payloads with these keys."""
+    pairs = [value for value in values if isinstance(value, Both)]
+    if pairs and named:
+        return of_values([pair.first for pair in pairs], named), of_values([pair.second for pair in pairs], named)
+    sequences = [value for value in values if isinstance(value, Sequence)]
+    if not sequences or not named:
+        return None
+    leaves = join_leaves(*[value.leaves for value in sequences])
+    if all([leaf.key in named for leaf in leaves]):
+        return Within(leaves)
+    return Carried(of_values([leaf.value for leaf in leaves], named))
+
+
+# As planned (mono.analysis.summaries) ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Payloads:
+    """The payloads that paths name: those of pools, and what is in them; else the first of a value."""
+    values: list[Value]
+    pools: Mapping[Path, Leaf]
+
+    def __getitem__(self, path: Path) -> Leaf:
+        for end in range(1, len(path) + 1) if self.pools else ():
+            if path[:end] in self.pools:
+                pool = self.pools[path[:end]]
+                return pool if end == len(path) else payload_in(pool.value, path[end + 1:])
+        return payload_in(self.values[int(path[0])], path[1:])
+
+
+def payload_in(value: Value, steps: Path) -> Leaf:
+    for step in steps:
+        match value:
+            case Both(first, second):
+                value = second if step == 1 else first
+            case Sequence(leaves=leaves):
+                value = leaves[0].value
+    assert isinstance(value, Sequence)
+    return value.leaves[0]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The function of which a version is being made. `held`: the keys of the payloads passed to it, which live as long
+    as the call; `named`: of those that its result, or its parameters where it calls itself, are bounds into."""
+    function: str = ""
+    payloads: Payloads = field(default_factory=lambda: Payloads([], {}))
+    held: frozenset[object] = frozenset()
+    named: frozenset[object] = frozenset()
+
+
+def of_result(signature: Signature, payloads: Payloads) -> Crossing:
+    """As bounds only what lies in nothing but payloads that were passed."""
+    match signature:
+        case (first, second):
+            return of_result(first, payloads), of_result(second, payloads)
+        case Sources(_, element):
+            if paths := shared(signature):
+                return Within(tuple([payloads[path] for path in paths]))
+            return Carried(of_result(element, payloads))
+    return None
+
+
+def of_argument(type_: Type, path: Path, pools: Pools, payloads: Payloads) -> Crossing:
+    """As bounds only what is pooled."""
+    match type_:
+        case Pair(first, second) if pools:
+            return (of_argument(first, (*path, 0), pools, payloads), of_argument(second, (*path, 1), pools, payloads))
+        case Seq(element) if pools:
+            if path in pools:
+                return Within(tuple([payloads[p] for p in pools[path]]))
+            return Carried(of_argument(element, (*path, "e"), pools, payloads))
+    return None

@@ -1,0 +1,115 @@
+"""The entry: it takes arguments of any layout; its results are dense or uniform."""
+from __future__ import annotations
+
+from nessie.base.types import Base, Pair, Seq, Type
+from nessie.flatten.calls.boundary import Packer
+from nessie.flatten.calls.functions import call
+from nessie.flatten.translator import Translator
+from nessie.flatten.values.domains import HOST, Domain, atom_of
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.materialise import elements, view, with_scalars, with_short_bounds
+from nessie.flatten.values.spaces import space_of
+from nessie.flatten.values.values import Both, Leaf, Scalar, Sequence, Value, dense, stored
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import layout_of, parameters
+from nessie.mono import nodes as mono
+from nessie.mono.walk import called
+
+
+def entry_function(t: Translator, function: mono.Function,
+                   arguments: tuple[ir.Layout, ...] | None) -> tuple[ir.Function, ir.Entry]:
+    """The entry's function, and its layouts; arguments lie dense unless it is said how. It is a function of its own
+    where the program calls it, too: calls pass views."""
+    emitter = t.emitter
+    params: list[ir.Param] = []
+    layouts = arguments if arguments is not None else tuple(layout_of(p.type) for p in function.parameters)
+    env = {p.name: from_outside(emitter, layout, HOST, p.name, params)
+           for p, layout in zip(function.parameters, layouts, strict=True)}
+
+    def body() -> tuple[list[ir.Atom], ir.Layout]:
+        if any(function.name in called(f.body) for f in t.program.functions):
+            names = tuple(mono.Var(p.name, p.type) for p in function.parameters)
+            value = call(t, mono.Call(function.name, names, function.result, function.origin), env, HOST, "it")
+        else:
+            value = t.value(function.body, env, HOST, "it")
+        return dense_result(emitter, value, function.result, HOST)
+
+    (atoms, layout), statements = emitter.block(body)
+    taken = function.name in emitter.functions or function.name in t.purity.thread_level
+    name = emitter.fresh("main") if taken else function.name
+    main = ir.Function(name, tuple(params), parameters(layout, emitter.names, "result"),
+                       ir.Block(statements, tuple(atoms)), function.origin)
+    return main, ir.Entry(name, layouts, layout)
+
+
+def from_outside(emitter: Emitter, layout: ir.Layout, domain: Domain, hint: str, params: list[ir.Param]) -> Value:
+    """A value of this layout over the domain; its names are declared, and added to `params`."""
+    def declare(hint: str, type_: ir.Type) -> str:
+        params.append(emitter.declare(hint, type_))
+        return params[-1].name
+
+    def space_of_rows(form: str) -> Domain:
+        if domain is HOST:
+            return emitter.host_space(declare("n", "int"))
+        if form == "uniform":
+            length = declare(f"{hint}_length", "int")
+            return emitter.uniform_rows(domain, length, declare("n", "int"))
+        offsets = declare(f"{hint}_offsets", ir.Array("int", domain.size, 1))
+        return emitter.rows(domain, offsets, declare("n", "int"))
+
+    match layout:
+        case ir.ScalarLayout(base):
+            return stored(domain, declare(hint, base if domain is HOST else ir.Array(base, domain.size)), base)
+        case ir.PairLayout(first, second):
+            a = from_outside(emitter, first, domain, hint, params)
+            return Both(a, from_outside(emitter, second, domain, hint, params))
+        case ir.SeqLayout(element, "view") if domain is not HOST:
+            start = declare(f"{hint}_start", ir.Array("int", domain.size))
+            length = declare(f"{hint}_length", ir.Array("int", domain.size))
+            payload = emitter.host_space(declare("n", "int"))
+            return view(domain, start, length, (Leaf(payload, from_outside(emitter, element, payload, hint, params)),))
+        case ir.SeqLayout(element, form):
+            space = space_of_rows(form)
+            return dense(domain, space, from_outside(emitter, element, space, hint, params))
+    raise TypeError(layout)
+
+
+def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> tuple[list[ir.Atom], ir.Layout]:
+    """The names that the result comes out in, and how it lies in them: sequences dense, views copied; those that are
+    known to be all of one length need no offsets."""
+    match value, type_:
+        case Both(a, b), Pair(first, second):
+            names, layout = dense_result(emitter, a, first, domain)
+            others, other = dense_result(emitter, b, second, domain)
+            return names + others, ir.PairLayout(layout, other)
+        case Scalar(), Base(base):
+            return [Packer(emitter, "result").name(value, domain)], ir.ScalarLayout(base)
+        case Sequence(), Seq(item):
+            if not (value.dense and value.home is domain):
+                space = space_of(emitter, value, domain)
+                inner = elements(emitter, value, space, domain)
+                value = dense(domain, space, with_short_bounds(emitter, inner, space, "rows"))
+            content = with_scalars(emitter, value.leaves[0].value, value.space, "result")
+            inside, layout = dense_result(emitter, content, item, value.space)
+            bounds, form = bounds_of(emitter, value.space, domain)
+            return [*bounds, atom_of(value.space.size), *inside], ir.SeqLayout(layout, form)
+    raise TypeError(type_)
+
+
+def bounds_of(emitter: Emitter, space: Domain, domain: Domain) -> tuple[list[ir.Atom], str]:
+    """What tells where the domain's sequences lie in the space, and the layout's form."""
+    if domain is HOST:
+        return [], "dense"
+    if isinstance(space.space, ir.Uniform):
+        return [atom_of(space.space.length)], "uniform"
+    return [ir.Var(offsets_of(emitter, space))], "dense"
+
+
+def offsets_of(emitter: Emitter, space: Domain) -> str:
+    """The space's offsets as an array."""
+    walked = emitter.walked(space)
+    if isinstance(walked, ir.Irregular):
+        return walked.offsets
+    assert space.parent is not None
+    parent = space.parent
+    return emitter.scan_lengths(parent, lambda: space.length(parent.here().i))

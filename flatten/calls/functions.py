@@ -1,0 +1,167 @@
+"""Functions: which run per element, and the host and lifted versions of the others, made on demand.
+
+A lifted version takes the number of activations and its parameters over them, translates the body under that domain,
+and does nothing when there are none: that guard ends every recursion. Deeper nesting needs no further version, since
+every depth is a domain. A version is known by its name before its body is translated, so functions may call themselves
+and each other.
+
+Parameters and results cross as summaries tell (mono.analysis.summaries). Of a function with pools the parameters are
+followed by the pools' payloads: an outer call passes those of its arguments, a call of itself those that it was given.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nessie.base.types import Type
+from nessie.flatten.calls.boundary import (
+    Packer,
+    in_one_leaf,
+    nothing_for,
+    params_of,
+    params_of_leaf,
+    received,
+    unpack,
+    unpack_leaf,
+)
+from nessie.flatten.calls.crossing import Frame, Payloads, of_argument, of_result
+from nessie.flatten.translator import Translator, Values, pure_on_values
+from nessie.flatten.values.domains import HOST, Domain, atom_of, free_domain
+from nessie.flatten.values.emitter import Tables
+from nessie.flatten.values.values import Value
+from nessie.lambda_cu import nodes as ir
+from nessie.mono import nodes as mono
+from nessie.mono.analysis.provenance import Path, sequence_paths
+from nessie.mono.analysis.summaries import Pools, Summary, named
+
+
+def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
+    """A call of the version for this domain; of a thread-level function, a pure expression of its arguments."""
+    function = t.functions[exp.function]
+    arguments = [t.value(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
+    if exp.function in t.purity.thread_level:
+        return pure_on_values(t, exp, arguments, domain, hint)
+    emitter = t.emitter
+    emitter.origin = exp.origin
+    name = version(t, function, lifted=domain is not HOST)
+    atoms, passed = pass_on(t, function, arguments, domain)
+    if domain is not HOST:
+        atoms = [atom_of(domain.size), *atoms]
+    crossing = of_result(t.summaries[function.name].result, passed)
+    results = params_of(emitter, exp.type, domain, crossing, hint)
+    emitter.emit(ir.Call(tuple(results), name, tuple(atoms), exp.origin))
+    value = unpack(exp.type, domain, received(results), crossing)
+    return in_one_leaf(Packer(emitter, hint, t.frame), value, exp.type) if domain is HOST else value
+
+
+def pass_on(t: Translator, function: mono.Function, arguments: list[Value],
+            domain: Domain) -> tuple[list[ir.Atom], Payloads]:
+    """The arguments as names, and the payloads that the function knows then. A call of itself passes its pools on."""
+    pools = t.summaries[function.name].pools
+    known = t.frame.payloads
+    if t.frame.function != function.name:
+        arguments = [unpack(p.type, domain, iter(Packer(t.emitter, p.name, t.frame).pack(a, p.type, domain)))
+                     for a, p in zip(arguments, function.parameters)]
+        known = Payloads(arguments, {})
+    atoms: list[ir.Atom] = []
+    passed = []
+    for k, (argument, p) in enumerate(zip(arguments, function.parameters)):
+        crossing = of_argument(p.type, (k,), pools, known)
+        packed = Packer(t.emitter, p.name, t.frame).pack(argument, p.type, domain, crossing)
+        atoms += packed
+        passed.append(unpack(p.type, domain, iter(packed), crossing))
+    for path, item, hint in pooled(function, pools):
+        atoms += Packer(t.emitter, hint).leaf(known[path], item)
+    return atoms, Payloads(passed, {path: known[path] for path in pools})
+
+
+def pooled(function: mono.Function, pools: Pools) -> list[tuple[Path, Type, str]]:
+    """The paths to the pools, in order, with the types of their elements and a name."""
+    return [(path, item, p.name) for k, p in enumerate(function.parameters)
+            for path, item in sequence_paths(p.type, (k,)) if path in pools]
+
+
+def version(t: Translator, function: mono.Function, lifted: bool) -> str:
+    """The name of the host or lifted version; made now if it is the first time that it is needed."""
+    name = function.name + ("^" if lifted else "")
+    if name not in t.emitter.functions:
+        t.emitter.functions[name] = placeholder = ir.Function(name, (), (), ir.Block((), ()))
+        made = lifted_version(t, function, name) if lifted else host_version(t, function, name)
+        assert t.emitter.functions[name] is placeholder
+        t.emitter.functions[name] = made
+    return name
+
+
+def host_version(t: Translator, function: mono.Function, name: str) -> ir.Function:
+    env, frame, params = parameters(t, function, HOST)
+    crossing = of_result(t.summaries[function.name].result, frame.payloads)
+
+    def body() -> list[ir.Atom]:
+        value = t.value(function.body, env, HOST, "a")
+        return Packer(t.emitter, frame=frame).pack(value, function.result, HOST, crossing)
+
+    atoms, statements = outside(t, frame, body)
+    results = params_of(t.emitter, function.result, HOST, crossing)
+    return ir.Function(name, tuple(params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
+
+
+def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Function:
+    emitter = t.emitter
+    size = emitter.declare("n", "int")
+    domain = free_domain(size.name)
+    env, frame, params = parameters(t, function, domain)
+    crossing = of_result(t.summaries[function.name].result, frame.payloads)
+
+    def body() -> list[ir.Atom]:
+        result = t.value(function.body, env, domain, "a")
+        return Packer(emitter).pack(result, function.result, domain, crossing)
+
+    def guarded() -> list[ir.Atom]:
+        some = emitter.host().name(ir.Op("<", (ir.Const(0, "int"), ir.Var(size.name))), "bool", "some")
+        atoms, statements = emitter.block(body)
+        results = params_of(emitter, function.result, domain, crossing)
+        empties, none = emitter.block(lambda: nothing_for(emitter, results))
+        emitter.emit(ir.Branch(tuple(results), some, ir.Block(statements, tuple(atoms)), ir.Block(none, tuple(empties)),
+                               function.origin))
+        return [ir.Var(result.name) for result in results]
+
+    atoms, statements = outside(t, frame, guarded)
+    results = params_of(emitter, function.result, domain, crossing)
+    return ir.Function(name, (size, *params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
+
+
+def outside(t: Translator, frame: Frame,
+            body: Callable[[], list[ir.Atom]]) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
+    """The statements of a version's body; no table of the place that happened to need the version is valid in it."""
+    emitter = t.emitter
+    held = emitter.tables, emitter.origin, t.frame
+    emitter.tables, t.frame = Tables(), frame
+    try:
+        return emitter.block(body)
+    finally:
+        emitter.tables, emitter.origin, t.frame = held
+
+
+def parameters(t: Translator, function: mono.Function,
+               domain: Domain) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
+    """The parameters' values, the frame in which they are known, and all that is passed: pools come last."""
+    summary = t.summaries[function.name]
+    last: list[ir.Param] = []
+    pools = {}
+    for path, item, hint in pooled(function, summary.pools):
+        names = params_of_leaf(t.emitter, item, hint=hint)
+        pools[path] = unpack_leaf(item, received(names))
+        last += names
+    env: dict[str, Value] = {}
+    params: list[ir.Param] = []
+    for k, p in enumerate(function.parameters):
+        crossing = of_argument(p.type, (k,), summary.pools, Payloads([], pools))
+        names = params_of(t.emitter, p.type, domain, crossing, p.name)
+        env[p.name] = unpack(p.type, domain, received(names), crossing)
+        params += names
+    return env, frame_of(function, summary, Payloads(list(env.values()), pools)), params + last
+
+
+def frame_of(function: mono.Function, summary: Summary, payloads: Payloads) -> Frame:
+    paths = [path for k, p in enumerate(function.parameters) for path, _ in sequence_paths(p.type, (k,))]
+    keys = {path: payloads[path].key for path in paths}
+    return Frame(function.name, payloads, frozenset(keys.values()), frozenset([keys[path] for path in named(summary)]))

@@ -1,0 +1,144 @@
+"""Proofs of conditions: what range analysis (flatten.ranges.ranges) can tell of them, and what they tell where they
+hold.
+
+A condition a <= b is proved by the numbers that a and b lie between; else by showing that b - a, a polynomial, is not
+negative: by its numbers, or after a name in it is replaced by what bounds it. n - i - 1 is at least
+n - (n - 1) - 1 = 0.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nessie.flatten.ranges.intervals import COMPARED
+from nessie.flatten.ranges.ranges import MOST_TERMS, Ranges
+from nessie.flatten.values.domains import TRUE, op
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.spaces.polynomials import Polynomial, add, name, number, subtract
+
+STEPS = 5                       # replacements in a proof, one after another
+MOST_TRIED = 100                # polynomials in a proof
+
+
+def nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
+    """Is it certain that exp >= 0? Tried are exp, what one replacement makes of it, what a second makes of these, and
+    so on, each once."""
+    tried, latest = {exp}, [exp]
+    for _ in range(STEPS + 1):
+        if any(surely_nonnegative(ranges, tried_now) for tried_now in latest):
+            return True
+        made = [new for old in latest if len(old.terms) <= MOST_TERMS for new in replaced(ranges, old)]
+        latest = [new for new in dict.fromkeys(made) if new not in tried][:MOST_TRIED - len(tried)]
+        tried.update(latest)
+    return False
+
+
+def surely_nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
+    """By its numbers, or those of the difference to something that is not negative."""
+    return ranges.least(exp) >= 0 or any(ranges.least(subtract(exp, given)) >= 0 for given in ranges.assumed())
+
+
+def replaced(ranges: Ranges, exp: Polynomial) -> Iterator[Polynomial]:
+    """The polynomial with one name replaced by what bounds it: it is no less than these."""
+    for monomial, c in exp.terms:
+        if len(monomial) == 1:
+            known = ranges.of_factor(monomial[0])
+            for bound in known.above if c < 0 else known.below:
+                yield add(add(exp, name(monomial[0]), -c), bound, c)
+
+
+def holds(ranges: Ranges, condition: ir.Exp) -> bool:
+    """Is it certain that the condition holds?"""
+    match condition:
+        case ir.Op("and", (a, b)):
+            return holds(ranges, a) and holds(ranges, b)
+        case ir.Op("<=", (ir.Op("*", (ir.Op("float", (a,)), ir.Op("float", (b,)))), ir.Const(limit, "float"))):
+            x, y = ranges.interval(a), ranges.interval(b)           # rounding keeps the order
+            return x is not None and y is not None and min(x[0], y[0]) >= 0 and x[1] * y[1] <= float(limit)
+        case ir.Op(operator, (a, b)) if operator in COMPARED:
+            decided = by_numbers(ranges, condition)
+            if decided is not None or not is_int(ranges, a, b):
+                return decided is True
+            return by_polynomials(ranges, operator, a, b)
+    return by_numbers(ranges, condition) is True
+
+
+def by_polynomials(ranges: Ranges, operator: str, a: ir.Exp, b: ir.Exp) -> bool:
+    """Is it certain that the comparison of ints holds?"""
+    if operator in ("<", "<="):
+        low, high = ranges.defined(a), ranges.defined(b)
+        if isinstance(low, ir.Op) and low.op == "max":
+            return all(holds(ranges, op(operator, part, b)) for part in low.arguments)
+        if isinstance(high, ir.Op) and high.op == "min":
+            return all(holds(ranges, op(operator, a, part)) for part in high.arguments)
+    up = subtract(ranges.form(b), ranges.form(a))
+    down, one = negated(up), number(1)
+    match operator:
+        case "<=":
+            return nonnegative(ranges, up)
+        case "<":
+            return nonnegative(ranges, subtract(up, one))
+        case ">=":
+            return nonnegative(ranges, down)
+        case ">":
+            return nonnegative(ranges, subtract(down, one))
+        case "==":
+            return nonnegative(ranges, up) and nonnegative(ranges, down)
+    return nonnegative(ranges, subtract(up, one)) or nonnegative(ranges, subtract(down, one))
+
+
+def is_int(ranges: Ranges, a: ir.Exp, b: ir.Exp) -> bool:
+    """Both are, if one is."""
+    return ranges.interval(a) is not None or ranges.interval(b) is not None
+
+
+def by_numbers(ranges: Ranges, condition: ir.Exp) -> bool | None:
+    """Whether the condition holds, if numbers tell."""
+    match condition:
+        case ir.Const(bool(value)):
+            return value
+        case ir.Var():
+            found = ranges.defined(condition)
+            return None if isinstance(found, ir.Var) else by_numbers(ranges, found)
+        case ir.Op("not", (a,)):
+            holds = by_numbers(ranges, a)
+            return None if holds is None else not holds
+        case ir.Op(operator, (a, b)) if operator in COMPARED:
+            x, y = ranges.interval(a), ranges.interval(b)
+            return None if x is None or y is None else COMPARED[operator](x, y)
+    return None
+
+
+def doubtful(ranges: Ranges, condition: ir.Exp) -> ir.Exp:
+    """The condition without the parts that certainly hold."""
+    match condition:
+        case ir.Op("and", (a, b)):
+            first, second = doubtful(ranges, a), doubtful(ranges, b)
+            if TRUE in (first, second):
+                return second if first == TRUE else first
+            return condition if first is a and second is b else op("and", first, second)
+    return TRUE if holds(ranges, condition) else condition
+
+
+def assumptions(ranges: Ranges, condition: ir.Exp, holds: bool = True) -> tuple[Polynomial, ...]:
+    """What is not negative where the condition holds, or where it does not."""
+    match condition:
+        case ir.Var():
+            found = ranges.defined(condition)
+            return () if isinstance(found, ir.Var) else assumptions(ranges, found, holds)
+        case ir.Op("and" | "or" as operator, (a, b)) if (operator == "and") == holds:
+            return assumptions(ranges, a, holds) + assumptions(ranges, b, holds)
+        case ir.Op("not", (a,)):
+            return assumptions(ranges, a, not holds)
+        case ir.Op("==", (a, b)) if holds and is_int(ranges, a, b):
+            up = subtract(ranges.form(b), ranges.form(a))
+            return up, negated(up)
+        case ir.Op("<" | "<=" | ">" | ">=" as operator, (a, b)) if is_int(ranges, a, b):
+            up = subtract(ranges.form(b), ranges.form(a))
+            if (operator in ("<", "<=")) != holds:
+                up = negated(up)
+            return (subtract(up, number((operator in ("<", ">")) == holds)),)
+    return ()
+
+
+def negated(exp: Polynomial) -> Polynomial:
+    return subtract(number(0), exp)

@@ -1,0 +1,247 @@
+"""Range analysis: what is known of int expressions, so that conditions that cannot fail (flatten.ranges.proofs) need no
+check.
+
+An int is known by two numbers that it lies between, by its form (a polynomial over names, where nothing on the way can
+wrap), and by polynomials that it is at most (`above`) or at least (`below`):
+
+    i over v's elements        0 .. 2^48      at most n - 1
+    i / 2                      0 .. 2^47      at most i
+    n - 1 - i                  its form is n - i - 1
+
+Sound for int64 that wraps: a sum, difference or product that may leave int64 is any int. Sizes, and so indices, are
+at most 2^48. What is used holds in fact, also after a failure elsewhere: indices of walks, sizes of arrays, elements
+of arrays that flattening makes itself, the test around a branch. Never that a check in a kernel has passed: others run
+before anybody looks. Only sizes that the host has found equal (Emitter.require) rest on a check, a `_` of the host's.
+This is one that no launch passes: lambda_cu.passes.once leaves it to the host; simplify and schedule.pull keep
+statements in order, and pull takes an element to a later launch only; schedule.graph.build orders all of a region after
+it, which schedule.check holds graphs and schedules to. A host that fails launches nothing more, so that this holds for
+a device whose kernels nobody waits for, too.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from nessie.flatten.ranges.intervals import BETWEEN, EXACT, INTS, Interval, inside_ints, product, wrapped
+from nessie.flatten.values.domains import ZERO, Domain, size_form
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.rename import rename
+from nessie.lambda_cu.spaces.polynomials import Monomial, Polynomial, add, multiply, name, number, subtract
+
+MOST_BITS = 48                  # of the size of what takes no memory: days of work, more than a memory holds
+MOST = 2 ** MOST_BITS
+DEEPEST = 24                    # definitions within definitions that are looked at
+MOST_TERMS = 8                  # of a polynomial that is looked at
+
+
+class Range(NamedTuple):
+    """What is known of a name or a noted expression."""
+    least: int = INTS[0]
+    most: int = INTS[1]
+    above: tuple[Polynomial, ...] = ()
+    below: tuple[Polynomial, ...] = ()
+
+
+ANY = Range()
+SIZE = Range(0, MOST)
+SOME = Range(1, MOST)           # the size of a domain, where one of its elements is
+Note = Callable[[], Range]
+COMBINED: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {"+": add, "-": subtract, "*": multiply}
+
+
+def exactly(form: Polynomial) -> Range:
+    """Of a size that is this."""
+    return Range(0, MOST, (form,), (form,))
+
+
+def index_below(size: Polynomial) -> Range:
+    """Of an index into so many elements."""
+    return Range(0, MOST, (subtract(size, number(1)),))
+
+
+def meet(a: Range, b: Range) -> Range:
+    """What both say."""
+    return Range(max(a.least, b.least), min(a.most, b.most), a.above + b.above, a.below + b.below)
+
+
+def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
+    """Of a parameter of the domain's thunks."""
+    parent = domain.parent
+    if domain.is_flat or index == "i":
+        return index_below(size_form(domain.size))
+    assert parent is not None
+    if index == "s":
+        return index_below(size_form(parent.size))
+    lengths = [domain.length(ir.Var("s"))]
+    if domain.lengths is not None and parent.is_flat:
+        lengths.append(rename(domain.lengths, {"i": "s"}))
+    return Range(0, MOST, tuple(subtract(ranges.form(length), number(1)) for length in lengths))
+
+
+class Ranges:
+    """What is known at one place. Expressions that are no polynomials go by names of their own, `#1`, `#2`, ..., in
+    which polynomials can mention them.
+
+    look        of a let-bound name its definition, else what is known of the name; None if it may be no int
+    noted       what is known of an expression besides what it says
+    element     what is known of an array's elements; None if they are no ints
+    assumed     polynomials that are not negative here
+    numbers     the names of expressions, for all places of one thunk
+    """
+
+    def __init__(self, look: Callable[[str], ir.Exp | Range | None], noted: Callable[[ir.Exp], Note | None],
+                 element: Callable[[str], Range | None], assumed: Callable[[], tuple[Polynomial, ...]],
+                 numbers: dict[ir.Exp, str]) -> None:
+        self.look, self.noted, self.element, self.assumed = look, noted, element, assumed
+        self.numbers = numbers
+        self.names: dict[str, Range] = {}                       # known of names in polynomials
+        self.intervals: dict[str, Interval | None] = {}         # of names
+        self.forms: dict[str, Polynomial] = {}                  # of let-bound names
+        self.lets: dict[str, ir.Exp] = {}                       # inside expressions
+        self.depth = 0
+
+    # Numbers
+
+    def interval(self, exp: ir.Exp) -> Interval | None:
+        """What the expression lies between; None where it may be no int."""
+        match exp:
+            case ir.Const(int(value), "int"):
+                return value, value
+            case ir.Var(named):
+                if named not in self.intervals:
+                    found = self.definition(named)
+                    if isinstance(found, Range):
+                        self.intervals[named] = found.least, found.most
+                    else:
+                        self.intervals[named] = None if found is None else self.interval(found)
+                return self.intervals[named]
+            case ir.Let((named,), value, body):
+                self.lets[named] = value
+                return self.interval(body)
+            case ir.Read(array):
+                element = self.element(array)
+                return None if element is None else self.with_note(exp, (element.least, element.most))
+            case ir.Op(operator) if (operator in EXACT or operator in BETWEEN) and self.depth <= DEEPEST:
+                self.depth += 1
+                result = self.operation(exp)
+                self.depth -= 1
+                return self.with_note(exp, result)
+            case ir.If(_, then, orelse):
+                a, b = (self.interval(ZERO if isinstance(e, ir.Fail) else e) for e in (then, orelse))
+                return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
+        return None
+
+    def definition(self, named: str) -> ir.Exp | Range | None:
+        return self.lets.get(named) or self.look(named)
+
+    def defined(self, exp: ir.Exp) -> ir.Exp:
+        """What a let-bound name stands for."""
+        while isinstance(exp, ir.Var):
+            found = self.definition(exp.name)
+            if found is None or isinstance(found, Range):
+                break
+            exp = found
+        return exp
+
+    def with_note(self, exp: ir.Exp, found: Interval | None) -> Interval | None:
+        note = self.noted(exp)
+        if note is None:
+            return found
+        known, (least, most) = note(), found or INTS
+        return max(known.least, least), min(known.most, most)
+
+    def operation(self, exp: ir.Op) -> Interval | None:
+        between = BETWEEN.get(exp.op)
+        if between is not None:
+            return between
+        intervals = [self.interval(argument) for argument in exp.arguments]
+        known = [found for found in intervals if found is not None]
+        if not known:
+            return None
+        return wrapped(EXACT[exp.op](*(found or INTS for found in intervals)))
+
+    # Polynomials
+
+    def form(self, exp: ir.Exp) -> Polynomial:
+        """The int expression as a polynomial."""
+        match exp:
+            case ir.Const(int(value), "int"):
+                return number(value)
+            case ir.Var(named):
+                if named not in self.forms:
+                    found = self.definition(named)
+                    is_name = found is None or isinstance(found, Range)
+                    self.forms[named] = name(named) if is_name else self.form(found)  # type: ignore[arg-type]
+                return self.forms[named]
+            case ir.Let((named,), value, body):
+                self.lets[named] = value
+                return self.form(body)
+            case ir.Op("+" | "-" | "*" as operator, (a, b)) if self.noted(exp) is None and self.depth <= DEEPEST:
+                x, y = self.interval(a) or INTS, self.interval(b) or INTS
+                if inside_ints(EXACT[operator](x, y)):
+                    self.depth += 1
+                    found_form = COMBINED[operator](self.form(a), self.form(b))
+                    self.depth -= 1
+                    if len(found_form.terms) <= MOST_TERMS:
+                        return found_form
+        return name(self.numbers.setdefault(exp, f"#{len(self.numbers) + 1}"))
+
+    def of_factor(self, factor: str) -> Range:
+        """What is known of a name in a polynomial."""
+        if factor not in self.names:
+            self.names[factor] = ANY
+            if factor.startswith("#"):
+                exp = next(exp for exp, given in self.numbers.items() if given == factor)
+                self.names[factor] = self.of_expression(exp)
+            else:
+                found = self.look(factor)
+                self.names[factor] = found if isinstance(found, Range) else ANY
+        return self.names[factor]
+
+    def computed(self, exp: ir.Exp) -> Range:
+        """Of a name of the host for the expression."""
+        form = self.form(exp)
+        bounds = () if any("#" in factor for monomial, _ in form.terms for factor in monomial) else (form,)
+        return Range(*(self.interval(exp) or INTS), bounds, bounds)
+
+    def of_expression(self, exp: ir.Exp) -> Range:
+        """What is known of an expression that goes by a name."""
+        found = Range(*(self.interval(exp) or INTS))
+        note = self.noted(exp)
+        if note is not None:
+            found = meet(found, note())
+        match exp:
+            case ir.Read(array):
+                element = self.element(array)
+                return found if element is None else meet(found, element)
+            case ir.Op("-" | "+" as operator, (a, b)):              # noted
+                if inside_ints(EXACT[operator](self.interval(a) or INTS, self.interval(b) or INTS)):
+                    form = COMBINED[operator](self.form(a), self.form(b))
+                    return found._replace(above=(*found.above, form), below=(*found.below, form))
+            case ir.Op("min", (a, b)):
+                return found._replace(above=(*found.above, self.form(a), self.form(b)))
+            case ir.Op("max", (a, b)):
+                return found._replace(below=(*found.below, self.form(a), self.form(b)))
+            case ir.Op("/" | "rshift" | "rem" | "mod" as operator, (a, b)):
+                x, y = self.interval(a) or INTS, self.interval(b) or INTS
+                above = found.above
+                if operator in ("rem", "mod") and y[0] > 0:
+                    above += (subtract(self.form(b), number(1)),)
+                if x[0] >= 0 and y[0] >= (operator != "rshift"):
+                    above += (self.form(a),)
+                return found._replace(above=above)
+        return found
+
+    def least(self, exp: Polynomial) -> int:
+        total = 0
+        for monomial, c in exp.terms:
+            low, high = self.product(monomial)
+            total += c * (low if c > 0 else high)
+        return total
+
+    def product(self, monomial: Monomial) -> Interval:
+        found = 1, 1
+        for factor in monomial:
+            known = self.of_factor(factor)
+            found = product(found, (known.least, known.most))
+        return found

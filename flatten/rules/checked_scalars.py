@@ -1,0 +1,42 @@
+"""Scalars that must be known to be right before they are used: lengths, checks over a whole domain."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nessie.base.types import ZEROS
+from nessie.flatten.translator import Translator, scalar
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.materialise import solid
+from nessie.flatten.values.spaces import independent
+from nessie.flatten.values.values import Scalar, Term, constant, delayed, exp_of
+from nessie.lambda_cu import nodes as ir
+
+
+def settled(t: Translator, domain: Domain, term_at: Callable[[At, Context], Term], hint: str) -> Scalar:
+    """A scalar over the domain; stored if it can fail. One that does not depend on the element is the host's, zero
+    where there are no elements."""
+    emitter = t.emitter
+    if domain is HOST:
+        context = emitter.host()
+        exp = context.let(exp_of(term_at(HOST.here(), context)), hint)
+        return host_atom(emitter, exp)
+    trial = Context(emitter, domain)
+    shape = term_at(domain.here(), trial)
+    value = scalar(delayed(domain, term_at, shape))
+    if not trial.failing:
+        return value
+    exp = trial.close(exp_of(shape))
+    if not independent(exp, trial):
+        return scalar(solid(emitter, value, domain, hint))
+    if not isinstance(domain.size, int) or domain.size == 0:
+        exp = ir.If(op("==", atom_of(domain.size), ZERO), ir.Const(ZEROS[value.base], value.base), exp)
+    name = emitter.fresh(hint)
+    emitter.host_let(name, exp, value.base)
+    return host_atom(emitter, ir.Var(name))
+
+
+def host_atom(emitter: Emitter, exp: ir.Exp) -> Scalar:
+    base = emitter.base_of(exp, {})
+    return constant(exp.value, base) if isinstance(exp, ir.Const) else Scalar(HOST, base, lambda at, c: exp)

@@ -1,0 +1,84 @@
+"""Conditionals whose branches are parallel.
+
+On the host: one branch runs; both give the same names. Under a domain: PARTITION of the indices, each branch over its
+own elements (nothing is packed: outer variables are seen through the indices), and the merge is a pull,
+
+    c[i] ? then at pos[i] : else at pos[i]
+
+so bounds are selected, payloads shared, and no element is copied. A branch that nobody takes runs over no elements.
+"""
+from __future__ import annotations
+
+from nessie.flatten.calls.boundary import Packer, params_of, received, unpack
+from nessie.flatten.calls.crossing import of_values
+from nessie.flatten.translator import Translator, Values, scalar
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, At, Domain, subset
+from nessie.flatten.values.emitter import int_results
+from nessie.flatten.values.materialise import solid, store
+from nessie.flatten.values.values import Both, PairTerm, Scalar, Term, Value, delayed, exp_of, pull
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.mono import nodes as mono
+from nessie.mono.node_types import type_of
+
+
+def conditional(t: Translator, exp: mono.If, env: Values, domain: Domain, hint: str) -> Value:
+    test = scalar(t.value(exp.condition, env, domain, "test"))
+    return on_host(t, exp, test, env, hint) if domain is HOST else split(t, exp, test, env, domain, hint)
+
+
+def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -> Value:
+    emitter = t.emitter
+    type_ = type_of(exp)
+    condition = Packer(emitter, "test").name(test, HOST)
+    parts = emitter.part(), emitter.part()
+    branches = zip(parts, (exp.then, exp.orelse))
+    values = [emitter.into(part, t.value, branch, env, HOST, hint) for part, branch in branches]
+    crossing = of_values(values, t.frame.named)
+    pack = Packer(emitter, hint, t.frame).pack
+    atoms = [emitter.into(part, pack, value, type_, HOST, crossing) for part, value in zip(parts, values)]
+    then, orelse = [ir.Block(tuple(part.statements), tuple(names)) for part, names in zip(parts, atoms)]
+    results = params_of(emitter, type_, HOST, crossing, hint)
+    emitter.emit(ir.Branch(tuple(results), condition, then, orelse, exp.origin))
+    return unpack(type_, HOST, received(results), crossing)
+
+
+def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain, hint: str) -> Value:
+    emitter = t.emitter
+    emitter.origin = exp.origin
+    chosen = stored_test(t, test, domain)
+    yes, no = int_results(emitter, "yes", "no")
+    to_yes, to_no = (emitter.declare(f"{side.name}_of", ir.Array("int", side.name)) for side in (yes, no))
+    place = emitter.declare("place", ir.Array("int", domain.size))
+    index = scope.thunk(domain.params, ir.Var("i"))
+    emitter.run(ir.Partition(index, scope.thunk(domain.params, ir.Read(chosen, ir.Var("i"))), emitter.walked(domain)),
+                [yes, no, to_yes, to_no, place])
+    sides = subset(domain, yes.name, to_yes.name), subset(domain, no.name, to_no.name)
+    then, orelse = t.value(exp.then, env, sides[0], hint), t.value(exp.orelse, env, sides[1], hint)
+    emitter.origin = exp.origin
+
+    def term_at(at: At, context: Context) -> Term:
+        position = context.let(ir.Read(place.name, at.i), "at")
+        return context.branch(ir.Read(chosen, at.i), lambda c: pull_side(then, sides[0], domain, position, at, c),
+                              lambda c: pull_side(orelse, sides[1], domain, position, at, c))
+
+    value = delayed(domain, term_at, term_at(domain.here(), Context(emitter, domain)))
+    return solid(emitter, value, domain, hint)
+
+
+def stored_test(t: Translator, test: Scalar, domain: Domain) -> str:
+    """The array of the tests' outcomes: PARTITION and the merge both read it."""
+    if test.home is domain and test.name is not None:
+        return test.name
+    context = Context(t.emitter, domain)
+    exp = exp_of(pull(test, domain, domain.here(), context))
+    return store(t.emitter, domain, context, [(exp, "bool")], "test")[0]
+
+
+def pull_side(value: Value, side: Domain, domain: Domain, position: ir.Exp, at: At, context: Context) -> Term:
+    """A branch's value at the element's place on its side; what comes from further out, at the element itself."""
+    if isinstance(value, Both):
+        return PairTerm(pull_side(value.first, side, domain, position, at, context),
+                        pull_side(value.second, side, domain, position, at, context))
+    return pull(value, side, At(position), context) if value.home is side else pull(value, domain, at, context)

@@ -1,0 +1,181 @@
+"""Apply-to-each: { body : x1 in s1; ...; xm in sm | filter }.
+
+The elements' space E is that of the first source that is dense here, else a fresh one with its lengths. The other
+sources are checked to have equal lengths, sequence by sequence. Without a filter the body is translated over E.
+
+With a filter, FILTER over E gives the survivors' space: again segments of the same parent, by new offsets. The body
+is translated there, and sees the sources' variables packed; so it runs for survivors only. A pure body is FILTER's
+own value thunk: there is nothing to pack.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nessie.flatten.ranges.proofs import holds
+from nessie.flatten.threads.thread import thread
+from nessie.flatten.translator import Translator, Values, sequence, with_data
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, ZERO, Domain, atom_of, op
+from nessie.flatten.values.materialise import elements, run_for_errors, solid, view
+from nessie.flatten.values.spaces import independent, space_for
+from nessie.flatten.values.values import (
+    Both,
+    PairTerm,
+    Scalar,
+    ScalarTerm,
+    Sequence,
+    Term,
+    Value,
+    components,
+    dense,
+    exp_of,
+    pull,
+    seq_of,
+    stored,
+)
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.mono import nodes as mono
+from nessie.mono.walk import expressions
+
+UNEQUAL = "Length mismatch in an apply-to-each."
+
+
+def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hint: str) -> Value:
+    sources = [sequence(t.value(g.source, env, domain, g.name)) for g in exp.generators]
+    t.emitter.origin = exp.origin
+    space = common_space(t, sources, domain)
+    unequal = [check_length(t, exp, source, space, domain) for source in sources]
+    bound = {g.name: elements(t.emitter, source, space, domain, guarded)
+             for g, source, guarded in zip(exp.generators, sources, unequal)}
+    inner = {**env, **bound}
+    if exp.filter is None:
+        return dense(domain, space, body_value(t, exp.body, inner, space, hint))
+    predicate = t.value(exp.filter, inner, space, "keep")
+    t.emitter.origin = exp.origin
+    if t.purity.pure(exp.body):
+        return filter_pure(t, exp.body, predicate, inner, space, domain, hint)
+    mentioned = {e.name for e in expressions(exp.body) if isinstance(e, mono.Var)}
+    live = {name: value for name, value in bound.items() if name in mentioned}
+    survivors, packed = filter_live(t, predicate, live, space, domain)
+    return dense(domain, survivors, body_value(t, exp.body, {**inner, **packed}, survivors, hint))
+
+
+def body_value(t: Translator, body: mono.Exp, env: Values, space: Domain, hint: str) -> Value:
+    value = t.value(body, env, space, hint)
+    return value if isinstance(body, mono.Var) else solid(t.emitter, value, space, hint, light=True)
+
+
+def common_space(t: Translator, sources: list[Sequence], domain: Domain) -> Domain:
+    for source in sources:
+        if source.dense and source.home is domain:
+            return source.space
+    first = sources[0]
+    return space_for(t.emitter, domain, lambda at, c: seq_of(pull(first, domain, at, c)).length)
+
+
+def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain, domain: Domain) -> bool:
+    """Each of the source's sequences is as long as the space's segment; nothing to do where that is known. May what
+    comes next meet unequal ones, before anybody looks at the error?"""
+    if source.dense and source.home is domain and source.space is space:
+        return False
+    context: Context = t.emitter.host() if domain is HOST else Context(t.emitter, domain)
+    at = domain.here()
+    length = seq_of(pull(source, domain, at, context)).length
+    expected = space.length(at.i)
+    equal = op("==", length, expected)
+    if length == expected or (domain is not HOST and context.close(length) == space.lengths):
+        return False
+    if holds(context.ranges, equal):
+        return False
+    if domain is HOST:
+        t.emitter.require(equal, UNEQUAL, exp.origin)
+        return False
+    if not context.failing and independent(equal, context):
+        t.emitter.require(op("or", op("==", atom_of(domain.size), ZERO), context.close(equal)), UNEQUAL, exp.origin)
+        return False
+    context.check(equal, ir.Const(0, "int"), "int", UNEQUAL, exp.origin)
+    run_for_errors(t.emitter, domain, context)
+    return True
+
+
+def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, space: Domain, domain: Domain,
+                hint: str) -> Value:
+    """FILTER whose value thunk is the body."""
+    body, env = with_data(t, body, env)
+    context = Context(t.emitter, space)
+    term = thread(body, env, space, space.here(), context)
+    survivors, names = run_filter(t, predicate, context, term, space, domain, hint)
+    return dense(domain, survivors, at_survivors(term, survivors, iter(names)))
+
+
+def filter_live(t: Translator, predicate: Value, live: dict[str, Value], space: Domain,
+                domain: Domain) -> tuple[Domain, dict[str, Value]]:
+    """FILTER that packs the variables which the body uses and which belong to the elements themselves."""
+    context = Context(t.emitter, space)
+    parts: list[tuple[ir.Exp, str]] = []
+    for value in live.values():
+        own_parts(value, space, context, parts)
+    survivors, names = run_filter_parts(t, predicate, context, parts, space, domain, "kept")
+    supply = iter(names)
+    return survivors, {name: repacked(value, space, survivors, supply) for name, value in live.items()}
+
+
+def own_parts(value: Value, space: Domain, context: Context, parts: list[tuple[ir.Exp, str]]) -> None:
+    match value:
+        case Both(first, second):
+            own_parts(first, space, context, parts)
+            own_parts(second, space, context, parts)
+        case Scalar(home) | Sequence(home) if home is space:
+            parts += components(pull(value, space, space.here(), context))
+
+
+def repacked(value: Value, space: Domain, survivors: Domain, names: Iterator[str]) -> Value:
+    """The value over the survivors; what belongs further out is seen from there as before."""
+    match value:
+        case Both(first, second):
+            return Both(repacked(first, space, survivors, names), repacked(second, space, survivors, names))
+        case Scalar(home, base) if home is space:
+            return stored(survivors, next(names), base)
+        case Sequence(home) if home is space:
+            start, length = next(names), next(names)
+            return view(survivors, start, length, value.leaves)
+    return value
+
+
+def run_filter(t: Translator, predicate: Value, context: Context, term: Term, space: Domain, domain: Domain,
+               hint: str) -> tuple[Domain, list[str]]:
+    return run_filter_parts(t, predicate, context, list(components(term)), space, domain, hint)
+
+
+def run_filter_parts(t: Translator, predicate: Value, context: Context, parts: list[tuple[ir.Exp, str]], space: Domain,
+                     domain: Domain, hint: str) -> tuple[Domain, list[str]]:
+    """FILTER over the space; the survivors' space, and the arrays of the parts over it."""
+    emitter = t.emitter
+    test = Context(emitter, space)
+    holds = thunk_of(space, test, [(exp_of(pull(predicate, space, space.here(), test)), "bool")])
+    count = emitter.declare("k", "int")
+    arrays = [emitter.declare(hint, ir.Array(base, count.name)) for _, base in parts]
+    results = [count, *arrays]
+    if not space.is_flat:
+        offsets = emitter.declare("offsets", ir.Array("int", domain.size, 1))
+        results.append(offsets)
+    emitter.run(ir.Filter(thunk_of(space, context, parts), holds, emitter.walked(space)), results)
+    survivors = emitter.host_space(count.name) if space.is_flat else emitter.rows(domain, offsets.name, count.name)
+    return survivors, [array.name for array in arrays]
+
+
+def thunk_of(space: Domain, context: Context, parts: list[tuple[ir.Exp, str]]) -> ir.Thunk:
+    return scope.thunk(space.params, context.result([exp for exp, _ in parts]))
+
+
+def at_survivors(term: Term, survivors: Domain, names: Iterator[str]) -> Value:
+    """The body's value over the survivors, from its arrays."""
+    match term:
+        case ScalarTerm(_, base):
+            return stored(survivors, next(names), base)
+        case PairTerm(first, second):
+            a = at_survivors(first, survivors, names)
+            return Both(a, at_survivors(second, survivors, names))
+    start, length = next(names), next(names)
+    return view(survivors, start, length, seq_of(term).leaves)

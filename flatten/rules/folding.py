@@ -1,0 +1,56 @@
+"""Reductions, scans and the order of sorted elements, over the elements of one sequence per element of the domain."""
+from __future__ import annotations
+
+from nessie.flatten.ranges.ranges import index_below
+from nessie.flatten.threads.scalars import identity, monoid
+from nessie.flatten.translator import Translator, scalar, sequence
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, minus
+from nessie.flatten.values.materialise import elements
+from nessie.flatten.values.spaces import space_of
+from nessie.flatten.values.values import ScalarTerm, Sequence, Term, Value, delayed, dense, exp_of, pull, stored
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.mono import nodes as mono
+
+
+def reduce(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    operator = exp.name.removeprefix("reduce_")
+    space, thunk, base = walked_elements(t, sequence(values[0]), domain)
+    result = t.emitter.declare(hint, base if domain is HOST else ir.Array(base, domain.size))
+    t.emitter.run(ir.Reduce(thunk, (identity(operator, base),), monoid(operator), t.emitter.walked(space)), [result])
+    return stored(domain, result.name, base)
+
+
+def scan(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    operator = exp.name.removeprefix("scan_")
+    space, thunk, base = walked_elements(t, sequence(values[0]), domain)
+    result = t.emitter.declare(hint, ir.Array(base, space.size))
+    t.emitter.run(ir.Scan(thunk, (identity(operator, base),), monoid(operator), t.emitter.walked(space)), [result])
+    return dense(domain, space, stored(space, result.name, base))
+
+
+def walked_elements(t: Translator, source: Sequence, domain: Domain) -> tuple[Domain, ir.Thunk, str]:
+    """The elements of sequences of scalars, as a thunk over their space."""
+    space = space_of(t.emitter, source, domain)
+    value = scalar(elements(t.emitter, source, space, domain))
+    context = Context(t.emitter, space)
+    body = context.result([exp_of(pull(value, space, space.here(), context))])
+    return space, scope.thunk(space.params, body), value.base
+
+
+def order(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    """The library's stable sort gives flat positions; NESL's are positions in the segment."""
+    space, thunk, _ = walked_elements(t, sequence(values[0]), domain)
+    result = t.emitter.declare(hint, ir.Array("int", space.size))
+    t.emitter.run(ir.Order(thunk, t.emitter.walked(space), exp.name == "order_down"), [result])
+    t.emitter.permute(result.name, space)
+    if domain is HOST:
+        return dense(domain, space, stored(space, result.name, "int"))
+
+    def term_at(at: At, context: Context) -> Term:
+        segment = context.climb(space, domain, at).i
+        position = minus(ir.Read(result.name, at.i), space.start(segment))
+        context.note(position, lambda: index_below(context.ranges.form(space.length(segment))))
+        return ScalarTerm(position, "int")
+    return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, "int")))

@@ -1,0 +1,100 @@
+"""flatten and partition: bounds only, unless rows lie apart."""
+from __future__ import annotations
+
+from nessie.flatten.rules.checked_scalars import settled
+from nessie.flatten.rules.folding import reduce, scan
+from nessie.flatten.translator import Translator, scalar, sequence
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, composed, minus, op, plus
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.materialise import elements, solid
+from nessie.flatten.values.spaces import space_of
+from nessie.flatten.values.values import (
+    Leaf,
+    ScalarTerm,
+    SeqTerm,
+    Sequence,
+    Term,
+    Value,
+    delayed,
+    dense,
+    exp_of,
+    pull,
+    rehome,
+    seq_of,
+)
+from nessie.lambda_cu import nodes as ir
+from nessie.mono import nodes as mono
+
+
+def flatten(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    """Of dense rows: new bounds on the rows' own payload. Of views: a copy, whose cost is flatten's."""
+    outer = sequence(values[0])
+    rows = outer.leaves[0].value
+    if len(outer.leaves) == 1 and isinstance(rows, Sequence) and rows.dense and rows.home is outer.space:
+        space = rows.space
+        if outer.dense and outer.home is domain:
+            return joined_rows(t.emitter, outer.space, space, domain, rows.leaves[0].value)
+        return flattened_view(outer, space, rows.leaves, domain)
+    space = space_of(t.emitter, outer, domain)
+    row = sequence(solid(t.emitter, elements(t.emitter, outer, space, domain), space, hint))
+    items = space_of(t.emitter, row, space)
+    copy = solid(t.emitter, elements(t.emitter, row, items, space), items, hint)
+    return joined_rows(t.emitter, space, items, domain, copy)
+
+
+def joined_rows(emitter: Emitter, rows: Domain, items: Domain, domain: Domain, value: Value) -> Value:
+    """The items of the rows as elements of the domain's sequences: the same indices."""
+    if domain is HOST:
+        space = emitter.host_space(items.size)
+    else:
+        space = composed(domain, items.size, lambda s: items.start(rows.start(s)))
+    return dense(domain, space, rehome(value, items, space))
+
+
+def flattened_view(outer: Sequence, items: Domain, leaves: tuple[Leaf, ...], domain: Domain) -> Value:
+    """Neighbouring rows selected from dense rows: their items are neighbours too."""
+    def term_at(at: At, context: Context) -> Term:
+        bounds = seq_of(pull(outer, domain, at, context))
+        start = context.let(items.start(bounds.start), "p")
+        return SeqTerm(start, minus(items.start(plus(bounds.start, bounds.length)), start), leaves)
+    return delayed(domain, term_at, SeqTerm(ZERO, ZERO, leaves))
+
+
+def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    """partition(v, lengths): bounds only. Where the lengths do not add up, rows are empty, so that what runs before
+    the error is seen reads nothing it must not."""
+    emitter = t.emitter
+    source, lengths = map(sequence, values)
+    message = "Length mismatch in function PARTITION."
+    space = space_of(emitter, lengths, domain)
+    raw = scalar(elements(emitter, lengths, space, domain))
+
+    def checked_at(at: At, context: Context) -> Term:
+        length = context.let(exp_of(pull(raw, space, at, context)), "l")
+        most = seq_of(pull(source, domain, context.climb(space, domain, at), context)).length
+        fits = op("and", op("<=", ZERO, length), op("<=", length, most))        # so that the sum does not wrap
+        return ScalarTerm(context.check(fits, length, "int", message, exp.origin), "int")
+
+    sizes = scalar(solid(emitter, delayed(space, checked_at, ScalarTerm(ZERO, "int")), space, "lengths"))
+    held = dense(domain, space, sizes)
+    starts = scalar(sequence(scan(t, mono.Prim("scan_+", (), exp.type), [held], domain, "starts")).leaves[0].value)
+    totals = scalar(reduce(t, mono.Prim("reduce_+", (), exp.type), [held], domain, "total"))
+
+    def right_at(at: At, context: Context) -> Term:
+        bounds = seq_of(pull(source, domain, at, context))
+        same = op("==", exp_of(pull(totals, domain, at, context)), bounds.length)
+        return ScalarTerm(context.check(same, ir.Const(True, "bool"), "bool", message, exp.origin), "bool")
+
+    right = settled(t, domain, right_at, "right")
+
+    def row_at(at: At, context: Context) -> Term:
+        up = context.climb(space, domain, at)
+        bounds = seq_of(pull(source, domain, up, context))
+        start, length = (exp_of(pull(v, space, at, context)) for v in (starts, sizes))
+        return context.branch(exp_of(pull(right, domain, up, context)),
+                              lambda c: SeqTerm(plus(bounds.start, start), length, bounds.leaves),
+                              lambda c: SeqTerm(ZERO, ZERO, bounds.leaves))
+
+    rows = delayed(space, row_at, row_at(space.here(), Context(emitter, space)))
+    return dense(domain, space, solid(emitter, rows, space, hint))

@@ -1,0 +1,280 @@
+"""Where thread expressions are built: the bindings of one thunk, in the order in which they are evaluated.
+
+What can fail, and what is used twice, becomes a binding at once. So nothing that can fail is lost when its value is
+not used (a projection, a length, a payload that ignores its index), and code never doubles.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, TypeVar
+
+from nessie.base.source import Origin
+from nessie.flatten.ranges.proofs import assumptions, by_numbers, doubtful, holds
+from nessie.flatten.ranges.ranges import SOME, Note, Range, Ranges, index_below, index_range, meet
+from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op, size_form
+from nessie.flatten.values.values import PairTerm, ScalarTerm, SeqTerm, Term, components, join_leaves, moved, rebuilt
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.spaces.polynomials import Polynomial
+
+if TYPE_CHECKING:
+    from nessie.flatten.values.emitter import Emitter
+
+T = TypeVar("T")
+
+
+class Context:
+    """The bindings of a thunk over `domain`, or of a branch in one, where `given` holds. `failing`: something bound
+    here can fail."""
+
+    def __init__(self, emitter: Emitter, domain: Domain | None = None, outer: Context | None = None,
+                 given: ir.Exp = TRUE) -> None:
+        self.emitter, self.outer, self.given = emitter, outer, given
+        self.domain: Domain | None = domain if outer is None else outer.domain
+        self.numbers: dict[ir.Exp, str] = {} if outer is None else outer.numbers
+        self.range_analysis: Ranges | None = None
+        self.assumptions: tuple[Polynomial, ...] | None = None
+        self.bindings: list[tuple[tuple[str, ...], ir.Exp]] = []
+        self.definitions: dict[str, ir.Exp] = {}            # of names that are bound one at a time
+        self.notes: dict[ir.Exp, Note] = {}
+        self.memory: dict[Hashable, object] = {}
+        self.failing = False
+
+    # Bindings
+
+    def let(self, exp: ir.Exp, hint: str) -> ir.Exp:
+        """A name for the expression; an atom is its own name."""
+        if isinstance(exp, ir.Var | ir.Const):
+            return exp
+        name = self.emitter.fresh(hint)
+        self.bind((name,), exp)
+        return ir.Var(name)
+
+    def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
+        self.bindings.append((names, exp))
+        if len(names) == 1:
+            self.definitions[names[0]] = exp
+
+    def close(self, result: ir.Exp) -> ir.Exp:
+        """The result under the bindings; a last binding that is the result needs no name."""
+        bindings = self.bindings
+        if bindings and isinstance(result, ir.Var) and bindings[-1][0] == (result.name,):
+            bindings, result = bindings[:-1], bindings[-1][1]
+        for names, exp in reversed(bindings):
+            result = ir.Let(names, exp, result)
+        return result
+
+    def result(self, exps: list[ir.Exp]) -> ir.Exp:
+        return self.close(one_or_tuple(tuple(exps)))
+
+    # What is known here
+
+    @property
+    def ranges(self) -> Ranges:
+        if self.range_analysis is None:
+            self.range_analysis = Ranges(self.look, self.noted, self.emitter.known_element, self.assumed, self.numbers)
+        return self.range_analysis
+
+    def look(self, name: str) -> ir.Exp | Range | None:
+        """A let-bound name's definition, or what is known of an index or a host name; None for what may be no int."""
+        if name in self.definitions:
+            return self.definitions[name]
+        if self.outer is not None:
+            return self.outer.look(name)
+        if name in self.emitter.tables.equal:
+            return ir.Var(self.emitter.tables.equal[name])
+        found = self.emitter.known_scalar(name)
+        if self.domain is None or self.domain is HOST:
+            return found
+        if found is None:
+            return index_range(self.domain, name, self.ranges) if name in self.domain.params else None
+        return meet(found, SOME) if name == self.domain.size else found
+
+    def note(self, exp: ir.Exp, known: Note) -> None:
+        """What is known of the expression wherever it is evaluated here."""
+        if isinstance(exp, ir.Op | ir.Read):
+            self.notes[exp] = known
+
+    def noted(self, exp: ir.Exp) -> Note | None:
+        context: Context | None = self
+        while context is not None:
+            if exp in context.notes:
+                return context.notes[exp]
+            context = context.outer
+        return None
+
+    def assumed(self) -> tuple[Polynomial, ...]:
+        """What is not negative wherever this runs."""
+        if self.outer is None:
+            return ()
+        if self.assumptions is None:
+            outer = self.outer.assumed()
+            self.assumptions = outer if self.given is TRUE else outer + assumptions(self.ranges, self.given)
+        return self.assumptions
+
+    # Checks
+
+    def check(self, condition: ir.Exp, value: ir.Exp, base: str, message: str, origin: Origin) -> ir.Exp:
+        """The value where the condition holds, else a failure of type `base`; evaluated here and now."""
+        condition = doubtful(self.ranges, condition)
+        if condition == TRUE:
+            return value
+        self.failing = True
+        return self.let(ir.If(condition, value, ir.Fail(self.emitter.site(message, origin), base)), "c")
+
+    def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
+        """What `then` computes where the condition holds, else a failure: nothing of `then` runs there."""
+        whole, condition = condition, doubtful(self.ranges, condition)
+        if condition == TRUE:
+            return then(self)
+        inner = Context(self.emitter, outer=self, given=whole)
+        term = then(inner)
+        parts = list(components(term))
+        site = self.emitter.site(message, origin)
+        fails = tuple(ir.Fail(site, base) for _, base in parts)
+        names = tuple(self.emitter.fresh("c") for _ in parts)
+        self.failing = True
+        self.bind(names, ir.If(condition, inner.result([exp for exp, _ in parts]), one_or_tuple(fails)))
+        return rebuilt(term, iter([ir.Var(name) for name in names]))
+
+    def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
+        """A lazy conditional; bounds are selected, payloads joined."""
+        known = by_numbers(self.ranges, condition)
+        if known is not None:
+            return then(self) if known else orelse(self)
+        inner = Context(self.emitter, outer=self, given=condition)
+        other = Context(self.emitter, outer=self, given=op("not", condition))
+        condition = self.let(condition, "b")
+        a, b = then(inner), orelse(other)
+        a, b = joined(a, b, inner, other)
+        exps = [exp for exp, _ in components(a)], [exp for exp, _ in components(b)]
+        if not inner.bindings and not other.bindings and all(x is y or same_atom(x, y) for x, y in zip(*exps)):
+            return a
+        chosen = ir.If(condition, inner.result(exps[0]), other.result(exps[1]))
+        names = tuple(self.emitter.fresh("v") for _ in exps[0])
+        self.failing |= inner.failing or other.failing
+        self.bind(names, chosen)
+        return rebuilt(a, iter([ir.Var(name) for name in names]))
+
+    # Memory: one computation per index and thunk
+
+    def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
+        context: Context | None = self
+        while context is not None:
+            if key in context.memory:
+                return context.memory[key]  # type: ignore[return-value]
+            context = context.outer
+        self.memory[key] = result = compute()
+        return result
+
+    def climb(self, domain: Domain, home: Domain, at: At) -> At:
+        """An index of the domain, as an index of `home` further out."""
+        if home is HOST:
+            return self.remember(("climb", HOST), lambda: At(ZERO))
+        while domain is not home:
+            at = self.remember((domain, at), lambda domain=domain, at=at: self.up(domain, at))  # type: ignore[misc]
+            assert domain.parent is not None, "a value is used outside its home"
+            domain = domain.parent
+        return at
+
+    def up(self, domain: Domain, at: At) -> At:
+        """The index of the parent's element that this element belongs to."""
+        if domain.parent is HOST:
+            return At(ZERO)
+        assert domain.parent is not None
+        if at.s is not None:
+            found = at.s
+        elif domain.kind == "subset":
+            found = ir.Read(domain.index, at.i)
+        elif isinstance(domain.space, ir.Uniform):
+            found = op("/", at.i, atom_of(domain.space.length))
+        else:
+            found = ir.Read(self.emitter.segment_numbers(domain), at.i)
+        size = domain.parent.size
+        self.note(found, lambda: index_below(size_form(size)))
+        return At(found)
+
+    def within(self, domain: Domain, at: At) -> ir.Exp:
+        """The position of a segmented domain's element in its segment."""
+        if domain.parent is HOST:
+            return at.i
+        if at.j is not None:
+            return at.j
+        assert domain.parent is not None
+        up = self.climb(domain, domain.parent, at).i
+        position = minus(at.i, domain.start(up))
+        self.note(position, lambda: index_below(self.ranges.form(domain.length(up))))
+        return position
+
+
+class HostContext(Context):
+    """On the host a binding is a statement at once, of one scalar."""
+
+    def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
+        if isinstance(exp, ir.CallScalar):
+            self.emitter.once(names, exp, self.emitter.scalar_results[exp.function])
+        else:
+            (name,) = names
+            self.emitter.host_let(name, exp)
+
+    def name(self, exp: ir.Exp, base: str, hint: str) -> ir.Atom:
+        """The expression as an atom, its type known."""
+        if isinstance(exp, ir.Var | ir.Const):
+            return exp
+        name = self.emitter.fresh(hint)
+        self.emitter.host_let(name, exp, base)
+        return ir.Var(name)
+
+    def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
+        if holds(self.ranges, condition):
+            return then(self)
+        return self.by_component(lambda context: Context.guard(context, condition, then, message, origin))
+
+    def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
+        known = by_numbers(self.ranges, condition)
+        if known is not None:
+            return then(self) if known else orelse(self)
+        condition = self.let(condition, "b")
+        return self.by_component(lambda context: Context.branch(context, condition, then, orelse))
+
+    def by_component(self, work: Callable[[Context], Term]) -> Term:
+        """A statement per scalar of the term; each computes the term afresh, under names of its own. A term that calls
+        scalar functions is computed once: by a kernel, which gives them all."""
+        context = Context(self.emitter, outer=self)
+        term = work(context)
+        parts = list(components(term))
+        names = []
+        whole = context.result([exp for exp, _ in parts])
+        if len(parts) > 1 and any(isinstance(part, ir.CallScalar) for part in subexpressions(whole)):
+            names = [self.emitter.fresh("h") for _ in parts]
+            self.emitter.once(tuple(names), whole, tuple([base for _, base in parts]))
+            return rebuilt(term, iter([ir.Var(name) for name in names]))
+        for place in range(len(parts)):
+            context = Context(self.emitter, outer=self)
+            exp, base = list(components(work(context)))[place]
+            names.append(self.emitter.fresh("h"))
+            self.emitter.host_let(names[-1], context.close(exp), base)
+        return rebuilt(term, iter([ir.Var(name) for name in names]))
+
+
+def one_or_tuple(exps: tuple[ir.Exp, ...]) -> ir.Exp:
+    return exps[0] if len(exps) == 1 else ir.Tuple(exps)
+
+
+def same_atom(a: ir.Exp, b: ir.Exp) -> bool:
+    return isinstance(a, ir.Var | ir.Const) and type(a) is type(b) and a == b and repr(a) == repr(b)
+
+
+def joined(a: Term, b: Term, inner: Context, other: Context) -> tuple[Term, Term]:
+    """The two with common payloads."""
+    match a, b:
+        case SeqTerm(), SeqTerm():
+            leaves = join_leaves(a.leaves, b.leaves)
+            return (SeqTerm(moved(a.start, a.leaves, leaves, inner), a.length, leaves),
+                    SeqTerm(moved(b.start, b.leaves, leaves, other), b.length, leaves))
+        case PairTerm(a1, a2), PairTerm(b1, b2):
+            first, second = joined(a1, b1, inner, other), joined(a2, b2, inner, other)
+            return PairTerm(first[0], second[0]), PairTerm(first[1], second[1])
+        case ScalarTerm(), ScalarTerm():
+            return a, b
+    raise TypeError((a, b))

@@ -1,0 +1,180 @@
+"""Index spaces with their nesting: where an expression is evaluated.
+
+A domain is the host (one activation) or the activations of the bodies that are really running, numbered 0 .. size-1.
+Its kinds:
+
+    host        one element
+    free        the activations of a lifted function: no parent is known
+    segments    the elements of one sequence per element of the parent; element i is element j of segment s
+    subset      the elements of the parent that take one side of a conditional; up(k) = index[k]
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from nessie.base.records import dataclass
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.spaces.polynomials import Polynomial, add, multiply, name, number
+from nessie.lambda_cu.spaces.sums import Sum, closed
+
+ZERO, ONE = ir.Const(0, "int"), ir.Const(1, "int")
+TRUE = ir.Const(True, "bool")
+BoundsOf = Callable[[ir.Exp], ir.Exp]
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """An index of a domain as a thread expression; where a segmented walk gives them, also its segment and its
+    position in it. Compared by identity, so that a thunk can remember what it computed there."""
+    i: ir.Exp
+    s: ir.Exp | None = None
+    j: ir.Exp | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """`space` is what SOACs over it walk; None on the host, and for segments whose offsets are not an array yet (the
+    emitter makes them when a SOAC needs them). Segments know the start and the length of segment s; start is defined
+    at the number of segments, too. `lengths`: the expression over the parent that the lengths came from."""
+    size: ir.Size
+    kind: str
+    parent: Domain | None = None
+    space: ir.Space | None = None
+    start: BoundsOf = lambda s: ZERO
+    length: BoundsOf = lambda s: ZERO
+    index: str = ""
+    lengths: ir.Exp | None = None
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The parameters of a thunk over the domain."""
+        return ("i",) if self.is_flat else ("s", "j", "i")
+
+    @property
+    def is_flat(self) -> bool:
+        return self.kind != "segments" or self.parent is HOST
+
+    def here(self) -> At:
+        """The index that a walk of the domain is at."""
+        if self is HOST:
+            return At(ZERO)
+        if self.is_flat:
+            return At(ir.Var("i"))
+        return At(ir.Var("i"), ir.Var("s"), ir.Var("j"))
+
+
+HOST = Domain(1, "host")
+
+
+def free_domain(size: ir.Size) -> Domain:
+    return Domain(size, "free", None, ir.Flat(size))
+
+
+def subset(parent: Domain, size: ir.Size, index: str) -> Domain:
+    return Domain(size, "subset", parent, ir.Flat(size), index=index)
+
+
+def host_child(size: ir.Size) -> Domain:
+    """The elements of one sequence on the host."""
+    atom = atom_of(size)
+    return Domain(size, "segments", HOST, ir.Flat(size), lambda s: times(s, atom), lambda s: atom)
+
+
+def uniform(parent: Domain, length: ir.Size, total: ir.Size) -> Domain:
+    atom = atom_of(length)
+    return Domain(total, "segments", parent, ir.Uniform(parent.size, length, total), lambda s: times(s, atom),
+                  lambda s: atom)
+
+
+def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
+    return Domain(total, "segments", parent, ir.Irregular(parent.size, offsets, total),
+                  lambda s: ir.Read(offsets, s),
+                  lambda s: minus(ir.Read(offsets, plus(s, ONE)), ir.Read(offsets, s)))
+
+
+def affine(parent: Domain, slope: int, offset: ir.Size, total: ir.Size) -> Domain:
+    """Segment s has slope*s + offset elements; it starts where those before it end."""
+    first = size_form(offset)
+    start, length = affine_sum(slope, first, name("s")), affine_length(slope, first, name("s"))
+    return Domain(total, "segments", parent, ir.Affine(parent.size, slope, offset, total),
+                  lambda s: expression(start, {"s": s}), lambda s: expression(length, {"s": s}))
+
+
+def affine_length(slope: int, offset: Polynomial, segment: Polynomial) -> Polynomial:
+    return add(multiply(number(slope), segment), offset)
+
+
+def affine_sum(slope: int, offset: Polynomial, segments: Polynomial) -> Polynomial:
+    """How many elements the first so many segments have together, in closed form."""
+    total = closed(Sum("i", segments, affine_length(slope, offset, name("i"))))
+    assert total is not None
+    return total
+
+
+def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:
+    """Segments with known starts and no offsets array (yet)."""
+    return Domain(size, "segments", parent, None, start, lambda s: minus(start(plus(s, ONE)), start(s)))
+
+
+def atom_of(size: ir.Size) -> ir.Atom:
+    return ir.Const(size, "int") if isinstance(size, int) else ir.Var(size)
+
+
+# Index arithmetic: total operators only, so simplifying drops nothing that can fail ------------------------
+
+
+def plus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
+    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
+        return ir.Const(wrap(int(a.value) + int(b.value)), "int")
+    if a == ZERO:
+        return b
+    return a if b == ZERO else ir.Op("+", (a, b))
+
+
+def minus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
+    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
+        return ir.Const(wrap(int(a.value) - int(b.value)), "int")
+    if b == ZERO:
+        return a
+    return ZERO if isinstance(a, ir.Var) and a == b else ir.Op("-", (a, b))
+
+
+def wrap(exact: int) -> int:
+    """The 64-bit int that the sum or difference of two is."""
+    return (exact + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def times(a: ir.Exp, b: ir.Exp) -> ir.Exp:
+    if ZERO in (a, b):
+        return ZERO
+    if a == ONE:
+        return b
+    return a if b == ONE else ir.Op("*", (a, b))
+
+
+def inside(index: ir.Exp, length: ir.Exp) -> ir.Exp:
+    """0 <= index < length"""
+    return op("and", op("<=", ZERO, index), op("<", index, length))
+
+
+def size_form(size: ir.Size) -> Polynomial:
+    return number(size) if isinstance(size, int) else name(size)
+
+
+def expression(form: Polynomial, names: Mapping[str, ir.Exp]) -> ir.Exp:
+    """The polynomial as an expression, its names standing for these or for names of the host. What it divides by is 1
+    or 2, as in sums of lengths, and its numerator fits an int."""
+    result: ir.Exp = ZERO
+    for monomial, c in sorted(form.terms, key=lambda term: (term[1] < 0, -len(term[0]), term[0])):
+        product: ir.Exp = ir.Const(abs(c), "int")
+        for factor in monomial:
+            product = times(product, names.get(factor, ir.Var(factor)))
+        result = plus(result, product) if c > 0 else minus(result, product)
+    if form.divisor == 1:
+        return result
+    assert form.divisor == 2
+    return op("rshift", result, ONE)
+
+
+def op(name: str, *arguments: ir.Exp) -> ir.Exp:
+    return ir.Op(name, arguments)

@@ -1,0 +1,296 @@
+"""What flattening has written so far: statements, kernels, sites, and the tables that share them.
+
+Tables (the space of some lengths, the segment numbers of a space) are valid in the block that computes them and
+inside it: a block that may not run must not define what is used outside it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import ParamSpec, TypeVar
+
+from nessie.base.names import Names
+from nessie.base.records import dataclass
+from nessie.base.source import Origin
+from nessie.flatten.ranges.ranges import ANY, COMBINED, SIZE, Range, index_below
+from nessie.flatten.values.contexts import HostContext
+from nessie.flatten.values.domains import Domain, host_child, irregular, size_form, uniform
+from nessie.flatten.values.values import Scalar, Value
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import ops, scope
+from nessie.lambda_cu.spaces.polynomials import Polynomial
+from nessie.mono import nodes as mono
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+INT = "int"
+PLUS = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
+
+
+@dataclass
+class Tables:
+    """`spaces`: the space of these lengths over this domain; `numbers`: the array of a space's segment numbers;
+    `walks`: what SOACs walk for a domain whose offsets were no array at first; `data`: constant sequences; `lengths`:
+    those that the host has checked, by their forms; `checked`: for a scalar of the host, one that equals it and exists
+    only if a check has passed, so that more is known of it; `equal`: one that the host has found equal to it;
+    `inverses`: of arrays that hold permutations."""
+    spaces: dict[object, Domain] = field(default_factory=dict)
+    numbers: dict[Domain, str] = field(default_factory=dict)
+    walks: dict[Domain, ir.Space] = field(default_factory=dict)
+    data: dict[mono.Exp, Value] = field(default_factory=dict)
+    lengths: dict[Polynomial, Scalar] = field(default_factory=dict)
+    checked: dict[str, str] = field(default_factory=dict)
+    equal: dict[str, str] = field(default_factory=dict)
+    inverses: dict[str, str] = field(default_factory=dict)
+
+    def copy(self) -> Tables:
+        return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.lengths),
+                      dict(self.checked), dict(self.equal), dict(self.inverses))
+
+
+@dataclass
+class Part:
+    """The statements of a block, and the tables that are valid in it."""
+    tables: Tables
+    statements: list[ir.Statement] = field(default_factory=list)
+
+
+class Emitter:
+    """One for a program; blocks nest."""
+
+    def __init__(self) -> None:
+        self.names = Names(("s", "j", "i", "x", "y"))        # the parameters of thunks and operators
+        self.types: dict[str, ir.Type] = {}
+        self.sites: dict[tuple[str, Origin], ir.Site] = {}
+        self.kernels: list[ir.Kernel] = []
+        self.functions: dict[str, ir.Function] = {}
+        self.statements: list[ir.Statement] = []
+        self.tables = Tables()
+        self.bits: dict[str, int] = {}          # of sizes that are products: they are at most 2 to this
+        self.known: dict[str, Range] = {}       # of scalars, and of the elements of arrays
+        self.permutations: dict[str, Domain] = {}           # arrays of a space's flat indices, each segment's in it
+        self.hosted: dict[ir.Size, Domain] = {}
+        self.scalar_results: dict[str, tuple[str, ...]] = {}
+        self.origin: Origin = ()
+
+    # Names
+
+    def fresh(self, hint: str) -> str:
+        return self.names.fresh(hint)
+
+    def declare(self, hint: str, type_: ir.Type) -> ir.Param:
+        """A host name of this type."""
+        name = self.fresh(hint)
+        self.types[name] = type_
+        return ir.Param(name, type_)
+
+    def site(self, message: str, origin: Origin) -> str:
+        key = (message, origin)
+        if key not in self.sites:
+            self.sites[key] = ir.Site(f"s{len(self.sites) + 1}", message, origin)
+        return self.sites[key].name
+
+    # What is known of names
+
+    def know(self, name: ir.Size, known: Range) -> None:
+        """This is so wherever the name is bound."""
+        if isinstance(name, str):
+            self.known[name] = known
+
+    def permute(self, array: str, space: Domain) -> None:
+        """The array holds a permutation of the space's indices, of those of each segment."""
+        self.permutations[array] = space
+        self.know(array, index_below(size_form(space.size)))
+
+    def known_scalar(self, name: str) -> Range | None:
+        """None for what is no int of the host."""
+        if self.types.get(name) != INT:
+            return None
+        return self.known.get(name, ANY)
+
+    def checked(self, name: str) -> str:
+        """The scalar of the host, by the name of which most is known."""
+        return self.tables.checked.get(name, name)
+
+    def known_element(self, array: str) -> Range | None:
+        """Of an array's elements; None where they are no ints."""
+        type_ = self.types.get(array)
+        return self.known.get(array, ANY) if isinstance(type_, ir.Array) and type_.base == INT else None
+
+    # Statements
+
+    def emit(self, statement: ir.Statement) -> None:
+        self.statements.append(statement)
+
+    def host(self) -> HostContext:
+        return HostContext(self)
+
+    def host_let(self, name: str, exp: ir.Exp, base: str = "") -> None:
+        base = base or self.base_of(exp, {})
+        if any(isinstance(part, ir.CallScalar) for part in scope.subexpressions(exp)):
+            self.once((name,), exp, (base,))
+            return
+        self.types[name] = base
+        if base == INT and isinstance(exp, ir.Op) and exp.op in COMBINED:
+            self.know(name, self.host().ranges.computed(exp))
+        self.emit(ir.HostLet(ir.Param(name, base), exp, self.origin))
+
+    def named(self, exp: ir.Exp, hint: str) -> str:
+        """A name of its own for an int on the host, even for a constant."""
+        name = self.fresh(hint)
+        self.host_let(name, exp, INT)
+        return name
+
+    def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
+        """Statements after this one run only if the condition of the host holds. What is noted as equal is so for them
+        even where a wrong size would have them read or write what is not theirs: no pass takes a launch to before a
+        check of the host (flatten.ranges.ranges)."""
+        check = ir.If(condition, ir.Const(0, INT), ir.Fail(self.site(message, origin), INT))
+        self.emit(ir.HostLet(ir.Param("_", INT), check, origin))
+        match condition:
+            case ir.Op("==", (ir.Var(one), ir.Var(other))) if self.types[one] == self.types[other] == INT:
+                if one != other and other not in self.tables.equal:         # so that there are no circles
+                    self.tables.equal[one] = other
+
+    def once(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
+        """Scalars that a kernel computes: the host calls no scalar functions."""
+        self.types.update(zip(names, bases))
+        self.run(ir.Once(scope.thunk((), exp)), [ir.Param(name, base) for name, base in zip(names, bases)])
+
+    def size(self, exp: ir.Exp, hint: str = "n") -> ir.Size:
+        """The size that a host expression computes."""
+        match self.host().name(exp, INT, hint):
+            case ir.Const(int(value)):
+                return value
+            case ir.Var(name):
+                return name
+        raise TypeError(exp)
+
+    def data(self, type_: ir.Array, values: tuple[int | float | bool | str, ...]) -> str:
+        """A constant array."""
+        param = self.declare("data", type_)
+        self.emit(ir.Data(param, values, self.origin))
+        return param.name
+
+    def run(self, soac: ir.Soac, results: list[ir.Param]) -> None:
+        """One kernel of one SOAC, and its run."""
+        params: dict[str, ir.Param] = {}
+        local = {result.name for result in results}
+        wanted = [*scope.soac_names(soac), *(name for result in results for name in scope.type_names(result.type))]
+        for name in wanted:
+            if name in local:
+                continue
+            for needed in (*scope.type_names(self.types[name]), name):
+                params[needed] = ir.Param(needed, self.types[needed])
+        name = self.fresh(f"K{len(self.kernels) + 1}")
+        returns = tuple(result.name for result in results)
+        bind = ir.Bind(returns, soac, self.origin)
+        self.kernels.append(ir.Kernel(name, tuple(params.values()), (bind,), returns, self.origin))
+        self.emit(ir.Run(tuple(results), name, tuple(ir.Var(param) for param in params), self.origin))
+
+    # Blocks
+
+    def block(self, work: Callable[[], T]) -> tuple[T, tuple[ir.Statement, ...]]:
+        """What `work` returns, and the statements that it emits, kept apart."""
+        part = self.part()
+        result = self.into(part, work)
+        return result, tuple(part.statements)
+
+    def part(self) -> Part:
+        """A block that is written bit by bit."""
+        return Part(self.tables.copy())
+
+    def into(self, part: Part, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """What `work` returns of the arguments; the statements that it emits go there."""
+        outer = self.statements, self.tables
+        self.statements, self.tables = part.statements, part.tables
+        try:
+            return work(*args, **named)
+        finally:
+            self.statements, self.tables = outer
+
+    # Spaces
+
+    def host_space(self, size: ir.Size) -> Domain:
+        """The one domain for sequences of this size on the host."""
+        self.know(size, self.known.get(size, SIZE) if isinstance(size, str) else SIZE)
+        return self.hosted.setdefault(size, host_child(size))
+
+    def rows(self, parent: Domain, offsets: str, total: ir.Size) -> Domain:
+        """Segments by their offsets; the space of whatever has as many elements."""
+        self.know(offsets, SIZE)
+        self.know(total, SIZE)
+        return self.remembered(irregular(parent, offsets, total))
+
+    def uniform_rows(self, parent: Domain, length: str, total: str) -> Domain:
+        """Segments of one length that come from outside, so many elements in all."""
+        self.know(length, SIZE)
+        self.know(total, SIZE)
+        return self.remembered(uniform(parent, length, total))
+
+    def remembered(self, space: Domain) -> Domain:
+        """The space, which sequences of these lengths over its parent have from now on."""
+        assert space.parent is not None
+        self.tables.spaces[space.parent, space.length(space.parent.here().i)] = space
+        return space
+
+    def walked(self, domain: Domain) -> ir.Space:
+        """The space that a SOAC over the domain walks; its offsets are computed now if they are no array yet."""
+        if domain.space is not None:
+            return domain.space
+        if domain not in self.tables.walks:
+            parent = domain.parent
+            assert parent is not None
+            offsets = self.scan_lengths(parent, lambda: domain.length(parent.here().i))
+            self.tables.walks[domain] = ir.Irregular(parent.size, offsets, domain.size)
+        return self.tables.walks[domain]
+
+    def scan_lengths(self, parent: Domain, length: Callable[[], ir.Exp], operator: ir.Thunk = PLUS) -> str:
+        """Offsets of segments, one per element of the parent: a flat SCAN over all of them."""
+        exp = length()
+        if {"s", "j"} & set(scope.free_names(exp)):
+            lengths = self.declare("lengths", ir.Array(INT, parent.size))
+            self.run(ir.Map(scope.thunk(parent.params, exp), self.walked(parent)), [lengths])
+            exp = ir.Read(lengths.name, ir.Var("i"))
+        offsets = self.declare("offsets", ir.Array(INT, parent.size, 1))
+        thunk = scope.thunk(("i",), exp)
+        self.run(ir.Scan(thunk, (ir.Const(0, INT),), operator, ir.Flat(parent.size), True), [offsets])
+        self.know(offsets.name, SIZE)
+        return offsets.name
+
+    def segment_numbers(self, domain: Domain) -> str:
+        """The array that holds, for each element of a segmented domain, the number of its segment."""
+        if domain not in self.tables.numbers:
+            result = self.declare("segment", ir.Array(INT, domain.size))
+            self.run(ir.Map(scope.thunk(("s", "j", "i"), ir.Var("s")), self.walked(domain)), [result])
+            assert domain.parent is not None
+            self.know(result.name, index_below(size_form(domain.parent.size)))
+            self.tables.numbers[domain] = result.name
+        return self.tables.numbers[domain]
+
+    # Types
+
+    def base_of(self, exp: ir.Exp, local: dict[str, str]) -> str:
+        """The type of a scalar expression over host names."""
+        match exp:
+            case ir.Const(_, base) | ir.Fail(_, base):
+                return base
+            case ir.Var(name):
+                found = local.get(name) or self.types[name]
+                assert isinstance(found, str)
+                return found
+            case ir.Read(array, _):
+                type_ = self.types[array]
+                assert isinstance(type_, ir.Array)
+                return type_.base
+            case ir.Op(name, arguments):
+                row = ops.OPS[name]
+                return row.result or self.base_of(arguments[0], local)
+            case ir.If(_, then, _):
+                return self.base_of(then, local)
+        raise TypeError(exp)
+
+
+def int_results(emitter: Emitter, *hints: str) -> list[ir.Param]:
+    return [emitter.declare(hint, INT) for hint in hints]

@@ -1,0 +1,242 @@
+"""Storing pull values: one MAP with several results over a domain, or scalars on the host.
+
+Of a sequence only the bounds are stored, never the payload. What is stored already, is constant, or belongs to a
+domain further out, stays as it is.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from nessie.base.types import ZEROS
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, At, Domain, plus
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.values import (
+    Both,
+    Leaf,
+    PairTerm,
+    Pull,
+    Scalar,
+    ScalarTerm,
+    SeqTerm,
+    Sequence,
+    Term,
+    Value,
+    components,
+    delayed,
+    element,
+    name_pull,
+    pull,
+    rebuilt,
+    seq_of,
+    stored,
+)
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.lambda_cu.spaces.polynomials import names
+
+INT = "int"
+LIGHT = 7                       # parts of an expression
+MOST_PARTS = 100                # of the bounds of a result's sequences
+Kept = dict[Value, Value]       # what stays, and under which value
+
+
+def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
+    """One MAP over the domain with these results, under the context's bindings."""
+    results = [emitter.declare(hint, ir.Array(base, domain.size)) for _, base in parts]
+    body = context.result([exp for exp, _ in parts])
+    emitter.run(ir.Map(scope.thunk(domain.params, body), emitter.walked(domain)), results)
+    return [result.name for result in results]
+
+
+def run_for_errors(emitter: Emitter, domain: Domain, context: Context) -> None:
+    """A MAP over the domain whose one result nobody reads: it checks."""
+    store(emitter, domain, context, [(ir.Const(0, INT), INT)], "checked")
+
+
+def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light: bool = False) -> Value:
+    """The value, with all that is computed at this domain stored; `light`: but for what is cheaper to compute."""
+    if domain is HOST:
+        return host_value(emitter, value, hint)
+    context = Context(emitter, domain)
+    missing: list[tuple[ir.Exp, str]] = []
+    kept = note_missing(value, domain, domain.here(), context, missing, light)
+    return completed(emitter, value, domain, context, missing, kept, hint)
+
+
+def completed(emitter: Emitter, value: Value, domain: Domain, context: Context, missing: list[tuple[ir.Exp, str]],
+              kept: Kept, hint: str) -> Value:
+    """The value with what is missing stored; what can fail runs in any case."""
+    if not missing:
+        if context.failing:
+            run_for_errors(emitter, domain, context)
+        return filled(value, domain, iter(()), kept)
+    return filled(value, domain, iter(store(emitter, domain, context, missing, hint)), kept)
+
+
+def with_scalars(emitter: Emitter, value: Value, domain: Domain, hint: str) -> Value:
+    """The value, all of its scalars that are computed at this domain stored together: each may compute the others."""
+    parts = parts_of(value)
+    if len([None for part in parts if isinstance(part, Scalar) and not is_stored(part, domain)]) < 2:
+        return value
+    context, here = Context(emitter, domain), domain.here()
+    missing: list[tuple[ir.Exp, str]] = []
+    kept: Kept = {}
+    for part in parts:
+        kept |= note_missing(part, domain, here, context, missing, False) if isinstance(part, Scalar) else {part: part}
+    return completed(emitter, value, domain, context, missing, kept, hint)
+
+
+def parts_of(value: Value) -> list[Scalar | Sequence]:
+    """What the value is a tuple of."""
+    pending, found = [value], list[Scalar | Sequence]()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Both):
+            pending += [part.second, part.first]
+        else:
+            found.append(part)
+    return found
+
+
+def with_short_bounds(emitter: Emitter, value: Value, domain: Domain, hint: str) -> Value:
+    """The value; where sequences' bounds take more than MOST_PARTS parts to compute, with those stored: from them the
+    bounds of their elements are computed, and so on inwards."""
+    if isinstance(value, Both):
+        return Both(with_short_bounds(emitter, value.first, domain, hint),
+                    with_short_bounds(emitter, value.second, domain, hint))
+    if isinstance(value, Scalar) or domain is HOST or is_stored(value, domain):
+        return value
+    context = Context(emitter, domain)
+    start, length = components(pull(value, domain, domain.here(), context))
+    parts = scope.subexpressions(context.result([start[0], length[0]]))
+    return value if len(list(islice(parts, MOST_PARTS + 1))) <= MOST_PARTS else solid(emitter, value, domain, hint)
+
+
+def is_stored(value: Scalar | Sequence, domain: Domain) -> bool:
+    if isinstance(value, Scalar):
+        return value.home is not domain or value.name is not None
+    return value.home is not domain or value.dense or (value.start_name is not None and value.length_name is not None)
+
+
+def note_missing(value: Value, domain: Domain, at: At, context: Context,
+                 missing: list[tuple[ir.Exp, str]], light: bool) -> Kept:
+    """The expressions of what is not stored yet and shall be, in the order of `filled`; and what the other values are:
+    themselves, or what some array holds."""
+    if isinstance(value, Both):
+        first = note_missing(value.first, domain, at, context, missing, light)
+        return first | note_missing(value.second, domain, at, context, missing, light)
+    if is_stored(value, domain):
+        return {value: value}
+    parts = components(pull(value, domain, at, context))
+    if isinstance(value, Scalar):
+        array = own_element(parts[0][0], domain, context)
+        if array is not None and context.emitter.types[array] == ir.Array(value.base, domain.size):
+            return {value: stored(domain, array, value.base)}
+    if light and all(is_light(exp, base, domain, context) for exp, base in parts):
+        return {value: value}
+    missing += parts
+    return {}
+
+
+def own_element(exp: ir.Exp, domain: Domain, context: Context) -> str | None:
+    """The array of which this is the element at the domain's own index."""
+    exp = context.ranges.defined(exp)
+    return exp.array if isinstance(exp, ir.Read) and exp.index == domain.here().i else None
+
+
+def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
+    """Is it no dearer to compute than to read? An element that is stored elsewhere at the same index; an int that is a
+    sum of a few indices and sizes, or a length that bounds give."""
+    if context.failing or len([None for _, _ in zip(scope.subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
+        return False
+    if own_element(exp, domain, context) is not None:
+        return True
+    if base != INT:
+        return False
+    if context.noted(exp) is not None:
+        return True
+    return not scope.reads(exp) and all(
+        context.domain is not None and (name in context.domain.params or name in context.emitter.types)
+        for name in names(context.ranges.form(exp)))
+
+
+def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> Value:
+    """The value with what was missing read from these arrays."""
+    if value in kept:
+        return kept[value]
+    if isinstance(value, Both):
+        first = filled(value.first, domain, arrays, kept)
+        return Both(first, filled(value.second, domain, arrays, kept))
+    if isinstance(value, Scalar):
+        return stored(domain, next(arrays), value.base)
+    start, length = next(arrays), next(arrays)
+    return view(domain, start, length, value.leaves)
+
+
+def view(domain: Domain, start: str, length: str, leaves: tuple[Leaf, ...]) -> Sequence:
+    """Sequences over the domain whose bounds are stored."""
+    return Sequence(domain, name_pull(domain, start), name_pull(domain, length), leaves,
+                    False, start, length)
+
+
+def host_value(emitter: Emitter, value: Value, hint: str) -> Value:
+    """The value on the host with its scalars bound."""
+    match value:
+        case Both(first, second):
+            return Both(host_value(emitter, first, hint), host_value(emitter, second, hint))
+        case Scalar(name=None) | Sequence(dense=False):
+            context = emitter.host()
+            return from_host_term(emitter, pull(value, HOST, HOST.here(), context), hint)
+    return value
+
+
+def from_host_term(emitter: Emitter, term: Term, hint: str) -> Value:
+    """The value that the host's term is, its scalars bound to names."""
+    match term:
+        case ScalarTerm(exp, base):
+            return host_scalar(emitter, exp, base, hint)
+        case PairTerm(first, second):
+            return Both(from_host_term(emitter, first, hint), from_host_term(emitter, second, hint))
+        case SeqTerm(start, length, leaves):
+            bounds = host_scalar(emitter, start, INT, hint), host_scalar(emitter, length, INT, hint)
+            return Sequence(HOST, bounds[0].pull, bounds[1].pull, leaves, False, bounds[0].name, bounds[1].name)
+
+
+def host_scalar(emitter: Emitter, exp: ir.Exp, base: str, hint: str) -> Scalar:
+    match exp:
+        case ir.Const():
+            return Scalar(HOST, base, constant_pull(exp))
+        case ir.Var(name):
+            return stored(HOST, name, base)
+    name = emitter.fresh(hint)
+    emitter.host_let(name, exp, base)
+    return stored(HOST, name, base)
+
+
+def constant_pull(exp: ir.Const) -> Pull:
+    return lambda at, context: exp
+
+
+def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain, guarded: bool = False) -> Value:
+    """The elements, over `space`, of the sequences over the domain. Guarded: sequences may be shorter than their
+    segments of the space, or longer; those are not read. That depends on the segment alone, not on the element."""
+    if sequence.dense and sequence.home is domain and sequence.space is space:
+        return sequence.leaves[0].value
+
+    def term_at(at: At, context: Context) -> Term:
+        up = context.climb(space, domain, at)
+        bounds = seq_of(pull(sequence, domain, up, context))
+        position = plus(bounds.start, context.within(space, at))
+        if not guarded:
+            return element(bounds.leaves, position, context)
+        shape = element(bounds.leaves, position, Context(emitter, outer=context))
+        return context.branch(ir.Op("==", (bounds.length, space.length(up.i))),
+                              lambda inner: element(bounds.leaves, position, inner), lambda inner: zeros(shape))
+    return delayed(space, term_at, term_at(space.here(), Context(emitter, space)))
+
+
+def zeros(term: Term) -> Term:
+    """A term of this shape that reads nothing."""
+    return rebuilt(term, (ir.Const(ZEROS[base], base) for _, base in components(term)))

@@ -1,0 +1,169 @@
+"""The space of the elements of one sequence per element of a domain, in the form that its lengths allow.
+
+    the lengths                     the space               memory
+    do not depend on the element    uniform                 none
+    slope * i + offset              affine                  none; starts and total in closed form
+    (lambda_cu.spaces.sums) those of rows that are dense    the rows' own space     none
+    others                          irregular               a scan, of which one total is read
+
+i is the domain's own index, slope a constant other than 0, offset known on the host.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from nessie.flatten.ranges.ranges import MOST, MOST_BITS, Range
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import (
+    HOST,
+    At,
+    Domain,
+    affine,
+    affine_length,
+    affine_sum,
+    atom_of,
+    expression,
+    op,
+    size_form,
+    uniform,
+)
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.values import Sequence, pull, seq_of
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.lambda_cu.spaces.polynomials import Polynomial, constant, names, number, split, subtract
+
+INT = "int"
+ENOUGH = ir.Const(2 ** 61, INT)
+SATURATED = ir.Thunk(("x", "y"), op("min", ir.Op("+", (ir.Var("x"), ir.Var("y"))), ENOUGH))     # sums that never wrap
+TOO_MANY = "The sequences together have more elements than there can be."
+INT_BITS = 62
+
+
+def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
+    """The space of the elements of one sequence per element of the domain. The length cannot fail."""
+    if domain is HOST:
+        return emitter.host_space(emitter.size(length(HOST.here(), emitter.host())))
+    context = Context(emitter, domain)
+    bare = length(domain.here(), context)
+    regular = regular_length(bare, context)
+    exp = context.close(bare)
+    key = (domain, exp) if small(exp) else None
+    if key in emitter.tables.spaces:
+        return emitter.tables.spaces[key]
+    space = (uniform_space(emitter, domain, exp, context) or (regular and affine_space(emitter, domain, *regular))
+             or irregular_space(emitter, domain, exp))
+    space = replace(space, lengths=exp)
+    if key is not None:
+        emitter.tables.spaces[key] = space
+    return space
+
+
+def independent(exp: ir.Exp, context: Context) -> bool:
+    """Can the host compute this, the same for all elements?"""
+    waiting, seen = [exp], set[str]()
+    while waiting:
+        for part in scope.subexpressions(waiting.pop()):
+            match part:
+                case ir.Read() | ir.CallScalar():
+                    return False
+                case ir.Let(bound):
+                    seen.update(bound)
+                case ir.Var(named) if named not in seen and named not in context.emitter.types:
+                    definition = context.look(named)
+                    if definition is None or isinstance(definition, Range):
+                        return False
+                    seen.add(named)
+                    waiting.append(definition)
+    return True
+
+
+def small(exp: ir.Exp) -> bool:
+    """Worth comparing with others?"""
+    return len([None for _, _ in zip(scope.subexpressions(exp), range(40))]) < 40
+
+
+def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Context) -> Domain | None:
+    if scope.can_fail(exp) or not independent(exp, context):
+        return None
+    size = emitter.size(exp)
+    total = product(emitter, size, domain.size)
+    return uniform(domain, size, total)
+
+
+def regular_length(length: ir.Exp, context: Context) -> tuple[int, Polynomial] | None:
+    """(slope, offset): the length is slope * i + offset, by the domain's own index, with a slope other than 0 and an
+    offset of the host."""
+    if context.failing:
+        return None
+    slope, offset = split(context.ranges.form(length), "i")
+    steps = constant(slope)
+    return (steps, offset) if steps and on_host(offset, context) else None
+
+
+def on_host(form: Polynomial, context: Context) -> bool:
+    """Are its names all the host's?"""
+    return all(named in context.emitter.types for named in names(form))
+
+
+def affine_space(emitter: Emitter, domain: Domain, slope: int, offset: Polynomial) -> Domain:
+    """Segments of slope * i + offset elements: neither memory nor a scan. The first or the last is the longest."""
+    first = emitter.size(expression(offset, {}))
+    form = size_form(first)
+    longest = at_last(domain, slope, form) if slope > 0 else form
+    total = expression(affine_sum(slope, form, size_form(domain.size)), {})
+    size = counted(emitter, total, emitter.size(expression(longest, {})), domain.size)
+    return affine(domain, slope, first, size)
+
+
+def at_last(domain: Domain, slope: int, offset: Polynomial) -> Polynomial:
+    """slope * i + offset for the domain's last element."""
+    return affine_length(slope, offset, subtract(size_form(domain.size), number(1)))
+
+
+def counted(emitter: Emitter, total: ir.Exp, longest: ir.Size, segments: ir.Size) -> str:
+    """The name of a number of elements: of so many segments, none longer than the longest."""
+    a, b = atom_of(longest), atom_of(segments)
+    bits = bits_of(emitter, longest) + bits_of(emitter, segments)
+    if bits > INT_BITS or not is_counted(emitter, longest):
+        total, bits = ir.If(fits(a, b), total, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT)), MOST_BITS
+    size = emitter.named(total, "n")
+    emitter.bits[size] = bits
+    emitter.know(size, Range(0, 2 ** bits))
+    return size
+
+
+def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> str:
+    """length * segments, checked: a product that wraps would size buffers wrongly. It has a name of its own even where
+    it equals one of the two: a space's segments and its elements are told apart by the names of their numbers."""
+    return counted(emitter, ir.Op("*", (atom_of(length), atom_of(segments))), length, segments)
+
+
+def bits_of(emitter: Emitter, size: ir.Size) -> int:
+    """The size is at most 2 to this."""
+    return size.bit_length() if isinstance(size, int) else emitter.bits.get(size, MOST_BITS)
+
+
+def is_counted(emitter: Emitter, length: ir.Size) -> bool:
+    """Is it certain that there are so many elements somewhere, at most 2 to the MOST_BITS?"""
+    return isinstance(length, int) or (length in emitter.known and emitter.known[length].most <= MOST)
+
+
+def fits(length: ir.Exp, count: ir.Exp) -> ir.Exp:
+    """Have so many sequences of this length together as few elements as sizes count?"""
+    return op("<=", op("*", op("float", length), op("float", count)), ir.Const(2.0 ** MOST_BITS, "float"))
+
+
+def irregular_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain:
+    offsets = emitter.scan_lengths(domain, lambda: exp, SATURATED)
+    last = ir.Read(offsets, atom_of(domain.size))
+    few = ir.If(op("<=", last, ir.Const(MOST, INT)), last, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT))
+    return emitter.rows(domain, offsets, emitter.named(few, "t"))
+
+
+def space_of(emitter: Emitter, sequence: Sequence, domain: Domain) -> Domain:
+    """The space of the elements of the sequences over the domain."""
+    if sequence.dense and sequence.home is domain:
+        return sequence.space
+    return space_for(emitter, domain, lambda at, c: seq_of(pull(sequence, domain, at, c)).length)

@@ -1,0 +1,314 @@
+"""Pull values: what an expression is at a domain, before anything is stored.
+
+A value says, for an index of its home domain, which thread expression each of its scalars is. A variable bound
+further out is pulled through the parent maps, so nothing is ever replicated. A sequence is bounds (start and
+length, pulled) and the leaves of its payload: the arrays, or pull values, that its elements lie in, one after the
+other in a virtual concatenation that takes no memory.
+
+A *term* is a value at one index: an expression, a pair of terms, or a SeqTerm.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from nessie.base.records import KeepsHash, dataclass
+from nessie.base.system.forking import cached_property
+from nessie.base.types import ZEROS, Base, Pair, Seq, Type
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
+from nessie.lambda_cu import nodes as ir
+
+if TYPE_CHECKING:
+    from nessie.flatten.values.contexts import Context
+
+Pull = Callable[[At, "Context"], ir.Exp]
+
+
+@dataclass(eq=False)
+class Scalar:
+    """`name`: the array over the home (or host scalar) that holds it, if it is stored."""
+    home: Domain
+    base: str
+    pull: Pull
+    name: str | None = None
+
+
+@dataclass(eq=False)
+class Both:
+    first: Value
+    second: Value
+
+
+@dataclass(eq=False)
+class Leaf:
+    """A payload, or a part of one: a value, pulled at indices of `space`."""
+    space: Domain
+    value: Value
+
+    @cached_property
+    def key(self) -> object:
+        """Equal for leaves that are the same arrays. A value from further out is seen through the leaf's space: another
+        space makes it another payload."""
+        return Key((value_key(self.value, self.space),)) if self.space.size != 0 else EMPTY
+
+
+@dataclass(frozen=True)
+class Key(KeepsHash):
+    """Of a leaf; those of the leaves in it are among its parts."""
+    parts: tuple[object, ...]
+
+
+@dataclass(eq=False)
+class Sequence:
+    """`dense`: the leaf's space is the element space of these very bounds, index by index."""
+    home: Domain
+    start: Pull
+    length: Pull
+    leaves: tuple[Leaf, ...]
+    dense: bool = False
+    start_name: str | None = None
+    length_name: str | None = None
+
+    @property
+    def space(self) -> Domain:
+        return self.leaves[0].space
+
+
+Value = Scalar | Both | Sequence
+
+
+@dataclass(frozen=True, eq=False)
+class SeqTerm:
+    start: ir.Exp
+    length: ir.Exp
+    leaves: tuple[Leaf, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PairTerm:
+    first: Term
+    second: Term
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarTerm:
+    exp: ir.Exp
+    base: str
+
+
+Term = ScalarTerm | PairTerm | SeqTerm
+
+
+# Stored and constant values ------------------------------------------------------------------------------
+
+
+def constant(value: int | float | bool | str, base: str) -> Scalar:
+    return Scalar(HOST, base, lambda at, context: ir.Const(value, base))
+
+
+def stored(home: Domain, name: str, base: str) -> Scalar:
+    """What the array `name` over the home, or the host scalar, holds."""
+    return Scalar(home, base, name_pull(home, name), name)
+
+
+def name_pull(home: Domain, name: str) -> Pull:
+    if home is HOST:
+        return lambda at, context: ir.Var(context.emitter.checked(name))
+    return lambda at, context: ir.Read(name, at.i)
+
+
+def dense(home: Domain, space: Domain, value: Value) -> Sequence:
+    """The sequences over `home` whose elements, in `space`, are `value`."""
+    return Sequence(home, lambda at, context: space.start(at.i), lambda at, context: space.length(at.i),
+                    (Leaf(space, value),), True)
+
+
+def empty(type_: Type) -> Value:
+    """A value of the type that is never read: the element of a sequence that has none."""
+    match type_:
+        case Base(name):
+            return zero(name)
+        case Pair(first, second):
+            return Both(empty(first), empty(second))
+        case Seq(element):
+            none = Domain(0, "free", None, ir.Flat(0))
+            return Sequence(HOST, lambda at, c: ZERO, lambda at, c: ZERO, (Leaf(none, empty(element)),))
+    raise TypeError(type_)
+
+
+def zero(base: str) -> Scalar:
+    return constant(ZEROS[base], base)
+
+
+# Pulling -------------------------------------------------------------------------------------------------
+
+
+def pull(value: Value, domain: Domain, at: At, context: Context) -> Term:
+    """The value at an index of `domain`, its home or a descendant of it."""
+    match value:
+        case Scalar():
+            return ScalarTerm(value.pull(context.climb(domain, value.home, at), context), value.base)
+        case Both(first, second):
+            return PairTerm(pull(first, domain, at, context), pull(second, domain, at, context))
+        case Sequence():
+            home = context.climb(domain, value.home, at)
+            return SeqTerm(value.start(home, context), value.length(home, context), value.leaves)
+
+
+def element(leaves: tuple[Leaf, ...], position: ir.Exp, context: Context) -> Term:
+    """The payload's element at a position of the leaves' concatenation."""
+    if len(leaves) == 1:
+        return pull(leaves[0].value, leaves[0].space, At(position), context)
+    position = context.let(position, "p")
+    before, after = leaves[:len(leaves) // 2], leaves[len(leaves) // 2:]
+    end = context.let(size_of(before), "e")
+    return context.branch(ir.Op("<", (position, end)), lambda inner: element(before, position, inner),
+                          lambda inner: element(after, minus(position, end), inner))
+
+
+def size_of(leaves: tuple[Leaf, ...]) -> ir.Exp:
+    size: ir.Exp = ZERO
+    for leaf in leaves:
+        size = plus(size, atom_of(leaf.space.size))
+    return size
+
+
+def delayed(domain: Domain, term_at: Callable[[At, Context], Term], shape: Term) -> Value:
+    """The value over `domain` that term_at computes; `shape` is one of its terms. The term is computed once per
+    index and thunk, however many of its components are asked for."""
+    def part(path: tuple[int, ...]) -> Callable[[At, Context], Term]:
+        def find(at: At, context: Context) -> Term:
+            term = context.remember((term_at, at), lambda: term_at(at, context))
+            for step in path:
+                assert isinstance(term, PairTerm)
+                term = (term.first, term.second)[step]
+            return term
+        return find
+
+    def build(term: Term, path: tuple[int, ...]) -> Value:
+        find = part(path)
+        match term:
+            case ScalarTerm(_, base):
+                return Scalar(domain, base, lambda at, context: exp_of(find(at, context)))
+            case PairTerm(first, second):
+                return Both(build(first, (*path, 0)), build(second, (*path, 1)))
+            case SeqTerm():
+                return Sequence(domain, lambda at, c: seq_of(find(at, c)).start,
+                                lambda at, c: seq_of(find(at, c)).length, term.leaves)
+    return build(shape, ())
+
+
+def exp_of(term: Term) -> ir.Exp:
+    assert isinstance(term, ScalarTerm)
+    return term.exp
+
+
+def seq_of(term: Term) -> SeqTerm:
+    assert isinstance(term, SeqTerm)
+    return term
+
+
+def rehome(value: Value, old: Domain, new: Domain) -> Value:
+    """The same elements by the same index, as elements of another domain of the same size."""
+    def home_of(home: Domain, at: At, context: Context) -> At:
+        return context.climb(old, home, context.remember((old, at), lambda: At(at.i)))
+
+    match value:
+        case Both(first, second):
+            return Both(rehome(first, old, new), rehome(second, old, new))
+        case Scalar(home) | Sequence(home) if home is HOST:
+            return value
+        case Scalar(home, base, find, name):
+            return Scalar(new, base, lambda at, c: find(home_of(home, at, c), c), name if home is old else None)
+        case Sequence(home, start, length):
+            names = (value.start_name, value.length_name) if home is old else (None, None)
+            return Sequence(new, lambda at, c: start(home_of(home, at, c), c),
+                            lambda at, c: length(home_of(home, at, c), c), value.leaves, False, *names)
+    raise TypeError(value)
+
+
+# Joining the payloads of alternatives ----------------------------------------------------------------------
+
+
+def components(term: Term) -> list[tuple[ir.Exp, str]]:
+    """The scalars of a term with their types, left to right; of a sequence its start and length."""
+    match term:
+        case ScalarTerm(exp, base):
+            return [(exp, base)]
+        case PairTerm(first, second):
+            return [*components(first), *components(second)]
+        case SeqTerm(start, length):
+            return [(start, "int"), (length, "int")]
+
+
+def rebuilt(term: Term, exps: Iterator[ir.Exp]) -> Term:
+    """The term with its scalars replaced, in the order of `components`."""
+    match term:
+        case ScalarTerm(_, base):
+            return ScalarTerm(next(exps), base)
+        case PairTerm(first, second):
+            return PairTerm(rebuilt(first, exps), rebuilt(second, exps))
+        case SeqTerm():
+            return SeqTerm(next(exps), next(exps), term.leaves)
+
+
+EMPTY = "empty"
+
+
+def value_key(value: Value, space: Domain) -> object:
+    match value:
+        case Scalar(home, name=name):
+            return name or value, None if home is space or home is HOST else space
+        case Both(first, second):
+            return value_key(first, space), value_key(second, space)
+        case Sequence(home):
+            seen_from = None if home is space or home is HOST else space
+            return value.start_name or value, seen_from, tuple([leaf.key for leaf in value.leaves])
+
+
+def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
+    """One payload for all the groups: each different leaf once. Empty leaves go where there are others."""
+    if len(groups) > 1 and all(group is groups[0] for group in groups):
+        return groups[0]
+    unique: dict[object, Leaf] = {}
+    for leaf in (leaf for group in groups for leaf in group):
+        unique.setdefault(leaf.key, leaf)
+    return tuple(leaf for key, leaf in unique.items() if key != EMPTY) or tuple(unique.values())
+
+
+def moves(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> bool:
+    """Does any start in the concatenation `old` change in `new`?"""
+    return any(a != b for a, b in places(old, new))
+
+
+def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: Context) -> ir.Exp:
+    """A start in the concatenation `old`, as a start in `new`."""
+    pieces = places(old, new)
+    if all(a == b for a, b in pieces):
+        return start
+    start = context.let(start, "p")
+    result = shifted(start, *pieces[-1])
+    for (before, after), (following, _) in reversed(list(zip(pieces, pieces[1:]))):
+        result = ir.If(ir.Op("<", (start, following)), shifted(start, before, after), result)
+    return result
+
+
+def places(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> list[tuple[ir.Exp, ir.Exp]]:
+    """Where each of the old leaves begins in `old`, and where in `new`."""
+    if old is new:
+        return []
+    offsets: dict[object, ir.Exp] = {EMPTY: ZERO}
+    offset: ir.Exp = ZERO
+    for leaf in new:
+        offsets.setdefault(leaf.key, offset)
+        offset = plus(offset, atom_of(leaf.space.size))
+    begin: ir.Exp = ZERO
+    pieces = []
+    for leaf in old:
+        pieces.append((begin, offsets[leaf.key]))
+        begin = plus(begin, atom_of(leaf.space.size))
+    return pieces
+
+
+def shifted(start: ir.Exp, before: ir.Exp, after: ir.Exp) -> ir.Exp:
+    return start if before == after else plus(minus(start, before), after)

@@ -1,0 +1,421 @@
+"""lambda_cu: the nodes of the three-level IR (lambda-cu paper, figures 1-4), as plain immutable data.
+
+    host    Function, Run, Branch ...   runs on the CPU: branches, calls, launches kernels
+    kernel  Kernel, Bind, SOACs         a straight line of array combinators, launched as one
+    thread  Thunk, Op, Read ...         scalar code for one index
+
+As text (written by lambda_cu.text.printer, read back by lambda_cu.text.parser):
+
+    kernel K1 (n : int, xs : [float; n]) -> float {
+      let z = REDUCE { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n)
+      return z
+    }
+    function total (n : int, xs : [float; n]) -> (sum : float) {
+      let sum1 : float = run K1 (n, xs)
+      return sum1
+    }
+    entry total : [float] -> float
+
+Flat lambda_cu, as flattening makes it, has one SOAC per kernel. Fused lambda_cu has more: it *means* the same, the
+bindings one after another, and the schedule has proved that one walk of one index space can compute them all.
+
+Invariants (checked by lambda_cu.check after every pass):
+  - every name is bound once in its kernel or host function, before its use; every size of an array type is an
+    int name in scope or a constant;
+  - a thunk reads only its parameters, its let-bound names, and the names it lists in `using`: no more, no less;
+    `using` lists arrays and scalars of the kernel;
+  - every expression is well typed by lambda_cu.typing; operators are rows of lambda_cu.ops;
+  - arguments of `run` and `call` agree with the parameters in number and type, after substituting the sizes;
+  - `_` stands for a result that nobody needs; it may be bound any number of times and is never read.
+"""
+from __future__ import annotations
+
+from dataclasses import field
+
+from nessie.base.records import KeepsHash, dataclass
+from nessie.base.source import NOWHERE, Origin
+
+# Types ------------------------------------------------------------------------------------------
+
+Size = str | int                  # an int name in scope, or a constant
+
+
+@dataclass(frozen=True)
+class Array:
+    """[base; size], or [base; size+1] where `plus` is 1 (offsets with their total)."""
+    base: str
+    size: Size
+    plus: int = 0
+
+
+Type = str | Array                # 'int', 'float', 'bool', 'char': a scalar; 'site' for kernels' parameters only
+
+
+@dataclass(frozen=True)
+class Param:
+    name: str
+    type: Type
+
+
+# Thread level -----------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Const:
+    """int, float, bool, or a one-character str for char. `type` tells 1 from 1.0 from t."""
+    value: int | float | bool | str
+    type: str
+
+
+@dataclass(frozen=True)
+class Var:
+    name: str
+
+
+@dataclass(frozen=True)
+class Op(KeepsHash):
+    """A scalar operator of lambda_cu.ops: total, its arguments are checked before."""
+    op: str
+    arguments: tuple[Exp, ...]
+
+
+@dataclass(frozen=True)
+class Read(KeepsHash):
+    """array[index]; the index is in range, by construction or by a check around it."""
+    array: str
+    index: Exp
+
+
+@dataclass(frozen=True)
+class If(KeepsHash):
+    """Lazy: only the branch taken is evaluated."""
+    condition: Exp
+    then: Exp
+    orelse: Exp
+
+
+@dataclass(frozen=True)
+class Let(KeepsHash):
+    """let x = e in b; let (x, y) = e in b takes a tuple apart. Strict: e is evaluated, errors and all."""
+    names: tuple[str, ...]
+    value: Exp
+    body: Exp
+
+
+@dataclass(frozen=True)
+class Tuple(KeepsHash):
+    """Only as a thunk's result, a branch or body of one, a let's value, or a scalar function's result."""
+    items: tuple[Exp, ...]
+
+
+@dataclass(frozen=True)
+class Fail:
+    """Record that site `site` failed at this index, and be the zero of the type. The site is one of the program or,
+    in flat lambda_cu, a parameter of the kernel (lambda_cu.passes.share_sites)."""
+    site: str
+    type: str
+
+
+@dataclass(frozen=True)
+class CallScalar(KeepsHash):
+    """A scalar function of the program, on scalars. `origin`: where recursion that goes too deep is reported."""
+    function: str
+    arguments: tuple[Exp, ...]
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+Exp = Const | Var | Op | Read | If | Let | Tuple | Fail | CallScalar
+
+
+@dataclass(frozen=True)
+class Thunk:
+    """{ params => body using names }: (i) over a flat space, (s, j, i) over segments: the segment, the
+    position in it, the flat index. Operators of REDUCE and SCAN have 2k parameters, left then right."""
+    params: tuple[str, ...]
+    body: Exp
+    using: tuple[str, ...] = ()
+
+
+# Spaces -----------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Flat:
+    """0 .. size-1."""
+    size: Size
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """`segments` segments of `length` elements each; total = segments * length."""
+    segments: Size
+    length: Size
+    total: Size
+
+
+@dataclass(frozen=True)
+class Affine:
+    """Segment s has slope*s + offset elements; slope is not 0, and no segment has less than 0."""
+    segments: Size
+    slope: Size
+    offset: Size
+    total: Size
+
+
+@dataclass(frozen=True)
+class Irregular:
+    """Segment s is offsets[s] .. offsets[s+1]-1; offsets is [int; segments+1], from 0 to total."""
+    segments: Size
+    offsets: str
+    total: Size
+
+
+Segmented = Uniform | Affine | Irregular
+Space = Flat | Segmented
+
+
+# Kernel level -----------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Map:
+    """One array per component of the thunk, over the space."""
+    thunk: Thunk
+    space: Space
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """Over a flat space: scalars. SEG_REDUCE, over segments: arrays, one element per segment, the
+    identity for an empty one. The operator is associative, perhaps not commutative; the identity is true."""
+    thunk: Thunk
+    identity: tuple[Exp, ...]
+    operator: Thunk
+    space: Space
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Exclusive; SEG_SCAN starts afresh in each segment. With `total` (flat only) the arrays have n+1
+    elements, the last being the total: offsets from lengths."""
+    thunk: Thunk
+    identity: tuple[Exp, ...]
+    operator: Thunk
+    space: Space
+    total: bool = False
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Results: the count k, then one array [b; k] per component of `value`, in order of index.
+    SEG_FILTER has one more, [int; segments+1]: the survivors' offsets. `value` runs only where
+    `predicate` holds."""
+    value: Thunk
+    predicate: Thunk
+    space: Space
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Results: the counts nt and nf; the arrays [b; nt] of where `predicate` holds; the arrays [b; nf] of
+    where it does not; [int; n]: each index's position on its side. Order is kept."""
+    value: Thunk
+    predicate: Thunk
+    space: Space
+
+
+@dataclass(frozen=True)
+class Permute:
+    """Result arrays of `size` elements: result[index(i)] = value(i), `default` where nothing is written. An
+    index of -1 writes nothing. mode 'distinct': no index twice (promised); 'last': the last i wins; 'max': the
+    greatest wins, the default among them."""
+    value: Thunk
+    index: Thunk
+    space: Space
+    size: Size
+    default: tuple[Const, ...]
+    mode: str = "last"
+
+
+@dataclass(frozen=True)
+class Once:
+    """Scalar code, run once; its thunk has no parameters."""
+    thunk: Thunk
+
+
+@dataclass(frozen=True)
+class Order:
+    """A library kernel. One int array: flat positions in stable ascending (or descending) order of the
+    thunk's single key, within each segment. NaN comes last."""
+    thunk: Thunk
+    space: Space
+    descending: bool = False
+
+
+Soac = Map | Reduce | Scan | Filter | Partition | Permute | Once | Order
+
+
+@dataclass(frozen=True)
+class Bind:
+    names: tuple[str, ...]
+    soac: Soac
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`merged`: the origins of all that fusion has put there."""
+    name: str
+    params: tuple[Param, ...]
+    binds: tuple[Bind, ...]
+    returns: tuple[str, ...]
+    origin: Origin = field(default=NOWHERE, compare=False)
+    merged: tuple[Origin, ...] = field(default=(), compare=False)
+
+
+# Host level -------------------------------------------------------------------------------------
+
+Atom = Var | Const
+
+
+@dataclass(frozen=True)
+class Run:
+    """let names = run kernel (args): the kernel's results, in order. A size that the kernel finds (the k of
+    a FILTER) is a result too, named before the arrays whose types mention it."""
+    results: tuple[Param, ...]
+    kernel: str
+    arguments: tuple[Atom, ...]
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class HostLet:
+    """A scalar computed on the CPU; may Read arrays (which waits for them) and may Fail."""
+    result: Param
+    value: Exp
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Data:
+    """A constant array."""
+    result: Param
+    values: tuple[int | float | bool | str, ...]
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    results: tuple[Param, ...]
+    function: str
+    arguments: tuple[Atom, ...]
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """let results = perform name (arguments) : takes -> gives. What reaches the world outside, or comes from it
+    (nessie.running.world): a value goes out, one comes back. It happens after all that stands before it has been
+    computed, failures included, and before all that stands after it."""
+    results: tuple[Param, ...]
+    name: str
+    arguments: tuple[Atom, ...]
+    takes: Layout
+    gives: Layout
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """if condition then block else block; the blocks' results are named by `results`."""
+    results: tuple[Param, ...]
+    condition: Atom
+    then: Block
+    orelse: Block
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+Statement = Run | HostLet | Data | Call | Effect | Branch
+
+
+@dataclass(frozen=True)
+class Block:
+    statements: tuple[Statement, ...]
+    results: tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """`results` types the block's results. They may name sizes: parameters of the function, or earlier
+    results."""
+    name: str
+    params: tuple[Param, ...]
+    results: tuple[Param, ...]
+    body: Block
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class ScalarFunction:
+    """A function on scalars for thunks: a device function. The body may call scalar functions, itself too: a call of
+    itself as the last step is a loop, any other takes the stack of the thread, which CUDA's threads do not have. After
+    a failure it calls nothing: it returns zeros, and so do those that have called it."""
+    name: str
+    params: tuple[Param, ...]
+    results: tuple[str, ...]
+    body: Exp
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place that can fail: what to say, and where. The error of the least (order in the program, index) is
+    reported. `element`: the index is the position of an element of one apply-to-each, and worth telling."""
+    name: str
+    message: str
+    origin: Origin = field(default=NOWHERE, compare=False)
+    element: bool = False
+
+
+# How a NESL value lies in names -------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class ScalarLayout:
+    """One name: on the host a scalar, over n activations an array [base; n]."""
+    base: str
+
+
+@dataclass(frozen=True)
+class PairLayout:
+    first: Layout
+    second: Layout
+
+
+@dataclass(frozen=True)
+class SeqLayout:
+    """A sequence, one or n of them.
+        dense    host:  size, then the elements' names over `size`
+                 n:     offsets [int; n+1], size, then the elements' names over `size`
+        uniform  n:     length of each, size, then the elements' names over `size`; never on the host
+        view     host:  start, length, size, then the names of the payload over `size`
+                 n:     starts [int; n], lengths [int; n], size, then the names of the payload
+    `size` is an int name or constant: the number of elements of the payload."""
+    element: Layout
+    form: str = "dense"
+
+
+Layout = ScalarLayout | PairLayout | SeqLayout
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The function that a run calls, and how its arguments and result lie in its names."""
+    function: str
+    arguments: tuple[Layout, ...]
+    result: Layout
+
+
+@dataclass(frozen=True)
+class Program:
+    sites: tuple[Site, ...]
+    scalar_functions: tuple[ScalarFunction, ...]
+    kernels: tuple[Kernel, ...]
+    functions: tuple[Function, ...]
+    entry: Entry

@@ -1,0 +1,208 @@
+"""Dead code of lambda_cu: what nobody reads and what cannot fail is dropped.
+
+  in    a well-formed program
+  out   a well-formed program of the same meaning, failures included
+  how   backwards over each function and each kernel, with the names that are still needed. Effects stay, and what may
+        fail (a FAIL, a call of something that may, a recursion, which may be too deep), even if nobody reads their
+        results, which then are `_`. Components of a thunk go like that too, those of REDUCE and SCAN excepted.
+        lambda_cu.passes.unread does what concerns callers and callees together.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
+
+from nessie.base.records import dataclass
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.passes.lets import kept_components, with_components, without_copies, without_dead_lets
+from nessie.lambda_cu.passes.unread import drop_unread
+from nessie.lambda_cu.scope import (
+    atom_names,
+    can_fail,
+    failing_functions,
+    kept_items,
+    may_fail,
+    results,
+    soac_can_fail,
+    soac_names,
+    statements,
+    thunk,
+    type_names,
+    updated,
+    used_names,
+)
+
+ZERO = ir.Const(0, "int")
+
+
+def drop_dead_code(program: ir.Program) -> ir.Program:
+    """One round; dropping something may leave more to drop. The same object where there is nothing to drop."""
+    scalars = failing_functions(program.scalar_functions)
+    kernels = tuple(kernel_without_dead_code(kernel, scalars) for kernel in program.kernels)
+    failing = failing_names(program, scalars, kernels)
+    functions = tuple(updated(f, body=live_block(f.body, set(), failing)[0]) for f in program.functions)
+    return drop_unread(updated(program, kernels=kernels, functions=functions))
+
+
+@dataclass(frozen=True)
+class Failing:
+    """What may fail: names, and of kernels a test, since few are asked about."""
+    scalars: Collection[str]
+    kernel: Callable[[str], bool]
+    functions: Collection[str]
+
+
+def failing_names(program: ir.Program, scalars: Collection[str], kernels: Iterable[ir.Kernel]) -> Failing:
+    """Host functions may fail in their own statements or in what they call; recursion may go too deep."""
+    named = {kernel.name: kernel for kernel in kernels}
+
+    @cache
+    def kernel_may(name: str) -> bool:
+        return any([soac_can_fail(bind.soac, scalars) for bind in named[name].binds])
+
+    own = Failing(scalars, kernel_may, ())
+    found = {f.name: list(statements(f.body)) for f in program.functions}
+    calls = {name: {s.function for s in inside if isinstance(s, ir.Call)} for name, inside in found.items()}
+    called = set().union(*calls.values())
+    themselves = {name for name in called if any(can_fail_at(s, own) for s in found[name])}
+    return Failing(scalars, kernel_may, may_fail({name: calls[name] for name in called}, themselves))
+
+
+# Host level -------------------------------------------------------------------------------------
+
+
+def live_block(block: ir.Block, live: set[str], failing: Failing) -> tuple[ir.Block, set[str]]:
+    """The block without what is dead. `live` are the names needed after it; gives those needed before it."""
+    live = live.union(atom_names(block.results))
+    kept: list[ir.Statement] = []
+    for statement in reversed(block.statements):
+        if isinstance(statement, ir.Branch):
+            statement, live = live_branch(statement, live, failing)
+            dead = not (statement.results or statement.then.statements or statement.orelse.statements)
+        else:
+            wanted = needed(results(statement), live)
+            dead = not wanted and not can_fail_at(statement, failing)
+            if not dead:
+                live.update(wanted, used_names(statement))
+                statement = ignoring(statement, wanted)
+        if not dead:
+            kept.append(statement)
+    return updated(block, statements=tuple(reversed(kept))), live
+
+
+def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir.Branch, set[str]]:
+    """The branch with the results that are needed."""
+    wanted = needed(branch.results, live)
+    keep = [result.name in wanted for result in branch.results]
+
+    def pruned(block: ir.Block) -> tuple[ir.Block, set[str]]:
+        return live_block(updated(block, results=kept_items(block.results, keep)), live | wanted, failing)
+
+    (then, in_then), (orelse, in_else) = pruned(branch.then), pruned(branch.orelse)
+    changed = updated(branch, results=kept_items(branch.results, keep), then=then, orelse=orelse)
+    return changed, live | wanted | in_then | in_else | set(used_names(branch))
+
+
+def needed(params: Sequence[ir.Param], live: set[str]) -> set[str]:
+    """The results that are live, and the sizes that their types name."""
+    wanted: set[str] = set()
+    for param in reversed(params):
+        if param.name != "_" and (param.name in live or param.name in wanted):
+            wanted.add(param.name)
+            wanted.update(type_names(param.type))
+    return wanted
+
+
+def can_fail_at(statement: ir.Statement, failing: Failing) -> bool:
+    """May it fail, or be seen from outside?"""
+    match statement:
+        case ir.Effect():
+            return True
+        case ir.Run(_, kernel, _):
+            return failing.kernel(kernel)
+        case ir.Call(_, function, _):
+            return function in failing.functions
+        case ir.HostLet(_, value):
+            return can_fail(value, failing.scalars)
+    return False
+
+
+def ignoring(statement: ir.Statement, wanted: set[str]) -> ir.Statement:
+    """The statement, binding only what is wanted."""
+    match statement:
+        case ir.Run(params) | ir.Call(params) | ir.Effect(params):
+            return updated(statement, results=tuple(
+                param if param.name in wanted else updated(param, name="_") for param in params))
+        case ir.HostLet(param, _) if param.name not in wanted:
+            return updated(statement, result=updated(param, name="_"))
+    return statement
+
+
+# Kernels ----------------------------------------------------------------------------------------
+
+
+def kernel_without_dead_code(kernel: ir.Kernel, failing: Collection[str]) -> ir.Kernel:
+    """The kernel without bindings that nobody reads and that cannot fail."""
+    live = set(kernel.returns)
+    kept: list[ir.Bind] = []
+    for bind in reversed(kernel.binds):
+        wanted = wanted_names(bind, live)
+        if wanted or soac_can_fail(bind.soac, failing):
+            bind = updated(bind, names=tuple(n if n in wanted else "_" for n in bind.names))
+            kept.append(without_unread_components(bind, failing))
+            live.update(soac_names(kept[-1].soac))
+    return updated(kernel, binds=tuple(reversed(kept)))
+
+
+def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
+    """What is read of what the binding binds; with survivors their count, which is their size."""
+    names, wanted = bind.names, live.intersection(bind.names)
+    match bind.soac:
+        case ir.Filter(_, _, space):
+            survivors = names[1:] if isinstance(space, ir.Flat) else names[1:-1]
+            if not wanted.isdisjoint(survivors):
+                wanted.add(names[0])
+        case ir.Partition():
+            width = (len(names) - 3) // 2
+            for at in (0, 1):
+                if not wanted.isdisjoint(names[2 + at * width:2 + (at + 1) * width]):
+                    wanted.add(names[at])
+    return wanted - {"_"}
+
+
+def without_unread_components(bind: ir.Bind, failing: Collection[str]) -> ir.Bind:
+    """The binding without components of its values that are `_` and cannot fail. REDUCE and SCAN keep theirs: their
+    operator may need one for another."""
+    names, soac = bind.names, bind.soac
+    match soac:
+        case ir.Map(f, _) | ir.Once(f):
+            f, keep = with_wanted(f, [name != "_" for name in names], failing)
+            return updated(bind, names=kept_items(names, keep), soac=updated(soac, thunk=f))
+        case ir.Permute(f, _, _, _, default, _):
+            f, keep = with_wanted(f, [name != "_" for name in names], failing)
+            default = (ZERO,) if f.body is ZERO else kept_items(default, keep)
+            return updated(bind, names=kept_items(names, keep), soac=updated(soac, value=f, default=default))
+        case ir.Filter(f, _, space):
+            end = len(names) if isinstance(space, ir.Flat) else len(names) - 1
+            f, keep = with_wanted(f, [name != "_" for name in names[1:end]], failing)
+            return updated(bind, names=(names[0], *kept_items(names[1:end], keep), *names[end:]),
+                           soac=updated(soac, value=f))
+        case ir.Partition(f, _, _):
+            middle = (len(names) + 1) // 2
+            holds, fails = names[2:middle], names[middle:-1]
+            f, keep = with_wanted(f, [a != "_" or b != "_" for a, b in zip(holds, fails, strict=True)], failing)
+            return updated(bind, names=(*names[:2], *kept_items(holds, keep), *kept_items(fails, keep), names[-1]),
+                           soac=updated(soac, value=f))
+    return bind
+
+
+def with_wanted(f: ir.Thunk, wanted: list[bool], failing: Collection[str]) -> tuple[ir.Thunk, list[bool]]:
+    """The thunk without unwanted components that cannot fail, and which it keeps. Where none is wanted it gives 0."""
+    if all(wanted) or (len(wanted) == 1 and isinstance(f.body, ir.Const)):
+        return f, wanted if all(wanted) else [True]
+    if not any(wanted) and not can_fail(f.body, failing):
+        return ir.Thunk(f.params, ZERO), [True] + [False] * (len(wanted) - 1)
+    keep = kept_components(f.body, wanted, failing)
+    if all(keep):
+        return f, keep
+    return thunk(f.params, without_copies(without_dead_lets(with_components(f.body, keep), failing), {})), keep

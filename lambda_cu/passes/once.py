@@ -1,0 +1,119 @@
+"""Pass: scalar arithmetic on kernels' results stays on the device.
+
+  in    flat lambda_cu, scalars computed by the host
+  out   flat lambda_cu, in which a scalar that depends on a kernel's scalar, and that the host does not need itself (to
+        branch, for a size, for a call), is computed by a ONCE kernel; the host's mere checks, `_`, stay its own
+  how   backwards: what the host needs; forwards: what depends on kernels; a let of the second kind only becomes ONCE
+  why   the host need not wait, and REDUCE-ONCE may join the kernels (lambda-cu paper, section 4.1)
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+
+
+def once(program: ir.Program) -> ir.Program:
+    names = Names([*(k.name for k in program.kernels), *(f.name for f in program.functions)])
+    kernels = {k.name: k for k in program.kernels}
+    passes = [Once(f, results_needed(f, program), kernels, names) for f in program.functions]
+    functions = tuple(replace(f, body=pass_.block(f.body)) for f, pass_ in zip(program.functions, passes, strict=True))
+    made = [kernel for pass_ in passes for kernel in pass_.made]
+    return replace(program, kernels=(*program.kernels, *made), functions=functions)
+
+
+def types_of(function: ir.Function) -> dict[str, ir.Type]:
+    bound = [*function.params, *(r for s in scope.statements(function.body) for r in scope.results(s))]
+    return {param.name: param.type for param in bound}
+
+
+def results_needed(function: ir.Function, program: ir.Program) -> set[str]:
+    """Of the entry's results the host needs the sizes; of other functions', which are called, all."""
+    atoms = function.body.results
+    if function.name != program.entry.function:
+        return set(scope.atom_names(atoms))
+    sizes = {name for result in function.results for name in scope.type_names(result.type)}
+    return set(scope.atom_names(a for a, result in zip(atoms, function.results) if result.name in sizes))
+
+
+class Once:
+    """The pass over one function; `made` collects the kernels, `device` the scalars that kernels compute. A name is
+    bound once in the function, so that what is said of it holds in every block."""
+
+    def __init__(self, function: ir.Function, results: set[str], kernels: dict[str, ir.Kernel], names: Names) -> None:
+        self.kernels, self.names = kernels, names
+        self.needed = self.needed_names(function.body, results)
+        self.types = types_of(function)
+        self.device: set[str] = set()
+        self.made: list[ir.Kernel] = []
+
+    def block(self, block: ir.Block) -> ir.Block:
+        statements: list[ir.Statement] = []
+        for statement in block.statements:
+            match statement:
+                case ir.Run(bound):
+                    self.device.update(r.name for r in bound if not isinstance(r.type, ir.Array))
+                case ir.HostLet(result, value) if result.name != "_" and self.moves(value, result.name):
+                    statement = self.kernel(statement)
+                    self.device.add(result.name)
+                case ir.Branch(_, _, then, orelse):
+                    statement = replace(statement, then=self.block(then), orelse=self.block(orelse))
+            statements.append(statement)
+        return replace(block, statements=tuple(statements))
+
+    def moves(self, value: ir.Exp, name: str) -> bool:
+        return (name not in self.needed and not scope.reads(value)
+                and not self.device.isdisjoint(scope.free_names(value)))
+
+    def kernel(self, statement: ir.HostLet) -> ir.Run:
+        """The ONCE kernel for the let, and its run."""
+        thunk = scope.thunk((), statement.value)
+        params = tuple(ir.Param(name, self.types[name]) for name in thunk.using)
+        result = statement.result
+        name = self.names.fresh("K_once")
+        bind = ir.Bind((result.name,), ir.Once(thunk), statement.origin)
+        self.made.append(ir.Kernel(name, params, (bind,), (result.name,), statement.origin))
+        return ir.Run((result,), name, tuple(ir.Var(param.name) for param in params), statement.origin)
+
+    def needed_names(self, block: ir.Block, results: set[str]) -> set[str]:
+        """The scalars that the host needs, in this block or in those inside it; a let needs what its value does."""
+        statements = list(scope.statements(block))
+        names = set(results)
+        for statement in statements:
+            names.update(self.needs(statement))
+        lets = {s.result.name: s for s in statements if isinstance(s, ir.HostLet)}
+        todo = list(names)
+        while todo:
+            if (let := lets.get(todo.pop())) is not None:
+                fresh = set(scope.free_names(let.value)) - names
+                names |= fresh
+                todo += fresh
+        return names
+
+    def needs(self, statement: ir.Statement) -> set[str]:
+        """What the host itself must know to carry the statement out."""
+        sizes = {name for result in scope.results(statement) for name in scope.type_names(result.type)}
+        match statement:
+            case ir.Run(_, kernel, arguments):
+                params = self.kernels[kernel].params
+                known = {name for bind in self.kernels[kernel].binds for name in sizes_of(bind.soac)}
+                known |= {name for param in params for name in scope.type_names(param.type)}
+                pairs = zip(params, arguments)
+                sizes |= {a.name for p, a in pairs if p.name in known and isinstance(a, ir.Var)}
+            case ir.HostLet(_, value) if scope.reads(value):
+                sizes |= set(scope.free_names(value))
+            case ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
+                sizes |= set(scope.atom_names(arguments))
+            case ir.Branch(_, condition, then, orelse):
+                sizes |= set(scope.atom_names((condition, *then.results, *orelse.results)))
+        return sizes
+
+
+def sizes_of(soac: ir.Soac) -> set[str]:
+    """The scalars that say how much the SOAC walks and writes."""
+    names = set(scope.space_names(scope.space_of(soac)))
+    if isinstance(soac, ir.Permute) and isinstance(soac.size, str):
+        names.add(soac.size)
+    return names

@@ -1,0 +1,175 @@
+"""What is the same twice: kernels equal up to names become one, parameters that always get the same argument too, and a
+run that repeats another takes its results.
+
+Runs may share although they can fail: both would record the same failure. A run is repeated when its kernel and its
+arguments are the same as those of a run before it in its block or around it; an effect between the two parts them, so
+that what is timed takes its time. Names that a host `let` only repeats go too.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
+
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.rename import rename, rename_kernel, rename_param
+from nessie.lambda_cu.scope import map_runs, results, statements, updated
+from nessie.lambda_cu.shape import Shape, shape
+
+# Kernels ----------------------------------------------------------------------------------------
+
+
+def share_kernels(program: ir.Program, shape_of: Callable[[ir.Kernel], Shape] = shape) -> ir.Program:
+    """Equal kernels are one; those that never run go."""
+    same: dict[Shape, ir.Kernel] = {}
+    shared = {kernel.name: same.setdefault(shape_of(kernel), kernel).name for kernel in program.kernels}
+    used = {shared[name] for name in runs_of(program)}
+
+    def renamed(run: ir.Run) -> ir.Run:
+        return updated(run, kernel=shared[run.kernel])
+
+    return updated(program, kernels=tuple(kernel for kernel in program.kernels if kernel.name in used), functions=tuple(
+        updated(f, body=map_runs(f.body, renamed)) for f in program.functions))
+
+
+def number_kernels(program: ir.Program) -> ir.Program:
+    """The kernels named K1, K2, ... and standing in order of their first run; those that never run go."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    names = {name: f"K{number}" for number, name in enumerate(runs_of(program), 1)}
+
+    def renamed(run: ir.Run) -> ir.Run:
+        return updated(run, kernel=names[run.kernel])
+
+    return updated(
+        program, kernels=tuple(updated(kernels[old], name=new) for old, new in names.items()),
+        functions=tuple(updated(f, body=map_runs(f.body, renamed)) for f in program.functions))
+
+
+def runs_of(program: ir.Program) -> dict[str, list[ir.Run]]:
+    """The runs of each kernel that is run, in the program's order."""
+    runs: dict[str, list[ir.Run]] = {}
+    for function in program.functions:
+        for statement in statements(function.body):
+            if isinstance(statement, ir.Run):
+                runs.setdefault(statement.kernel, []).append(statement)
+    return runs
+
+
+# Parameters -------------------------------------------------------------------------------------
+
+
+def share_parameters(program: ir.Program) -> ir.Program:
+    """Parameters that get the same argument in every run of their kernel are one."""
+    runs = runs_of(program)
+    same = {kernel.name: same_parameters(kernel, runs.get(kernel.name, [])) for kernel in program.kernels}
+
+    def narrowed(run: ir.Run) -> ir.Run:
+        kept = [number for number, first in enumerate(same[run.kernel]) if first == number]
+        return updated(run, arguments=tuple(run.arguments[number] for number in kept))
+
+    return updated(program, kernels=tuple(merge_parameters(kernel, same[kernel.name]) for kernel in program.kernels),
+                   functions=tuple(updated(f, body=map_runs(f.body, narrowed)) for f in program.functions))
+
+
+def same_parameters(kernel: ir.Kernel, runs: list[ir.Run]) -> list[int]:
+    """For each parameter the number of the first that always gets the same as it does. Nothing is known of a kernel
+    that is never run."""
+    if not runs:
+        return list(range(len(kernel.params)))
+    first: dict[tuple[Hashable, ...], int] = {}
+    return [first.setdefault(tuple(atom_key(run.arguments[number]) for run in runs), number)
+            for number in range(len(kernel.params))]
+
+
+def merge_parameters(kernel: ir.Kernel, same: list[int]) -> ir.Kernel:
+    params = kernel.params
+    mapping = {param.name: params[first].name for param, first in zip(params, same, strict=True)
+               if params[first] is not param}
+    if not mapping:
+        return kernel
+    renamed = rename_kernel(kernel, mapping)
+    return replace(renamed, params=tuple(renamed.params[number] for number, first in enumerate(same)
+                                         if first == number))
+
+
+# Runs -------------------------------------------------------------------------------------------
+
+Available = dict[tuple[Hashable, ...], tuple[ir.Param, ...]]
+
+
+def share_runs(program: ir.Program) -> ir.Program:
+    """Each run is run once, each value has one name."""
+    return updated(program, functions=tuple(
+        updated(f, body=shared_block(f.body, {}, {})) for f in program.functions))
+
+
+def shared_block(block: ir.Block, mapping: dict[str, str], known: Available) -> ir.Block:
+    """`mapping` gives the one name of a value, `known` the results of earlier runs, which those here join until the
+    block ends."""
+    kept: list[ir.Statement] = []
+    here: list[tuple[Hashable, ...]] = []
+    for statement in block.statements:
+        statement = rename_statement(statement, mapping)
+        match statement:
+            case ir.HostLet(result, ir.Var(name)):
+                mapping.update({result.name: name} if result.name != "_" else {})
+                continue
+            case ir.Run(bound, kernel, arguments):
+                same = key(kernel, arguments)
+                earlier = known.get(same)
+                if earlier is None:
+                    known[same] = bound
+                    here.append(same)
+                elif repeats(earlier, bound):
+                    mapping.update((b.name, a.name) for a, b in zip(earlier, bound, strict=True) if b.name != "_")
+                    continue
+            case ir.Effect():
+                forget(here, known)
+                here, known = [], {}
+            case ir.Branch(_, _, then, orelse):
+                statement = updated(statement, then=shared_block(then, mapping, known),
+                                    orelse=shared_block(orelse, mapping, known))
+        kept.append(statement)
+    forget(here, known)
+    return updated(block, statements=tuple(kept), results=rename_atoms(block.results, mapping))
+
+
+def forget(keys: list[tuple[Hashable, ...]], known: Available) -> None:
+    for key in keys:
+        del known[key]
+
+
+def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[Hashable, ...]:
+    """What two runs must have in common."""
+    return (kernel, *map(atom_key, arguments))
+
+
+def atom_key(atom: ir.Atom) -> Hashable:
+    """Equal for the same value. Texts tell 0.0 from -0.0."""
+    return atom.name if isinstance(atom, ir.Var) else (atom.type, repr(atom.value))
+
+
+def repeats(earlier: tuple[ir.Param, ...], bound: tuple[ir.Param, ...]) -> bool:
+    """All that the later run names, the earlier one named."""
+    return all(b.name == "_" or a.name != "_" for a, b in zip(earlier, bound, strict=True))
+
+
+def rename_statement(statement: ir.Statement, mapping: Mapping[str, str]) -> ir.Statement:
+    """The statement with the names it uses renamed; blocks inside it are left as they are."""
+    if not mapping:
+        return statement
+    params = tuple(rename_param(param, mapping) for param in results(statement))
+    match statement:
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
+            return updated(statement, results=params, arguments=rename_atoms(arguments, mapping))
+        case ir.HostLet(_, value):
+            return updated(statement, result=params[0], value=rename(value, mapping))
+        case ir.Data():
+            return updated(statement, result=params[0])
+        case ir.Branch(_, condition, _, _):
+            return updated(statement, results=params, condition=rename_atoms((condition,), mapping)[0])
+    raise TypeError(statement)
+
+
+def rename_atoms(atoms: tuple[ir.Atom, ...], mapping: Mapping[str, str]) -> tuple[ir.Atom, ...]:
+    return tuple(ir.Var(mapping[atom.name]) if isinstance(atom, ir.Var) and atom.name in mapping else atom
+                 for atom in atoms)

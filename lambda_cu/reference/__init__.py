@@ -1,0 +1,12 @@
+"""The reference executor: runs programs of lambda_cu in NumPy. It says what programs mean, and shares no code with what
+is tested against it.
+
+    reference       the host level
+    context         one run: its first failure, its limits, its counts
+    kernels         kernels, binding after binding
+    monoids         segmented reductions and scans
+    thunks          thread expressions, for all lanes at once
+    calls           calls of scalar functions
+    lanes           the lanes for which an expression is evaluated
+    operators       the operators' meanings
+"""

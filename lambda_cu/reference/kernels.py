@@ -1,0 +1,207 @@
+"""Kernels for the reference executor: bindings one after another, each SOAC over its whole space in NumPy."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nessie.base.values import DTYPES
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.reference.context import Context
+from nessie.lambda_cu.reference.lanes import Indices, Lanes, Values
+from nessie.lambda_cu.reference.monoids import Segments, reduce_segments, scan_segments
+from nessie.lambda_cu.reference.thunks import Evaluator, constant
+from nessie.lambda_cu.running.traffic import bytes_moved
+from nessie.lambda_cu.typing import Scope, bound_types
+
+Arrays = tuple[NDArray[Any], ...]
+
+
+def run_kernel(kernel: ir.Kernel, arguments: Sequence[Any], context: Context) -> list[Any]:
+    """The kernel's results: NumPy scalars and arrays."""
+    values = {param.name: value for param, value in zip(kernel.params, arguments, strict=True)}
+    scope = Scope({param.name: param.type for param in kernel.params}, context.scalar_functions)
+    launch = Launch(values, scope, context)
+    elements = sum([launch.bind(bind) for bind in kernel.binds])
+    found = context.idle_when(kernel)
+    launched = found is None or any(arguments[number] for number in found.sizes)
+    if launched:
+        context.stats.count(elements)
+    if launched and context.stats.detailed:
+        moved = bytes_moved(context.traffic_of(kernel), values)
+        context.stats.count_kernel(kernel.name, elements, int(moved))
+    return [values[name] for name in kernel.returns]
+
+
+class Launch:
+    """One launch of a kernel: the values of its names so far."""
+
+    def __init__(self, values: dict[str, Any], scope: Scope, context: Context) -> None:
+        self.values, self.scope, self.context = values, scope, context
+        self.evaluator = Evaluator(context, values)
+
+    def bind(self, bind: ir.Bind) -> int:
+        """Bind the SOAC's results; gives how many elements were walked."""
+        soac = bind.soac
+        types = bound_types(bind, self.scope)
+        if isinstance(soac, ir.Once):
+            walked = 1
+            results: Sequence[Any] = self.evaluator.components(soac.thunk.body, Lanes(np.zeros(1, np.int64), {}))
+            results = [np.asarray(value).reshape(-1)[0] for value in results]
+        else:
+            walked = self.size(soac.space.size if isinstance(soac.space, ir.Flat) else soac.space.total)
+            self.reserve(types, walked)
+            results = self.walk(soac, self.segments(soac.space), types)
+        for name, type_, value in zip(bind.names, types, results, strict=True):
+            if isinstance(type_, ir.Array):
+                self.context.hold(value)
+            if name != "_":
+                self.values[name], self.scope.names[name] = value, type_
+        return walked + self.beside(soac)
+
+    def beside(self, soac: ir.Soac) -> int:
+        """What a SOAC walks beside the elements of its space: the ends of segments, and all that a PERMUTE fills."""
+        if isinstance(soac, ir.Once):
+            return 0
+        ends = 0 if isinstance(soac.space, ir.Flat) else self.size(soac.space.segments)
+        return ends + (self.size(soac.size) if isinstance(soac, ir.Permute) else 0)
+
+    def walk(self, soac: ir.Soac, over: Segments, types: tuple[ir.Type, ...]) -> Sequence[Any]:
+        match soac:
+            case ir.Map(thunk, _):
+                return self.everywhere(thunk, over, bases(types))
+            case ir.Reduce(thunk, _, operator, space):
+                items = self.everywhere(thunk, over, bases(types))
+                sums = reduce_segments(items, self.identity(soac), operator, over, self.evaluator)
+                return [column[0] for column in sums] if isinstance(space, ir.Flat) else sums
+            case ir.Scan(thunk, _, operator, _, total):
+                items = self.everywhere(thunk, over, bases(types))
+                return scan_segments(items, self.identity(soac), operator, over, total, self.evaluator)
+            case ir.Filter(value, predicate, space):
+                return self.filter(value, predicate, over, types, isinstance(space, ir.Flat))
+            case ir.Partition(value, predicate, _):
+                return self.partition(value, predicate, over, types)
+            case ir.Permute():
+                return self.permute(soac, over, types)
+            case ir.Order(thunk, space, descending):
+                key_type = self.key_type(thunk, space)
+                return [ordered(self.everywhere(thunk, over, (key_type,))[0], over, descending)]
+        raise TypeError(soac)
+
+    # Thunks
+
+    def everywhere(self, thunk: ir.Thunk, over: Segments, types: tuple[str, ...]) -> Arrays:
+        """The thunk's components at every index of the space."""
+        return self.at(thunk, over, np.arange(over.total), types)
+
+    def at(self, thunk: ir.Thunk, over: Segments, chosen: Indices, types: tuple[str, ...]) -> Arrays:
+        """The thunk's components at the chosen indices. `types` are their types."""
+        count = len(chosen)
+        if count == 0:
+            return tuple(np.zeros(0, DTYPES[type_]) for type_ in types)
+        lanes = Lanes(chosen, dict(zip(thunk.params, over.parameters(chosen, len(thunk.params)), strict=True)))
+        values = self.evaluator.components(thunk.body, lanes)
+        return tuple(np.array(np.broadcast_to(value, count)) for value in values)
+
+    def identity(self, soac: ir.Reduce | ir.Scan) -> Values:
+        lanes = Lanes(np.zeros(1, np.int64), {})
+        return tuple(np.asarray(self.evaluator.value(exp, lanes)).reshape(-1)[0] for exp in soac.identity)
+
+    def key_type(self, thunk: ir.Thunk, space: ir.Space) -> str:
+        keys = bound_types(ir.Bind(("_",), ir.Map(thunk, space)), self.scope)
+        return bases(keys)[0]
+
+    # SOACs that move elements
+
+    def filter(self, value: ir.Thunk, predicate: ir.Thunk, over: Segments, types: tuple[ir.Type, ...],
+               flat: bool) -> Sequence[Any]:
+        chosen = np.flatnonzero(self.everywhere(predicate, over, ("bool",))[0])
+        offsets = [] if flat else [np.searchsorted(chosen, over.offsets).astype(np.int64)]
+        kept = types[1:] if flat else types[1:-1]
+        return [np.int64(len(chosen)), *self.at(value, over, chosen, bases(kept)), *offsets]
+
+    def partition(self, value: ir.Thunk, predicate: ir.Thunk, over: Segments,
+                  types: tuple[ir.Type, ...]) -> Sequence[Any]:
+        holds = self.everywhere(predicate, over, ("bool",))[0]
+        columns = self.everywhere(value, over, bases(types[2:2 + (len(types) - 3) // 2]))
+        position = np.where(holds, np.cumsum(holds), np.cumsum(~holds)) - 1
+        count = np.int64(np.count_nonzero(holds))
+        return [count, np.int64(over.total) - count, *[column[holds] for column in columns],
+                *[column[~holds] for column in columns], position.astype(np.int64)]
+
+    def permute(self, soac: ir.Permute, over: Segments, types: tuple[ir.Type, ...]) -> Arrays:
+        size = self.size(soac.size)
+        columns = self.everywhere(soac.value, over, bases(types))
+        index = self.everywhere(soac.index, over, ("int",))[0]
+        inside = (index >= 0) & (index < size)
+        if not np.all(inside | (index == -1)) and self.context.error is None:
+            self.context.inconsistent("a PERMUTE writes outside its result")
+        target = index[inside]
+        if soac.mode == "distinct" and len(np.unique(target)) < len(target) and self.context.error is None:
+            self.context.inconsistent("a PERMUTE of mode distinct writes twice to one place")
+        results = tuple(np.full(size, constant(default)) for default in soac.default)
+        for result, column in zip(results, columns, strict=True):
+            if soac.mode == "max":
+                write_greatest(result, target, column[inside])
+            else:
+                result[target] = column[inside]         # NumPy keeps the last of several
+        return results
+
+    # Sizes and spaces
+
+    def size(self, size: ir.Size) -> int:
+        return size if isinstance(size, int) else int(self.values[size])
+
+    def segments(self, space: ir.Space) -> Segments:
+        """The space's segments; a flat space is one."""
+        match space:
+            case ir.Flat(size):
+                offsets = np.array([0, self.size(size)], np.int64)
+            case ir.Uniform(segments, length, _):
+                offsets = self.numbers(segments) * self.size(length)
+            case ir.Affine(segments, slope, offset, _):
+                s = self.numbers(segments)
+                offsets = self.size(slope) * (s * (s - 1) // 2) + self.size(offset) * s
+            case ir.Irregular(_, name, _):
+                offsets = self.values[name]
+        total = self.size(space.size if isinstance(space, ir.Flat) else space.total)
+        if offsets[0] != 0 or offsets[-1] != total or np.any(np.diff(offsets) < 0):
+            self.context.inconsistent(f"the segments of a space of {total} elements are not consistent")
+        return Segments(offsets)
+
+    def numbers(self, segments: ir.Size) -> Indices:
+        """0 .. segments. Offsets are made of them, and lengths: there may be more segments than elements."""
+        count = self.size(segments) + 1
+        self.context.reserve(8 * 3 * count)
+        return np.arange(count, dtype=np.int64)
+
+    def reserve(self, types: tuple[ir.Type, ...], walked: int) -> None:
+        """The results' bytes, as many as they can be, and those of the indices and of a thunk's two operands."""
+        words = sum(self.size(type_.size) + type_.plus if not isinstance(type_.size, str) or type_.size in self.values
+                    else walked for type_ in types if isinstance(type_, ir.Array))
+        self.context.reserve(8 * (words + 3 * walked))
+
+
+def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:
+    """The scalar types, or those of the elements."""
+    return tuple(type_.base if isinstance(type_, ir.Array) else type_ for type_ in types)
+
+
+def write_greatest(result: NDArray[Any], target: Indices, values: NDArray[Any]) -> None:
+    """The greatest of what a place has and of the values that are written there; NaN is greater than all and 0.0 than
+    -0.0, as `max` has it."""
+    target, values = np.append(np.arange(len(result)), target), np.append(result, values)
+    order = np.lexsort((np.copysign(1.0, values), values))
+    result[target[order]] = values[order]
+
+
+def ordered(keys: NDArray[Any], over: Segments, descending: bool) -> Indices:
+    """Positions in stable order of the keys within each segment, NaN last."""
+    order = np.argsort(keys, kind="stable")
+    if descending:
+        order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
+        missing = np.isnan(keys[order]) if keys.dtype.kind == "f" else np.zeros(len(keys), np.bool_)
+        order = np.concatenate([order[~missing], order[missing]])
+    return order[np.argsort(over.segment[order], kind="stable")].astype(np.int64)

@@ -1,0 +1,240 @@
+"""The reference executor: runs whole programs of lambda_cu, flat or fused, on NumPy. It says what programs mean.
+
+  in    a program that lambda_cu.check accepts, and flat values (nessie.base.values) for the entry's arguments
+  out   the flat value of the result, or NessieError for what fails in the program
+  how   the host level with an explicit stack of activations, so that recursion is as deep as memory allows; kernels
+        by reference_kernels, their thunks by reference_thunks. Names are dropped after their last use.
+
+Failures of kernels are seen where the host looks: before the next launch, at a scalar it computes with, a condition, a
+call, an effect, and the end. Of several failures of one kernel the least site, then index, is raised.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nessie.base.effects import Perform, no_effects
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Origin, user_span
+from nessie.base.values import DTYPES
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
+from nessie.lambda_cu.passes.specialise_sites import specialise_sites
+from nessie.lambda_cu.reference.context import Context, Limits
+from nessie.lambda_cu.reference.kernels import run_kernel
+from nessie.lambda_cu.reference.lanes import Lanes
+from nessie.lambda_cu.reference.thunks import Evaluator, constant
+from nessie.lambda_cu.running.stats import Stats
+from nessie.lambda_cu.scope import atom_names, used_names
+
+__all__ = ["Limits", "Stats", "execute"]
+
+ACTIVATION, NAME = 400, 130             # bytes of a call, and of a name that its caller holds meanwhile
+
+
+def execute(program: ir.Program, arguments: Sequence[Any], limits: Limits | None = None,
+            stats: Stats | None = None, perform: Perform = no_effects) -> Any:
+    """The value of the entry's function on these flat values. `stats`, if given, is counted up; `perform` does the
+    program's effects."""
+    held = [value for argument, layout in zip(arguments, program.entry.arguments, strict=True)
+            for value in to_names(argument, layout)]
+    program = specialise_sites(program)
+    machine = Machine(program, Context(program, limits or Limits(), stats or Stats()), perform)
+    try:
+        with np.errstate(all="ignore"):
+            results = machine.run(program.entry.function, held)
+    finally:
+        machine.stack.clear()                   # an error may be kept, and its traceback keeps the machine
+    return from_names(results, program.entry.result)
+
+
+# Code: blocks with what can be forgotten after each statement --------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement and the names that nothing after it uses."""
+    statement: ir.Statement
+    drops: tuple[str, ...]
+    then: Code | None = None
+    orelse: Code | None = None
+
+
+@dataclass(frozen=True)
+class Code:
+    steps: tuple[Step, ...]
+    results: tuple[ir.Atom, ...]
+
+
+def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
+    """The block's steps, and the names that it uses. `after` are the names used when it has ended."""
+    used = set(atom_names(block.results))
+    live = used.union(after)
+    steps: list[Step] = []
+    for statement in reversed(block.statements):
+        then = orelse = None
+        names = set(used_names(statement))
+        if isinstance(statement, ir.Branch):
+            then, in_then = compiled(statement.then, frozenset(live))
+            orelse, in_else = compiled(statement.orelse, frozenset(live))
+            names |= in_then | in_else
+        steps.append(Step(statement, tuple(names - live), then, orelse))
+        live |= names
+        used |= names
+    return Code(tuple(reversed(steps)), block.results), used
+
+
+# The machine --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Activation:
+    """A block under way. A branch's block shares its function's names; `results` get a block's results."""
+    code: Code
+    names: dict[str, Any]
+    results: tuple[ir.Param, ...] = ()
+    origin: Origin = ()                     # of the user's statement that led here
+    position: int = 0
+    unread: set[str] | None = None          # scalars that kernels found and the host has not looked at
+    size: int = 0                           # bytes that it counts for
+
+
+class Machine:
+    def __init__(self, program: ir.Program, context: Context, perform: Perform) -> None:
+        self.context, self.perform = context, perform
+        self.kernels = {kernel.name: kernel for kernel in program.kernels}
+        self.functions = {function.name: function for function in program.functions}
+        self.code: dict[str, Code] = {}
+        self.stack: list[Activation] = []
+
+    def run(self, function: str, arguments: Sequence[Any]) -> list[Any]:
+        """The function's results; each round does one statement."""
+        self.enter(function, [interned(value) for value in arguments], ())
+        while True:
+            activation = self.stack[-1]
+            if activation.position < len(activation.code.steps):
+                step = activation.code.steps[activation.position]
+                activation.position += 1
+                self.do(step, activation)
+                continue
+            values = [atom_value(atom, activation.names) for atom in activation.code.results]
+            self.stack.pop()
+            if not self.stack:
+                self.context.raise_pending()
+                return values
+            outer = self.stack[-1]
+            self.bind(activation.results, values, outer)
+            if activation.names is outer.names:         # a branch has come to its end
+                self.forget(outer.code.steps[outer.position - 1], outer.names)
+            else:
+                self.context.end_call(activation.size)
+                self.context.called.pop()
+
+    def enter(self, name: str, values: Sequence[Any], results: tuple[ir.Param, ...]) -> None:
+        """Begin a call."""
+        most = self.context.running.beyond(name, len(self.context.called))
+        if most is not None:
+            self.context.too_deep(most)
+        function = self.functions[name]
+        size = ACTIVATION + NAME * len(self.stack[-1].names) if self.stack else 0
+        self.context.begin_call(name, size)
+        self.context.called.append(self.context.origin)
+        code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
+        names = {param.name: value for param, value in zip(function.params, values, strict=True)}
+        self.stack.append(Activation(code, names, results, self.context.origin, size=size))
+
+    def do(self, step: Step, activation: Activation) -> None:
+        statement, names = step.statement, activation.names
+        self.context.stats.steps += 1
+        self.context.origin = statement.origin if user_span(statement.origin) else activation.origin
+        self.context.poll()
+        match statement:
+            case ir.Run(results, kernel, arguments):
+                self.context.raise_pending()            # as devices do, which launch nothing after a failure
+                self.look_at_sizes(kernel, arguments, activation)
+                self.context.launch(self.kernels[kernel])
+                values = run_kernel(self.kernels[kernel], [atom_value(a, names) for a in arguments], self.context)
+                unread = {param.name for param in results if not isinstance(param.type, ir.Array)}
+                activation.unread = (activation.unread or set()) | unread
+                self.bind(results, values, activation)
+            case ir.Call(results, function, arguments):
+                self.look(activation)
+                values = [atom_value(a, names) for a in arguments]
+                self.forget(step, names)
+                self.enter(function, values, results)
+                return
+            case ir.Effect(results, name, arguments, takes, gives):
+                self.look(activation)
+                argument = from_names([atom_value(a, names) for a in arguments], takes)
+                self.bind(results, self.performed(name, argument, takes, gives), activation)
+            case ir.HostLet(result, value):
+                self.look(activation)
+                lanes = Lanes(np.zeros(1, np.int64), {})
+                computed = np.asarray(Evaluator(self.context, names).value(value, lanes)).reshape(-1)[0]
+                self.context.raise_pending()
+                self.bind((result,), [computed], activation)
+            case ir.Data(result, values):
+                self.bind((result,), [data(result, values)], activation)
+            case ir.Branch(results, condition, _, _):
+                self.look(activation)
+                code = step.then if atom_value(condition, names) else step.orelse
+                assert code is not None
+                self.stack.append(Activation(code, names, results, self.context.origin))
+                return
+        self.forget(step, names)
+
+    def performed(self, name: str, argument: Any, takes: ir.Layout, gives: ir.Layout) -> list[Any]:
+        """What the names of an effect's result hold."""
+        try:
+            result = self.perform(name, argument, type_of_layout(takes))
+        except NessieError as failure:
+            failure.places = tuple(self.context.places())
+            raise
+        return [interned(value) for value in to_names(result, gives)]
+
+    def look(self, activation: Activation) -> None:
+        """The host reads a scalar, and the error word with it."""
+        self.context.raise_pending()
+        activation.unread = None
+
+    def look_at_sizes(self, kernel: str, arguments: tuple[ir.Atom, ...], activation: Activation) -> None:
+        """A size that a kernel found is read before something is made that large."""
+        params = self.kernels[kernel].params
+        sizes = {atom.name for param, atom in zip(params, arguments, strict=True)
+                 if isinstance(atom, ir.Var) and param.type == "int"}
+        if activation.unread and not sizes.isdisjoint(activation.unread):
+            self.look(activation)
+
+    def forget(self, step: Step, names: dict[str, Any]) -> None:
+        for name in step.drops:
+            names.pop(name, None)
+
+    def bind(self, results: tuple[ir.Param, ...], values: Sequence[Any], activation: Activation) -> None:
+        for param, value in zip(results, values, strict=True):
+            if param.name != "_":
+                activation.names[param.name] = value
+
+
+def atom_value(atom: ir.Atom, names: dict[str, Any]) -> Any:
+    return names[atom.name] if isinstance(atom, ir.Var) else constant(atom)
+
+
+def data(result: ir.Param, values: Sequence[Any]) -> Any:
+    base = result.type.base if isinstance(result.type, ir.Array) else result.type
+    return np.array([ord(value) if base == "char" else value for value in values], DTYPES[base])
+
+
+def interned(value: Any) -> Any:
+    """An argument as the executor holds it: scalars of NumPy's types, a char as its code point."""
+    match value:
+        case np.ndarray() | np.generic():
+            return value
+        case str():
+            return DTYPES["char"].type(ord(value))
+        case bool():
+            return np.bool_(value)
+        case float():
+            return np.float64(value)
+    return np.int64(value)

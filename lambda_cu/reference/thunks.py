@@ -1,0 +1,83 @@
+"""Thread expressions for the reference executor: one expression, evaluated for all its lanes at once in NumPy.
+
+A lane is one index for which a thunk runs. A value is a NumPy scalar, the same in all lanes, or an array with one
+element per lane; a tuple expression gives a tuple of values. An `if` evaluates each branch for the lanes that take it
+and for no others, and nothing is ever evaluated for no lanes at all.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nessie.base.values import DTYPES
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.reference.calls import run_calls
+from nessie.lambda_cu.reference.context import Context
+from nessie.lambda_cu.reference.lanes import Lanes, Values, merged, split
+from nessie.lambda_cu.reference.operators import MEANINGS, Value
+
+
+class Evaluator:
+    """Evaluates expressions where the names of `outside` (a kernel's or a host function's) are in scope."""
+
+    def __init__(self, context: Context, outside: Mapping[str, Any]) -> None:
+        self.context, self.outside = context, outside
+
+    def components(self, exp: ir.Exp, lanes: Lanes) -> Values:
+        """The values of all components, of one too."""
+        value = self.value(exp, lanes)
+        return value if isinstance(value, tuple) else (value,)
+
+    def value(self, exp: ir.Exp, lanes: Lanes) -> Any:
+        match exp:
+            case ir.Const():
+                return constant(exp)
+            case ir.Var(name):
+                value = lanes.local(name)
+                return self.outside[name] if value is None else value
+            case ir.Op(op, parts):
+                return MEANINGS[op](*[self.value(part, lanes) for part in parts])
+            case ir.Read(array, index):
+                return self.read(array, self.value(index, lanes))
+            case ir.If(condition, then, orelse):
+                return self.conditional(self.value(condition, lanes), then, orelse, lanes)
+            case ir.Let(names, value, body):
+                lanes.names.update(zip(names, self.components(value, lanes), strict=True))
+                return self.value(body, lanes)
+            case ir.Tuple(items):
+                return tuple([self.value(item, lanes) for item in items])
+            case ir.Fail(site, type_):
+                told = lanes.fail()
+                if len(told):
+                    self.context.record(site, int(told.min()))
+                return DTYPES[type_].type(0)
+            case ir.CallScalar():
+                return self.call(exp, lanes)
+        raise TypeError(exp)
+
+    def read(self, name: str, index: Value) -> Value:
+        """After a failure an index may be wrong; it is clamped then. Before, it is an error of the compiler."""
+        array = self.outside[name]
+        if np.any(index < 0) or np.any(index >= len(array)):
+            if self.context.error is None:
+                self.context.inconsistent(f"an index is out of the range of {name}")
+            if len(array) == 0:
+                return array.dtype.type(0)
+            index = np.clip(index, 0, len(array) - 1)
+        return array[index]
+
+    def conditional(self, condition: Value, then: ir.Exp, orelse: ir.Exp, lanes: Lanes) -> Any:
+        branches = split(condition, then, orelse, lanes)
+        return merged([(self.value(branch, some), some) for branch, some in branches], lanes)
+
+    def call(self, exp: ir.CallScalar, lanes: Lanes) -> Any:
+        arguments = tuple([self.value(part, lanes) for part in exp.arguments])
+        results = run_calls(self, exp.function, arguments, lanes.index)
+        return results[0] if len(results) == 1 else results
+
+
+def constant(const: ir.Const) -> Value:
+    """The constant as a NumPy scalar; a char is its code point."""
+    return DTYPES[const.type].type(ord(const.value) if isinstance(const.value, str) else const.value)

@@ -1,0 +1,41 @@
+"""What running a program has cost: the counts that every executor keeps. docs/cost.md says what is counted."""
+from __future__ import annotations
+
+from dataclasses import field
+
+from nessie.base.records import dataclass
+
+
+@dataclass
+class KernelStats:
+    """Of one kernel: `bytes` that its launches moved (lambda_cu.running.traffic); `seconds` that they took, where that
+    says anything."""
+    launches: int = 0
+    elements: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Stats:
+    """Kernels launched, the elements that they walked, statements of the host level. `kernels`, each by its name, are
+    counted only where `detailed`. `calls`: the functions that are running, outermost first."""
+    launches: int = 0
+    elements: int = 0
+    steps: int = 0
+    detailed: bool = False
+    kernels: dict[str, KernelStats] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    def count(self, elements: int) -> None:
+        """A launch."""
+        self.launches += 1
+        self.elements += elements
+
+    def count_kernel(self, name: str, elements: int, bytes: int, seconds: float = 0.0) -> None:
+        """The same launch, in detail."""
+        record = self.kernels.setdefault(name, KernelStats())
+        record.launches += 1
+        record.elements += elements
+        record.bytes += bytes
+        record.seconds += seconds

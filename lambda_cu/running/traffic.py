@@ -1,0 +1,102 @@
+"""The bytes that launches of a kernel move between memory and their threads.
+
+    traffic(kernel, functions)      what the kernel's text says: bytes, and how many times
+    bytes_moved(traffic, sizes)     of a launch whose sizes are known
+
+Counted are, of arrays that lie in memory before or after the launch:
+
+    read at the index that the thunk gets     each element once, however many SOACs of the kernel read it there
+    read at a segment's number                once for each segment
+    read elsewhere (a gather)                 one element for each index of the SOAC, as if every condition chose it
+    the offsets of an irregular space         once
+    returned                                  each element once; a PERMUTE fills its result before it writes there
+    an ORDER's keys                           written and read once
+
+What stays inside the kernel is free. A count of survivors that stays inside is taken to be all that were tested.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from nessie.base.values import DTYPES
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import space_of, subexpressions, thunks
+from nessie.lambda_cu.typing import Scope, bound_types
+
+Traffic = tuple[tuple[ir.Size, int], ...]       # so many times so many bytes
+
+
+def traffic(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Traffic:
+    types: dict[str, ir.Type] = {param.name: param.type for param in kernel.params}
+    outside = {name: type_ for name, type_ in types.items() if isinstance(type_, ir.Array)}
+    scope = Scope(types, functions)
+    found: Counter[ir.Size] = Counter()
+    inside: dict[ir.Size, ir.Size] = {}         # counts of survivors, and how many were tested
+    own: set[tuple[str, ir.Size]] = set()       # arrays that are read at the index, and how many indices there are
+    for bind in kernel.binds:
+        space, soac = space_of(bind.soac), bind.soac
+        bound = bound_types(bind, scope)
+        types.update(zip(bind.names, bound, strict=True))
+        if isinstance(soac, (ir.Filter, ir.Partition)):
+            for name in bind.names[:1 if isinstance(soac, ir.Filter) else 2]:
+                inside[name] = total_of(space)
+        if isinstance(space, ir.Irregular) and space.offsets in outside:
+            own.add((space.offsets, space.segments))
+            found[1] += width(outside[space.offsets])
+        for array, number, streamed in reads(soac, space):
+            if array not in outside:
+                continue
+            if streamed:
+                own.add((array, number))
+            else:
+                found[number] += width(outside[array])
+        if isinstance(soac, ir.Permute):
+            found[total_of(space)] += sum(map(width, bound))
+        if isinstance(soac, ir.Order):
+            found[total_of(space)] += 2 * DTYPES["int"].itemsize
+    for array, number in own:
+        found[number] += width(outside[array])
+    for name in set(kernel.returns):
+        if isinstance(array_type := types[name], ir.Array):
+            found[array_type.size] += width(array_type)
+            found[array_type.plus] += width(array_type)
+    known = {*(param.name for param in kernel.params), *kernel.returns}
+    return tuple((settled(size, known, inside), bytes_) for size, bytes_ in found.items() if size != 0)
+
+
+def reads(soac: ir.Soac, space: ir.Space | None) -> Iterator[tuple[str, ir.Size, bool]]:
+    """The arrays that the thunks read, how often, and whether that is each element once."""
+    for thunk in thunks(soac):
+        seen: set[ir.Read] = set()
+        for exp in subexpressions(thunk.body):
+            if not isinstance(exp, ir.Read) or exp in seen:
+                continue
+            seen.add(exp)
+            if len(thunk.params) == 3 and exp.index == ir.Var(thunk.params[0]) and isinstance(space, ir.Segmented):
+                yield exp.array, space.segments, True
+            else:
+                at_index = bool(thunk.params) and exp.index == ir.Var(thunk.params[-1])
+                yield exp.array, total_of(space), at_index
+
+
+def total_of(space: ir.Space | None) -> ir.Size:
+    """The indices of a space; of ONCE, which has none, the one that it is run for."""
+    return 1 if space is None else space.size if isinstance(space, ir.Flat) else space.total
+
+
+def width(type_: ir.Type) -> int:
+    """The bytes of one element."""
+    return DTYPES[type_.base if isinstance(type_, ir.Array) else type_].itemsize
+
+
+def settled(size: ir.Size, known: set[str], inside: Mapping[ir.Size, ir.Size]) -> ir.Size:
+    """A size that is known when the launch has ended."""
+    while isinstance(size, str) and size not in known:
+        size = inside[size]
+    return size
+
+
+def bytes_moved(moved: Traffic, sizes: Mapping[str, int]) -> int:
+    """The bytes of a launch; `sizes` are its ints, those that it gives among them, by name."""
+    return sum(bytes_ * (size if isinstance(size, int) else sizes[size]) for size, bytes_ in moved)

@@ -1,0 +1,333 @@
+"""Programs of lambda_cu from text: the inverse of lambda_cu.text.printer, whose header shows the syntax.
+
+Errors in the text are NessieErrors that show their place. That the program is well formed is lambda_cu.check's work;
+only a kernel's result types, which are derived, are compared here with what the text says they are.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from nessie.base.source import Origin, Source, Span
+from nessie.base.text.places import Places
+from nessie.base.text.tokens import Token, Tokens
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.text.parser_expressions import (
+    branches,
+    constant,
+    expression,
+    layout,
+    parse_exp,
+    parse_thunk,
+    scalar,
+    size,
+    thunk,
+    type_,
+    whole,
+)
+from nessie.lambda_cu.text.printer import kernel_types, show_type, tupled
+from nessie.lambda_cu.text.printer_expressions import KEYWORDS
+from nessie.lambda_cu.typing import functions_of
+
+__all__ = ["parse", "parse_exp", "parse_function", "parse_kernel", "parse_thunk"]
+
+T = TypeVar("T")
+
+
+def parse(text: str | Source, places: Places | None = None,
+          sources: Mapping[str, Source] | None = None) -> ir.Program:
+    """The program; `sources` are the texts, by name, that its sites point into."""
+    tokens = Tokens(text, KEYWORDS, places)
+    typed: list[tuple[ir.Kernel, tuple[ir.Type, ...], Token]] = []
+    sites = many(tokens, "site", lambda: site(tokens, sources or {}))
+    scalars = many(tokens, "scalar", lambda: scalar_function(tokens))
+    kernels = many(tokens, "kernel", lambda: kernel(tokens, typed))
+    functions = many(tokens, "function", lambda: function(tokens))
+    program = ir.Program(sites, scalars, kernels, functions, entry(tokens))
+    tokens.finish()
+    for parsed, written, place in typed:
+        derived = kernel_types(parsed, functions_of(program))
+        if derived not in (None, written):
+            tokens.fail(f"{parsed.name} returns {tupled(map(show_type, derived or ()))}, which is not what it declares",
+                        place)
+    return program
+
+
+def parse_kernel(text: str | Source) -> ir.Kernel:
+    return whole(text, lambda tokens: kernel(tokens, []))
+
+
+def parse_function(text: str | Source) -> ir.Function:
+    return whole(text, function)
+
+
+def many(tokens: Tokens, keyword: str, item: Callable[[], T]) -> tuple[T, ...]:
+    items: list[T] = []
+    while tokens.at(keyword):
+        items.append(item())
+    return tuple(items)
+
+
+# Sites, entry, scalar functions -----------------------------------------------------------------
+
+
+def site(tokens: Tokens, sources: Mapping[str, Source]) -> ir.Site:
+    start = tokens.expect("site")
+    name, message = tokens.name(), tokens.literal("string")
+    element = tokens.accept("element")
+    origin: list[Span] = []
+    if tokens.accept("at"):
+        origin.append(span(tokens, sources))
+        while tokens.accept(","):
+            origin.append(span(tokens, sources))
+    return tokens.mark(start, ir.Site(name, message, tuple(origin), bool(element)))
+
+
+def span(tokens: Tokens, sources: Mapping[str, Source]) -> Span:
+    library = tokens.accept("library") is not None
+    name = tokens.literal("string")
+    tokens.expect(":")
+    at = tokens.current
+    start = tokens.literal("int")
+    tokens.expect("-")
+    end = tokens.literal("int")
+    if end < start:
+        tokens.fail(f"a place ends behind its beginning, not at {end} before {start}", at)
+    return Span(sources.get(name) or Source(name, "", library), start, end)
+
+
+def entry(tokens: Tokens, before: tuple[str, ...] = ("site", "scalar", "kernel", "function")) -> ir.Entry:
+    """The last part of a program, and what may stand before it."""
+    if not tokens.at("entry"):
+        tokens.fail(f"one of {', '.join(before)}, in this order, or 'entry' is expected here")
+    start = tokens.take()
+    name = tokens.name()
+    tokens.expect(":")
+    if tokens.at("(") and tokens.follows(")"):
+        tokens.take(), tokens.take()
+        tokens.expect("->")
+        return tokens.mark(start, ir.Entry(name, (), layout(tokens)))
+    return tokens.mark(start, ir.Entry(name, tokens.listed(lambda: layout(tokens), "->"), layout(tokens)))
+
+
+def scalar_function(tokens: Tokens) -> ir.ScalarFunction:
+    start = tokens.expect("scalar")
+    name, params = tokens.name(), parameters(tokens)
+    tokens.expect("->")
+    results = tokens.listed(lambda: scalar(tokens), ")") if tokens.accept("(") else (scalar(tokens),)
+    tokens.expect("{")
+    body = expression(tokens)
+    tokens.expect("}")
+    return ir.ScalarFunction(name, params, results, body, here(tokens, start))
+
+
+# Kernels ----------------------------------------------------------------------------------------
+
+
+def kernel(tokens: Tokens, typed: list[tuple[ir.Kernel, tuple[ir.Type, ...], Token]]) -> ir.Kernel:
+    """The kernel; its result types, if they are written, go to `typed`."""
+    start = tokens.expect("kernel")
+    name, params = tokens.name(), parameters(tokens)
+    place = tokens.current
+    written = types(tokens) if tokens.accept("->") else None
+    tokens.expect("{")
+    binds = many(tokens, "let", lambda: bind(tokens))
+    last = tokens.expect("return")
+    returns = tokens.mark(last, tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),))
+    tokens.expect("}")
+    result = ir.Kernel(name, params, binds, returns, here(tokens, start))
+    if written is not None:
+        typed.append((result, written, place))
+    return result
+
+
+def types(tokens: Tokens) -> tuple[ir.Type, ...]:
+    return tokens.listed(lambda: type_(tokens), ")") if tokens.accept("(") else (type_(tokens),)
+
+
+def bind(tokens: Tokens) -> ir.Bind:
+    start = tokens.expect("let")
+    names = tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),)
+    tokens.expect("=")
+    return ir.Bind(names, soac(tokens), here(tokens, start))
+
+
+def soac(tokens: Tokens) -> ir.Soac:
+    token = tokens.current
+    name = token.text.removeprefix("SEG_")
+    parser = SOACS.get(name)
+    if parser is None or token.kind != "name":
+        tokens.fail("the name of a SOAC is expected here: MAP, REDUCE, ...")
+    tokens.take()
+    result = tokens.mark(token, parser(tokens))
+    segmented = not isinstance(result, ir.Once) and not isinstance(result.space, ir.Flat)
+    if segmented != (name != token.text):
+        tokens.fail(f"the space is {'' if segmented else 'not '}segmented: this is {'SEG_' * segmented}{name}", token)
+    return result
+
+
+def map_(tokens: Tokens) -> ir.Map:
+    return ir.Map(thunk(tokens), space(tokens))
+
+
+def reduce(tokens: Tokens) -> ir.Reduce:
+    return ir.Reduce(thunk(tokens), identity(tokens), thunk(tokens), space(tokens))
+
+
+def scan(tokens: Tokens) -> ir.Scan:
+    return ir.Scan(thunk(tokens), identity(tokens), thunk(tokens), space(tokens), tokens.accept("total") is not None)
+
+
+def filter_(tokens: Tokens) -> ir.Filter:
+    return ir.Filter(thunk(tokens), thunk(tokens), space(tokens))
+
+
+def partition(tokens: Tokens) -> ir.Partition:
+    return ir.Partition(thunk(tokens), thunk(tokens), space(tokens))
+
+
+def permute(tokens: Tokens) -> ir.Permute:
+    value, index, walked = thunk(tokens), thunk(tokens), space(tokens)
+    tokens.expect("into")
+    length = size(tokens)
+    tokens.expect("(")
+    default = tokens.listed(lambda: constant(tokens), ")")
+    return ir.Permute(value, index, walked, length, default, tokens.name("distinct, last or max"))
+
+
+def once(tokens: Tokens) -> ir.Once:
+    return ir.Once(thunk(tokens))
+
+
+def order(tokens: Tokens) -> ir.Order:
+    return ir.Order(thunk(tokens), space(tokens), tokens.accept("descending") is not None)
+
+
+SOACS: dict[str, Callable[[Tokens], ir.Soac]] = {
+    "MAP": map_, "REDUCE": reduce, "SCAN": scan, "FILTER": filter_, "PARTITION": partition, "PERMUTE": permute,
+    "ONCE": once, "ORDER": order}
+
+
+def identity(tokens: Tokens) -> tuple[ir.Exp, ...]:
+    tokens.expect("(")
+    return tokens.listed(lambda: expression(tokens), ")")
+
+
+def space(tokens: Tokens) -> ir.Space:
+    start = tokens.current
+    return tokens.mark(start, sized(tokens, start))
+
+
+def sized(tokens: Tokens, start: Token) -> ir.Space:
+    form = tokens.accept("uniform", "affine", "irregular")
+    tokens.expect("(")
+    if form == "irregular":
+        offsets = tokens.name("an array of offsets")
+        tokens.expect(",")
+        sizes = tokens.listed(lambda: size(tokens), ")")
+    else:
+        sizes = tokens.listed(lambda: size(tokens), ")")
+    match form, sizes:
+        case None, (n,):
+            return ir.Flat(n)
+        case "uniform", (segments, length, total):
+            return ir.Uniform(segments, length, total)
+        case "affine", (segments, slope, offset, total):
+            return ir.Affine(segments, slope, offset, total)
+        case "irregular", (segments, total):
+            return ir.Irregular(segments, offsets, total)
+    tokens.fail("a space is (n), uniform(segments, length, total), affine(segments, slope, offset, total) "
+                "or irregular(offsets, segments, total)", start)
+
+
+# Host level -------------------------------------------------------------------------------------
+
+
+def function(tokens: Tokens) -> ir.Function:
+    start = tokens.expect("function")
+    name, params = tokens.name(), parameters(tokens)
+    tokens.expect("->")
+    results = parameters(tokens)
+    return ir.Function(name, params, results, block(tokens), here(tokens, start))
+
+
+def block(tokens: Tokens) -> ir.Block:
+    tokens.expect("{")
+    found = many(tokens, "let", lambda: statement(tokens))
+    start = tokens.expect("return")
+    results = atoms(tokens) if tokens.at("(") else (atom(tokens),)
+    tokens.mark(start, results)
+    tokens.expect("}")
+    return ir.Block(found, results)
+
+
+def statement(tokens: Tokens) -> ir.Statement:
+    start = tokens.expect("let")
+    results = parameters(tokens) if tokens.at("(") else (parameter(tokens),)
+    tokens.expect("=")
+    if tokens.accept("run"):
+        return ir.Run(results, tokens.name("the name of a kernel"), atoms(tokens), here(tokens, start))
+    if tokens.accept("call"):
+        return ir.Call(results, tokens.name("the name of a function"), atoms(tokens), here(tokens, start))
+    if tokens.accept("perform"):
+        return effect(tokens, results, start)
+    if tokens.at("if"):
+        return branch_or_let(tokens, results, start)
+    if len(results) != 1:
+        tokens.fail("run, call, perform or if is expected here")
+    if tokens.accept("data"):
+        tokens.expect("[")
+        values = tokens.listed(lambda: constant(tokens).value, "]")
+        return ir.Data(results[0], values, here(tokens, start))
+    return ir.HostLet(results[0], expression(tokens), here(tokens, start))
+
+
+def effect(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -> ir.Effect:
+    name, arguments = tokens.name("the name of an effect"), atoms(tokens)
+    tokens.expect(":")
+    takes = layout(tokens)
+    tokens.expect("->")
+    return ir.Effect(results, name, arguments, takes, layout(tokens), here(tokens, start))
+
+
+def branch_or_let(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -> ir.Statement:
+    """`if c { ... } else { ... }` has blocks; `if c then a else b` is an expression."""
+    tokens.expect("if")
+    place = tokens.current
+    condition = expression(tokens)
+    if not tokens.at("{"):
+        if len(results) != 1:
+            tokens.fail("a block is expected here")
+        return ir.HostLet(results[0], branches(condition, tokens), here(tokens, start))
+    if not isinstance(condition, ir.Var | ir.Const):
+        tokens.fail("the condition of a branch is a name or a constant", place)
+    then = block(tokens)
+    tokens.expect("else")
+    return ir.Branch(results, condition, then, block(tokens), here(tokens, start))
+
+
+def parameters(tokens: Tokens) -> tuple[ir.Param, ...]:
+    tokens.expect("(")
+    return tokens.listed(lambda: parameter(tokens), ")")
+
+
+def parameter(tokens: Tokens) -> ir.Param:
+    start, name = tokens.current, tokens.name()
+    tokens.expect(":")
+    return tokens.mark(start, ir.Param(name, "site" if tokens.accept("site") else type_(tokens)))
+
+
+def atoms(tokens: Tokens) -> tuple[ir.Atom, ...]:
+    tokens.expect("(")
+    return tokens.listed(lambda: atom(tokens), ")")
+
+
+def atom(tokens: Tokens) -> ir.Atom:
+    start = tokens.current
+    if tokens.accept("site"):
+        return tokens.mark(start, ir.Const(tokens.name("a site"), "site"))
+    return tokens.mark(start, ir.Var(tokens.name())) if tokens.at_name() else constant(tokens)
+
+
+def here(tokens: Tokens, start: Token) -> Origin:
+    return (tokens.span(start),)

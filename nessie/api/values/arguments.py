@@ -1,0 +1,223 @@
+"""Python's values as NESL's: flat values (nessie.base.values) with their types.
+
+A number, a bool or a str is a scalar or a text; a tuple a tuple, a datatype's named tuple the datatype. Sequences are
+NumPy arrays (nessie.api.values.numpy_arrays), Nested, Tuples, Awkward's and Arrow's arrays
+(nessie.api.values.awkward_arrays), those of a GPU, data frames, and Python's lists for small data
+(nessie.api.values.lists). Arrays of float64, int64 and bool that are contiguous are used where they lie; what has to be
+converted is told in `notes`.
+
+What the parameter's type says decides where Python does not: whether an int is a float, a text of one character a
+character, what an empty list is of. What neither says is a type variable.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nessie.api.values import lists, numpy_arrays
+from nessie.api.values.datatypes import Datatypes
+from nessie.api.values.device import DeviceArray, has_interface, on_device
+from nessie.api.values.lists import is_foreign, is_sequence
+from nessie.api.values.open_types import element_of, split
+from nessie.api.values.sequences import Nested as PyNested
+from nessie.api.values.sequences import Tuples, a, check_offsets, is_text
+from nessie.base import values
+from nessie.base.ints import MAX_INT, MIN_INT
+from nessie.base.source import NessieError
+from nessie.base.system.memory import Room
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, nest_right
+from nessie.base.values import DTYPES, Column, Flat, OnDevice
+
+Found = tuple[Column, Type]
+
+
+@dataclass
+class Arguments:
+    """An argument, which messages call `where`. `room`: for copies; `shared`: arrays that are still the caller's, who
+    may write to them; `awkward`, `device`: has there been such an array?; `places`: those on a GPU; `streams`: in which
+    a GPU may still be at work on one; `unchecked`: offsets on a GPU that are yet to be checked, with the length of what
+    they are of."""
+    datatypes: Datatypes
+    where: str = ""
+    room: Room = field(default_factory=Room)
+    notes: list[str] = field(default_factory=list)
+    shared: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    awkward: bool = False
+    device: bool = False
+    streams: set[int] = field(default_factory=set)
+    places: list[OnDevice] = field(default_factory=list)
+    unchecked: list[tuple[OnDevice, int]] = field(default_factory=list)
+
+    def value(self, value: Any, wanted: Type | None) -> tuple[Any, Type]:
+        """The flat value, and its type; `wanted` as far as it is known."""
+        value = numpy_arrays.scalar(self, value)
+        match value:
+            case bool() | np.bool_():
+                return bool(value), BOOL
+            case int() | np.integer():
+                return (self.real(value), FLOAT) if wanted == FLOAT else (self.whole(int(value)), INT)
+            case float() | np.floating():
+                return float(value), FLOAT
+            case str():
+                return (value, CHAR) if wanted == CHAR and len(value) == 1 else (values.text_value(value), STRING)
+            case tuple():
+                return self.components(value, wanted)
+        length, column, element = self.sequence(value, element_of(wanted))
+        return Flat(length, column), Seq(element)
+
+    def components(self, value: tuple[Any, ...], wanted: Type | None) -> tuple[Any, Type]:
+        data, wants = self.kind_of_tuple(type(value), len(value), wanted)
+        parts = [self.value(item, want) for item, want in zip(value, wants, strict=True)]
+        type_ = nest_right([t for _, t in parts], Pair)
+        return pairs([v for v, _ in parts]), self.datatypes.applied(data, type_) if data else type_
+
+    def kind_of_tuple(self, kind: type, length: int, wanted: Type | None) -> tuple[str | None, list[Type | None]]:
+        """The datatype that such a tuple stands for, if any, and what its components should be."""
+        return self.components_of(self.datatypes.of(kind) or (wanted.name if isinstance(wanted, Data) else None),
+                                  length, wanted)
+
+    def components_of(self, data: str | None, length: int, wanted: Type | None) -> \
+            tuple[str | None, list[Type | None]]:
+        if data is not None and isinstance(wanted, Data) and wanted.name == data:
+            wanted = self.datatypes.content(wanted)
+        elif data is not None:
+            wanted = self.datatypes.general(data)
+        if length < (1 if data else 2):
+            raise self.error(f"a tuple of {length} component{'' if length == 1 else 's'} is nothing in NESL")
+        return data, split(wanted, length)
+
+    # Sequences ----------------------------------------------------------------------------------
+
+    def sequence(self, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+        """How many elements there are, their column and their type; `wanted` is that of an element."""
+        match value:
+            case str():
+                return len(value), values.code_points(value), CHAR
+            case np.ndarray():
+                return len(value), *numpy_arrays.rows(self, numpy_arrays.unmasked(self, value), wanted)
+            case PyNested():
+                return len(value), *self.nested(value, wanted)
+            case Tuples():
+                return len(value), *self.tuples(value, wanted)
+        if has_interface(value):
+            place, base = self.placed(value)
+            return len(place), place, base
+        if is_foreign(value):
+            from nessie.api.values.awkward_arrays import taken
+            self.awkward = True
+            return taken(self, value, wanted)
+        if numpy_arrays.is_table(value) and not isinstance(wanted, Seq):
+            return len(value), *self.table(value, wanted)
+        if hasattr(value, "__array__") and not isinstance(value, np.generic):
+            return self.sequence(numpy_arrays.made_of(self, value), wanted)
+        if is_sequence(value):
+            items = list(value)
+            lists.check_depth(self, items)
+            return len(items), *lists.elements(self, items, wanted)
+        raise self.refused(value)
+
+    def nested(self, nested: PyNested, wanted: Type | None) -> Found:
+        length, content, element = self.part(nested.content, element_of(wanted))
+        if has_interface(nested.offsets):
+            offsets, base = self.placed(nested.offsets)
+            if base != INT:
+                raise self.error("the offsets of a Nested are integers")
+            if not isinstance(nested.offsets, DeviceArray):         # Nessie's own are right
+                self.unchecked.append((offsets, length))
+            return values.Nested(offsets, content), Seq(element)
+        if nested.converted:
+            self.note(nested.converted)
+        check_offsets(nested.offsets, length)
+        self.shared.append(nested.offsets)
+        return values.Nested(nested.offsets, content), Seq(element)
+
+    def placed(self, value: Any) -> tuple[OnDevice, Base]:
+        """An array on a GPU, and the type of its elements."""
+        place, base, streams = on_device(value)
+        self.device = True
+        self.places.append(place)
+        self.streams |= streams
+        return place, base
+
+    def tuples(self, tuples: Tuples, wanted: Type | None) -> Found:
+        make = tuples.make if isinstance(tuples.make, type) else tuple
+        return self.columns(list(tuples.columns), make, wanted)
+
+    def part(self, column: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+        """A content or a column: where an array of characters is no array of texts."""
+        if is_text(column):
+            return len(column), numpy_arrays.characters(self, column), CHAR
+        return self.sequence(column, wanted)
+
+    def columns(self, columns: list[Any], kind: type, wanted: Type | None) -> Found:
+        """Components of equally many tuples, of this class."""
+        data, wants = self.kind_of_tuple(kind, len(columns), wanted)
+        parts = [self.part(column, want)[1:] for column, want in zip(columns, wants, strict=True)]
+        type_ = nest_right([t for _, t in parts], Pair)
+        return pairs([c for c, _ in parts]), self.datatypes.applied(data, type_) if data else type_
+
+    def table(self, table: Any, wanted: Type | None) -> Found:
+        """A tuple of each row: its components are the columns in their order, whatever they are called."""
+        names, columns = list(table.columns), numpy_arrays.columns_of(table)
+        if len(columns) == 1 and not isinstance(wanted, Data):
+            raise self.error("a table of one column has no tuples", f"its column is a sequence: x[{names[0]!r}]")
+        try:
+            return self.columns(columns, tuple, wanted)
+        except NessieError as error:
+            error.hint = error.hint or "its columns, in their order, are " \
+                f"{', '.join(map(str, names))}; x[{names[::-1]!r}] has them in another"
+            raise
+
+    def none(self, type_: Type) -> Column:
+        """The column of no elements."""
+        match type_:
+            case Pair(first, second):
+                return self.none(first), self.none(second)
+            case Data():
+                return self.none(self.datatypes.content(type_))
+            case Seq(element):
+                return values.Nested(np.zeros(1, np.int64), self.none(element))
+            case Base(name):
+                return np.zeros(0, DTYPES[name])
+        return np.zeros(0, np.int64)
+
+    # What is wrong, and what is told ------------------------------------------------------------
+
+    def whole(self, number: int) -> int:
+        if not MIN_INT <= number <= MAX_INT:
+            raise self.error(f"{shortened(number)} is beyond 64 bits", "a float holds it: float(n)")
+        return number
+
+    def real(self, number: Any) -> float:
+        try:
+            return float(number)
+        except OverflowError:
+            raise self.error("an integer is beyond what a float holds") from None
+
+    def copies(self, size: int) -> None:
+        """So many bytes are about to be copied, or made."""
+        self.room.take(size, self.where)
+
+    def note(self, what: str) -> None:
+        self.notes.append(f"{self.where}: {what}")
+
+    def refused(self, value: Any) -> NessieError:
+        if isinstance(value, Mapping):
+            return self.error(f"{a(type(value).__name__)} is no value of NESL", "a tuple, or a datatype's value, is: "
+                              "tuple(d.values()), if they are in the order of its components")
+        return self.error(f"{a(type(value).__name__)} is no value of NESL", "numbers, bools, str, tuples, lists, "
+                          "NumPy's and Awkward's arrays are")
+
+    def error(self, what: str, hint: str = "") -> NessieError:
+        return NessieError(f"{self.where}: {what}" if self.where else what, hint=hint)
+
+
+def pairs(items: list[Any]) -> Any:
+    return nest_right(items, lambda first, rest: (first, rest))
+
+
+def shortened(number: int) -> str:
+    return str(number) if abs(number) < 10**40 else "an integer"

@@ -1,0 +1,159 @@
+"""NumPy's arrays as columns, in the memory that they have where Nessie's elements look the same."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nessie.api.values import lists
+from nessie.api.values.open_types import element_of
+from nessie.api.values.sequences import CHARACTER, a
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Seq, Type
+from nessie.base.values import DTYPES, Column, Uniform, no_character
+
+if TYPE_CHECKING:
+    from nessie.api.values.arguments import Arguments, Found
+
+Array = np.ndarray[Any, Any]
+BASES = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
+CODE = np.dtype("<i4")
+
+
+def scalar(arguments: Arguments, value: Any) -> Any:
+    """What an array without dimensions, a scalar of NumPy's or a record holds, as Python has it; anything else as it
+    is."""
+    if not hasattr(type(value), "shape") or value.shape != ():
+        return value
+    if isinstance(value, np.ndarray):
+        value = unmasked(arguments, value)
+    return value.item() if hasattr(value, "item") else value
+
+
+def unmasked(arguments: Arguments, array: Array) -> Array:
+    """The array as NumPy's own class has it: a matrix has rows of its own kind, masks are no values. Texts are of
+    characters."""
+    if array.dtype.kind == "U":
+        codes = np.ascontiguousarray(array).reshape(-1).view(CODE.newbyteorder(array.dtype.byteorder))
+        if (wrong := no_character(codes)) is not None:
+            raise arguments.error(f"an array of texts has the code {codes[wrong]}, which is no character's")
+    if type(array) is np.ndarray:
+        return array
+    if isinstance(array, np.ma.MaskedArray):
+        if np.ma.flatten_mask(np.ma.getmaskarray(array)).any():
+            raise arguments.error("elements of an array are masked", "x.compressed() leaves them out, x.filled(0) "
+                                  "replaces them")
+        return array.data.view(np.ndarray)
+    return array.view(np.ndarray)
+
+
+def made_of(arguments: Arguments, value: Any) -> Array:
+    """The array that another library's object says it is."""
+    if lacks(value):
+        name = getattr(value, "name", None)
+        raise arguments.error(f"{a(type(value).__name__)}{f' {name!r}' if name is not None else ''} has missing values",
+                              "x.dropna() leaves them out, x.fillna(0) replaces them")
+    try:
+        array = np.asarray(value)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise arguments.error(f"{a(type(value).__name__)} gives no array of NumPy's: {error}") from None
+    if array.ndim == 0:
+        raise arguments.refused(value)
+    return array
+
+
+def lacks(value: Any) -> bool:
+    """Are there missing values in a column of pandas, which NumPy would get as nan? A nan in an array of floats is
+    none."""
+    if is_table(value):
+        return any(map(lacks, columns_of(value)))
+    return hasattr(value, "isna") and not isinstance(getattr(value, "dtype", None), np.dtype) \
+        and bool(np.any(value.isna()))
+
+
+def is_table(value: Any) -> bool:
+    """Is it a data frame, of pandas or such?"""
+    return hasattr(value, "columns") and (hasattr(value, "items") or hasattr(value, "__dataframe__"))
+
+
+def columns_of(table: Any) -> list[Any]:
+    if hasattr(table, "items"):
+        return [column for _, column in table.items()]
+    return [table[name] for name in table.columns]
+
+
+def rows(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
+    """An array; of more dimensions, rows of one length."""
+    for _ in array.shape[1:]:
+        wanted = element_of(wanted)
+    column, type_ = elements(arguments, array, wanted)
+    for dimension in range(array.ndim - 1, 0, -1):
+        count = int(np.prod(array.shape[:dimension]))
+        column, type_ = Uniform(count, array.shape[dimension], column), Seq(type_)
+    return column, type_
+
+
+def elements(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
+    """Its elements in order, of whatever dtype."""
+    if array.dtype.names:
+        flat = array.reshape(-1)
+        return arguments.columns([flat[name] for name in array.dtype.names], tuple, wanted)
+    if array.dtype.kind == "O":
+        arguments.note(f"an array of {array.size:,} Python objects, converted one by one")
+        return lists.elements(arguments, array.reshape(-1).tolist(), wanted)
+    if array.dtype.kind != "U":
+        return scalars(arguments, array, wanted)
+    if array.dtype.itemsize != CHARACTER.itemsize:
+        arguments.note(f"an array of {array.size:,} texts of {array.dtype}, converted")
+        return lists.elements(arguments, array.reshape(-1).tolist(), wanted)
+    codes = characters(arguments, array)
+    if not codes.all():
+        raise arguments.error("an array of characters holds an empty text", "a list of texts may: x.tolist()")
+    return codes, CHAR
+
+
+def characters(arguments: Arguments, array: Array) -> Column:
+    """The code points of an array of dtype U1."""
+    array = unmasked(arguments, array)
+    if not (array.flags.c_contiguous and array.dtype == CHARACTER):
+        arguments.copies(array.size * CHARACTER.itemsize)
+    codes = np.ascontiguousarray(array, CHARACTER).reshape(-1).view(CODE).astype(DTYPES["char"], copy=False)
+    return shared(arguments, array, codes)
+
+
+def scalars(arguments: Arguments, array: Array, wanted: Type | None, own: bool = False) -> Found:
+    """Numbers or bools in order. `own`: nobody writes to them, as far as Nessie knows."""
+    base = BASES.get(array.dtype.kind)
+    if base is None:
+        raise arguments.error(f"an array of {array.dtype} is no value of NESL", "arrays of floats, integers, bools and "
+                              "characters are")
+    if base == INT and wanted == FLOAT:
+        base = FLOAT
+    if base == INT and array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise arguments.error("there are integers beyond 64 bits")
+    if array.dtype != DTYPES[base.name] or not (array.flags.c_contiguous and array.flags.aligned):
+        arguments.copies(array.size * DTYPES[base.name].itemsize)
+    flat = np.require(array, DTYPES[base.name], ["C", "ALIGNED"]).reshape(-1).view(DTYPES[base.name])
+    if own and np.may_share_memory(flat, array):
+        return flat, base
+    return shared(arguments, array, flat), base
+
+
+def shared(arguments: Arguments, array: Array, flat: Array) -> Array:
+    """Its elements in order: its own memory, or a copy, as they will remember."""
+    if np.may_share_memory(flat, array):
+        arguments.shared.append(flat)
+    elif array.size:
+        why = "not contiguous, copied" if array.dtype in (flat.dtype, CHARACTER) else \
+            f"of {array.dtype}, converted to {CHARACTER if array.dtype.kind == 'U' else flat.dtype}"
+        arguments.note(f"an array of {array.size:,} elements {why}")
+    return flat
+
+
+def numbers(arguments: Arguments, items: list[Any], base: Base) -> Found:
+    """Python's numbers."""
+    arguments.copies(len(items) * DTYPES[base.name].itemsize)
+    try:
+        return np.array(items, DTYPES[base.name]), base
+    except OverflowError:
+        beyond = "what a float holds" if base == FLOAT else "64 bits"
+        raise arguments.error(f"there are integers beyond {beyond}") from None

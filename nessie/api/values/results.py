@@ -1,0 +1,143 @@
+"""Flat values as Python's: scalars, str, tuples, a datatype's named tuples; sequences as arrays, Nested and Tuples.
+
+Arrays are in the memory in which the program has left them, unless the caller can write to it by another name: what
+shares memory with an argument, or with another part of the result, is copied.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from nessie.api.values.device import DeviceArray
+from nessie.api.values.sequences import CHARACTER, Nested, Tuples
+from nessie.base import values
+from nessie.base.source import Unsupported
+from nessie.base.text.types_text import show_scheme
+from nessie.base.types import (
+    CHAR,
+    STRING,
+    Base,
+    ContentOf,
+    Data,
+    Pair,
+    Seq,
+    Type,
+    components,
+    expand,
+    holds_function,
+)
+from nessie.base.values import Column, Flat, OnDevice
+
+Array = np.ndarray[Any, Any]
+
+
+class Results:
+    """`content` says what datatypes are made of, `classes` which named tuple stands for one; `shared` are arrays that
+    the caller has."""
+
+    def __init__(self, content: ContentOf, classes: Callable[[str], Any], shared: Iterable[Array]) -> None:
+        self.content, self.classes = content, classes
+        self.written = [bounds(array) for array in shared if array.size]         # memory that others may write to
+        self.read: list[tuple[int, int]] = []                                   # and that they may only read
+
+    def value(self, what: str, value: Any, type_: Type) -> Any:
+        """A flat value as Python's; `what` messages call it. Unsupported, where there is a function in it."""
+        check_leaves(what, type_, self.content)
+        return self.plain(value, type_)
+
+    def plain(self, value: Any, type_: Type) -> Any:
+        match type_:
+            case Base("char"):
+                return value if isinstance(value, str) else chr(value)
+            case Base():
+                return value
+            case Pair():
+                return tuple([self.plain(v, t) for v, t in parts(value, type_)])
+            case Data(name):
+                return self.classes(name)(*[self.plain(v, t) for v, t in parts(value, self.content(type_))])
+            case Seq(Base("char")):
+                return values.text_of(Flat(value.length, fetched(value.column)))
+            case Seq(element):
+                return self.column(value.column, element, value.length)
+        raise TypeError(type_)
+
+    def column(self, column: Column, type_: Type, length: int) -> Any:
+        """So many values of the type."""
+        match type_:
+            case Base():
+                return self.array(column[:length], type_)
+            case Pair():
+                return Tuples(*[self.column(c, t, length) for c, t in parts(column, type_)])
+            case Data(name):
+                inside = parts(column, self.content(type_))
+                return Tuples(*[self.column(c, t, length) for c, t in inside], make=self.classes(name))
+            case Seq(element):
+                offsets = column.offsets[:length + 1]
+                if isinstance(offsets, OnDevice) and type_ == STRING:
+                    offsets = fetched(offsets)
+                size = values.length_of(column.content) if isinstance(offsets, OnDevice) else int(offsets[-1])
+                return made(Nested, offsets=self.offsets(offsets), content=self.column(column.content, element, size))
+        raise TypeError(type_)
+
+    def array(self, array: Array | OnDevice, type_: Type) -> Any:
+        if isinstance(array, OnDevice) and type_ != CHAR:
+            return DeviceArray(array)
+        own = self.own(fetched(array))
+        return own.view(CHARACTER) if type_ == CHAR else own
+
+    def offsets(self, offsets: Array | OnDevice) -> Any:
+        """Nobody writes to these, so parts of the result may share them."""
+        if isinstance(offsets, OnDevice):
+            return DeviceArray(offsets)
+        offsets = offsets.copy() if overlaps(offsets, self.written) else offsets[:]
+        self.read.append(bounds(offsets))
+        offsets.flags.writeable = False
+        return offsets
+
+    def own(self, array: Array) -> Array:
+        """The array, or a copy if its memory has been handed out."""
+        if array.size:
+            if overlaps(array, self.written) or overlaps(array, self.read):
+                array = array.copy()
+            self.written.append(bounds(array))
+        return array
+
+
+def check_leaves(what: str, type_: Type, content: ContentOf) -> None:
+    """Unsupported, where a value of the type would hold a function: it is nothing outside of the program."""
+    if holds_function(expand(type_, content)):
+        raise Unsupported(f"{what} is {show_scheme(type_)}: a function cannot leave the program",
+                          hint="write a NESL function that applies it")
+
+
+def made(kind: type, **attributes: Any) -> Any:
+    """An object whose parts are known to be right."""
+    found: Any = object.__new__(kind)
+    vars(found).update(attributes)
+    return found
+
+
+def parts(value: Any, type_: Type) -> list[tuple[Any, Type]]:
+    """The components of a tuple, with their types; of anything else, itself."""
+    found, types = [], components(type_)
+    for inner in types[:-1]:
+        found.append((value[0], inner))
+        value = value[1]
+    return [*found, (value, types[-1])]
+
+
+def overlaps(array: Array, taken: list[tuple[int, int]]) -> bool:
+    low, high = bounds(array)
+    return any(low < end and start < high for start, end in taken)
+
+
+def fetched(column: Column) -> Any:
+    return DeviceArray(column).to_numpy() if isinstance(column, OnDevice) else column
+
+
+def bounds(array: Array) -> tuple[int, int]:
+    """The addresses of a contiguous array."""
+    start = array.__array_interface__["data"][0]
+    return start, start + array.nbytes

@@ -1,0 +1,110 @@
+"""The arguments of a call: each taken for what its parameter wants, whose type variables all of them fill in."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from nessie.api.values.arguments import Arguments
+from nessie.api.values.datatypes import Datatypes
+from nessie.api.values.open_types import is_open
+from nessie.arguments.types import Given, Parameters, types_of
+from nessie.base.system.memory import Room
+from nessie.base.types import Pair, Type, match_types, nest_right
+from nessie.base.values import OnDevice
+from nessie.files.parts import Columns
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A flat value of this type, and how it was taken."""
+    value: Any
+    type: Type
+    how: Arguments
+
+
+@dataclass(frozen=True)
+class Taken:
+    """`names` of the last arguments, which are given by name; `copied`: bytes that are not the caller's."""
+    arguments: tuple[Argument, ...]
+    names: tuple[str, ...] = ()
+    copied: int = 0
+
+    @property
+    def values(self) -> list[Any]:
+        return [argument.value for argument in self.arguments]
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple([argument.type for argument in self.arguments])
+
+    @property
+    def notes(self) -> list[str]:
+        """What had to be converted."""
+        return list(chain.from_iterable(argument.how.notes for argument in self.arguments))
+
+    @property
+    def shared(self) -> list[np.ndarray[Any, Any]]:
+        """Arrays that are still the caller's, who may write to them."""
+        return list(chain.from_iterable(argument.how.shared for argument in self.arguments))
+
+    @property
+    def awkward(self) -> bool:
+        return any(argument.how.awkward for argument in self.arguments)
+
+    @property
+    def device(self) -> bool:
+        """Does anything lie on a GPU?"""
+        return any(argument.how.device for argument in self.arguments)
+
+    @property
+    def streams(self) -> set[int]:
+        """In which a GPU may still be at work on it."""
+        return set().union(*[argument.how.streams for argument in self.arguments])
+
+    @property
+    def places(self) -> list[OnDevice]:
+        return list(chain.from_iterable(argument.how.places for argument in self.arguments))
+
+    @property
+    def unchecked(self) -> list[tuple[OnDevice, int]]:
+        """Offsets on a GPU that are yet to be checked, with the length of what they are of."""
+        return list(chain.from_iterable(argument.how.unchecked for argument in self.arguments))
+
+
+def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], wanted: Parameters,
+          room: Room) -> Taken:
+    """What is given for such parameters, those by name last. An argument whose type is another than it seems by itself
+    (what others say of a variable makes floats of ints) is taken once more, for that type. What has to be copied takes
+    of the room."""
+    values = [*given, *named.values()]
+    called = [f"argument {name}" for name in [*range(1, len(given) + 1), *named]]
+    first = [one(datatypes, where, value, want, room)
+             for where, value, want in zip(called, values, wanted.types, strict=True)]
+    types = [argument.type for argument in first]
+    if not fit(types, wanted.types):
+        types = types_of([Given(where, Columns(argument.type, argument.value))
+                          for where, argument in zip(called, first, strict=True)], wanted)
+    return Taken(tuple([argument if argument.type == type_ else one(datatypes, where, value, type_, room)
+                        for where, argument, value, type_ in zip(called, first, values, types, strict=True)]),
+                 tuple(named), room.used)
+
+
+def fit(types: Sequence[Type], wanted: Sequence[Type | None]) -> bool:
+    """Are the types known in full, and those that the parameters have together? Most calls' are."""
+    known = [type_ for type_ in wanted if type_ is not None]
+    if len(known) < len(types) or any(map(is_open, types)):
+        return False
+    pattern: Type = nest_right(known, Pair)
+    return match_types(pattern, nest_right(list(types), Pair)) is not None
+
+
+def one(datatypes: Datatypes, where: str, value: Any, wanted: Type | None, room: Room) -> Argument:
+    how = Arguments(datatypes, where, room)
+    try:
+        return Argument(*how.value(value, wanted), how)
+    except RecursionError:
+        raise how.error("it is nested too deeply, or holds itself") from None

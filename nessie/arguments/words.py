@@ -1,0 +1,64 @@
+"""The ARGs of a command line as expressions: what they say, or names for what is in files."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+from nessie.arguments.types import Given, Parameters, Written, types_of
+from nessie.base.source import NessieError, Source
+from nessie.base.system.memory import Room
+from nessie.base.text.types_text import show_scheme
+from nessie.base.types import Fun, Pair, Type, unnest_right
+from nessie.files import files
+from nessie.files.parts import File
+from nessie.session.session import Session
+from nessie.syntax import nodes as syntax
+from nessie.syntax.parser import parse_expression
+
+
+def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syntax.Exp]:
+    """The arguments of a call of the entry. Files are opened first; their values are made once the types of all
+    arguments are known."""
+    wanted = session.parameter_types(entry, len(texts))
+    check_files(entry, texts, wanted)
+    expressions: dict[int, syntax.Exp] = {}
+    opened: dict[int, File] = {}
+    room = Room(session.memory() if any(text.startswith("@") for text in texts) else None,
+                session.target.limits.hints.memory)
+    for place, text in enumerate(texts):
+        if text.startswith("@"):
+            with session.target.activity.paused() if text == "@-" else nullcontext():         # it may be typed
+                opened[place] = files.open_file(text[1:], room)
+        else:
+            expressions[place] = parse_expression(Source(f"argument {place + 1}", text))
+    if opened:
+        given = [from_file(place, text, opened[place]) if place in opened else
+                 from_text(place, expressions[place], session) for place, text in enumerate(texts)]
+        types = types_of(given, Parameters(takes(session, entry), wanted, session.content))
+        for place, file in opened.items():
+            value = files.made(texts[place][1:], file, types[place], session.content)
+            expressions[place] = session.hold(f"argument_{place + 1}", value, types[place])
+    return [expressions[place] for place in range(len(texts))]
+
+
+def from_file(place: int, text: str, file: File) -> Given:
+    return Given(f"argument {place + 1} ({text})", file, file)
+
+
+def from_text(place: int, exp: syntax.Exp, session: Session) -> Given:
+    return Given(f"argument {place + 1}", Written(session.type_of(exp), exp.span))
+
+
+def takes(session: Session, entry: str) -> str:
+    """What the entry takes, as messages say it."""
+    known = session.environment.lookup(entry)
+    if known is None or not isinstance(known.scheme.type, Fun):
+        return entry
+    return f"{entry} takes {show_scheme(known.scheme.type.argument)}"
+
+
+def check_files(entry: str, texts: Sequence[str], types: Sequence[Type | None]) -> None:
+    """Where there are too few arguments, the last is due for several parameters, which only JSON can hold."""
+    if texts and texts[-1].startswith("@") and not files.may_hold_tuple(texts[-1][1:]) and isinstance(types[-1], Pair):
+        due = len(texts) - 1 + len(unnest_right(types[-1], Pair))
+        raise NessieError(f"{entry} takes {due} arguments, and gets {len(texts)}")

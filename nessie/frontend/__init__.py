@@ -1,1 +1,0 @@
-"""NESL text to monomorphic programs, and the interpreter that defines what they mean."""

@@ -1,0 +1,82 @@
+"""Explanations of the schedules of a program, and of a call, which is run as each schedule has it.
+
+    session = Session()
+    explain_call(session, job, "dotp", [xs, ys]).measured["ilp"]        seconds in kernels
+
+The call's graphs are those of the entry at the types of its arguments, as they lie in memory, with their sizes.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from nessie import driver, forms, pipeline
+from nessie.cudagen.cpu.assemble import CpuProgram
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import layout_of_value, to_names
+from nessie.lambda_cu.scope import statements
+from nessie.program_cache import kept
+from nessie.running.stopwatch import quickest
+from nessie.schedule.explain.code import with_code
+from nessie.schedule.explain.explain import PRICING_WORK, SCHEDULES, Explanation, explain
+from nessie.schedule.graph.nodes import Graph
+from nessie.schedule.wishes.sizes import sizes_of
+from nessie.session.calling import prepare_call
+from nessie.session.session import Session
+from nessie.syntax import nodes as syntax
+
+RUNS = 5                        # of which the quickest counts
+MEASURED = ("cpu",)             # targets that know how long their kernels took
+UNSEEN = ("error", "_seed", "_now", "get_environment_variable")        # effects that leave the world as it is
+
+
+def explain_program(job: pipeline.Job, start: forms.Form[Any], program: Any, everything: bool = False) -> Explanation:
+    """The schedules of a program of a form that comes before fusing."""
+    passes = pipeline.stages_between(job, start, pipeline.pass_named("fuse"))
+    made = {step.ran.output: step.program for step in driver.steps(job, start, program, passes)}
+    (found,) = driver.steps(job, forms.FLAT, made[forms.FLAT], (pipeline.pass_named("graph"),))
+    return with_code(explain_graphs(found.program, job, everything), found.program, made[forms.FUSED], job.fuse)
+
+
+def explain_graphs(graphs: Sequence[Graph], job: pipeline.Job, everything: bool = False) -> Explanation:
+    return replace(explain(graphs, pipeline.profile(job), inf if everything else PRICING_WORK), mode=job.fuse)
+
+
+def explain_call(session: Session, job: pipeline.Job, function: str, arguments: Sequence[syntax.Exp],
+                 everything: bool = False) -> Explanation:
+    """The schedules of the function on these arguments; measured, unless it has effects: each run would have them
+    anew."""
+    prepared = prepare_call(session, function, arguments)
+    program, values = prepared.program, prepared.arguments
+    entry = next(f for f in program.functions if f.name == program.entry)
+    layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, values, strict=True)]
+    job = replace(job, layouts=tuple(layouts))
+    flat = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("simplify"))
+    job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
+    found = explain_program(job, forms.FLAT, flat, everything)
+    if session.target.name not in MEASURED or has_effects(flat):
+        return found
+    jobs = {mode: replace(job, target=session.target.name, fuse=mode, wishes=() if mode == "none" else job.wishes)
+            for mode in SCHEDULES}
+    measured = {}
+    for mode in SCHEDULES:
+        built = kept(jobs[mode], program)
+        assert isinstance(built, CpuProgram)
+        measured[mode] = quickest(session.target, built, values, RUNS)
+    return replace(found, measured=measured)
+
+
+def has_effects(program: ir.Program) -> bool:
+    """Would anybody see that it runs?"""
+    return any(isinstance(statement, ir.Effect) and statement.name not in UNSEEN
+               for function in program.functions for statement in statements(function.body))
+
+
+def sizes(flat: ir.Program, layouts: Sequence[ir.Layout], values: Sequence[Any]) -> dict[str, float]:
+    """What the sizes measure that the entry gets with these values, by the names that users have for them."""
+    entry = next(f for f in flat.functions if f.name == flat.entry.function)
+    held = [name for value, layout in zip(values, layouts, strict=True) for name in to_names(value, layout)]
+    known = {param.name: float(name) for param, name in zip(entry.params, held, strict=True) if param.type == "int"}
+    return {name: known[size] for name, size in sizes_of(entry).items() if size in known}

@@ -1,0 +1,105 @@
+"""Effects in the interpreter: in the order in which NESL's elements take their steps.
+
+All elements of an apply-to-each take a step before any takes the next, so what the first print in its body writes, for
+every element, comes before what the second does. The interpreter evaluates one element after another; so what they
+print is held back until the outermost apply-to-each ends, and comes out in order of where in the program it was
+printed (the calls that led there, each by its place in the body around it), then of the elements' positions. Where an
+element fails, those after it have printed nothing here, though steps before the failing one print for all of them.
+"""
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+from nessie.base.effects import Perform, no_effects
+from nessie.base.records import dataclass
+from nessie.base.types import STRING, ContentOf, Data, Fun, Pair, Seq, Type, expand
+from nessie.base.values import Record, flatten_value, plain_value, text_value
+from nessie.interpreter.meanings import Failure
+from nessie.library.primitives import LIFTED_EFFECTS, ONE_AT_A_TIME
+from nessie.typing import nodes as typed
+from nessie.typing.walk import parts
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call under way: the application (none for what the run began with), and the body that it runs."""
+    site: typed.Apply | None
+    body: typed.Exp
+
+
+@dataclass
+class Effects:
+    """`positions`: of the elements under way, outermost first; `held`: where and for which something was printed, what.
+    Bodies live as long as what holds them, so their numbers may be found by id."""
+    perform: Perform = no_effects
+    positions: list[int] = field(default_factory=list)
+    held: list[tuple[tuple[int, ...], tuple[int, ...], str]] = field(default_factory=list)
+    numbers: dict[int, tuple[typed.Exp, dict[int, int]]] = field(default_factory=dict)
+
+    def do(self, name: str, argument: Any, type_: Fun, content: ContentOf, calls: list[Call], site: typed.Apply) -> Any:
+        """The result of the effect of this type on a plain value, a plain value."""
+        self.allow(name)
+        if self.positions and name == "print_string":
+            self.held.append((self.place(calls, site), tuple(self.positions), "".join(argument)))
+            return True
+        takes, gives = expand(type_.argument, content), expand(type_.result, content)
+        given = self.perform(name, flatten_value(bare(argument), takes), takes)
+        return dressed(plain_value(given, gives), type_.result, content)
+
+    def allow(self, name: str) -> None:
+        """May the effect happen here?"""
+        if self.positions and name not in LIFTED_EFFECTS:
+            raise Failure(ONE_AT_A_TIME)
+
+    def let_out(self) -> None:
+        """The outermost apply-to-each has ended."""
+        held, self.held = sorted(self.held), []
+        for _, _, text in held:
+            self.perform("print_string", text_value(text), STRING)
+
+    def place(self, calls: list[Call], site: typed.Apply) -> tuple[int, ...]:
+        """Where an effect happens: the numbers of the calls in the bodies that they stand in, then its own."""
+        sites = [call.site for call in calls[1:]] + [site]
+        return tuple([self.number(call.body, site) for call, site in zip(calls, sites, strict=True)])
+
+    def number(self, body: typed.Exp, site: typed.Apply | None) -> int:
+        """The place of an application in a body, in order of evaluation."""
+        if id(body) not in self.numbers:
+            self.numbers[id(body)] = body, {id(exp): k for k, exp in enumerate(in_order(body))}
+        return self.numbers[id(body)][1][id(site)]
+
+
+def in_order(body: typed.Exp) -> list[typed.Exp]:
+    """The expression and all in it, parts before what they are parts of, from left to right."""
+    found, pending = [], [body]
+    while pending:
+        found.append(pending.pop())
+        pending.extend(parts(found[-1]))
+    return found[::-1]
+
+
+# Datatypes --------------------------------------------------------------------------------------
+
+def bare(value: Any) -> Any:
+    """The value with datatypes as their content."""
+    match value:
+        case Record(_, content):
+            return bare(content)
+        case tuple():
+            return bare(value[0]), bare(value[1])
+        case list():
+            return [bare(element) for element in value]
+    return value
+
+
+def dressed(value: Any, type_: Type, content: ContentOf) -> Any:
+    """The value of the type, whose datatypes are there as their content."""
+    match type_:
+        case Data(name):
+            return Record(name, dressed(value, content(type_), content))
+        case Pair(first, second):
+            return dressed(value[0], first, content), dressed(value[1], second, content)
+        case Seq(element):
+            return [dressed(v, element, content) for v in value]
+    return value

@@ -1,0 +1,57 @@
+"""What is told of a check at run time that has failed: the values that it is about.
+
+    {x / y : x in v; y in w}        5 / 0
+    take(v, 7)                      n is 7, #v is 3         of what the library's function checks
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nessie.base.names import shown_name
+from nessie.interpreter.meanings_any import text
+from nessie.typing import nodes as typed
+from nessie.typing.advice.hints import is_operator
+
+
+def applied(function: str, argument: Any) -> str:
+    """A primitive applied to these scalars, as it is written; nothing where there are sequences, or it has no name."""
+    values = []
+    while isinstance(argument, tuple):
+        values.append(argument[0])
+        argument = argument[1]
+    values.append(argument)
+    if function.startswith("_") or not all(isinstance(value, (int, float, str)) for value in values):
+        return ""
+    shown = [text(value) for value in values]
+    return f" {function} ".join(shown) if is_operator(function) else f"{function}({', '.join(shown)})"
+
+
+def compared(condition: typed.Exp, value_of: Callable[[typed.Name], Any]) -> str:
+    """The numbers and the lengths that a condition is about, by name; where they have any."""
+    found: dict[str, str] = {}
+    for name, whole in names(condition):
+        value = value_of(whole)
+        shown = shown_name(whole.name)
+        if name == "length":
+            found[f"#{shown}"] = str(len(value))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            found[shown] = text(value)
+    return ", ".join(f"{name} is {value}" for name, value in found.items())
+
+
+def names(condition: typed.Exp) -> Iterator[tuple[str, typed.Name]]:
+    """The names that the condition compares; `length` with those of which it has the length."""
+    match condition:
+        case typed.Apply(typed.Global("length"), typed.Name() as name):
+            yield "length", name
+        case typed.Name() as name:
+            yield "", name
+        case typed.Apply(typed.Global(), argument):
+            yield from names(argument)
+        case typed.Pair(first, second):
+            yield from names(first)
+            yield from names(second)
+        case typed.If(one, two, three):
+            for part in (one, two, three):
+                yield from names(part)

@@ -1,0 +1,361 @@
+"""The interpreter: runs typed programs directly on plain values, nested as they are. It defines what NESL means.
+
+  in    typed.Program (library definitions are definitions like others), and arguments as plain values
+  out   the values of its variables, or of a call; what was printed; the work and depth that NESL's cost model charges
+
+Cost (docs/cost.md): a scalar operator is 1 work and 1 depth; a primitive on sequences is as much work as elements it
+reads or makes (interpreter.meanings) and 1 depth; a call and a conditional add 1 of both, an apply-to-each 1 depth and,
+in work, 1 and its elements. The parts of an expression add up in work and in depth, but the elements of an
+apply-to-each count in depth as the deepest of them.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+from nessie.base.names import shown_name
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Origin, user_span
+from nessie.base.system.deep import frames_for, run_deep
+from nessie.base.text.types_text import primitive_scheme
+from nessie.base.types import Data, Fun, Type, Var, instantiate, substitute
+from nessie.base.values import Record
+from nessie.interpreter.effects import Call, Effects
+from nessie.interpreter.failed_values import applied, compared
+from nessie.interpreter.meanings import COUNT, MEANINGS, UNEQUAL, Failure, mix, wrap
+from nessie.interpreter.meanings_any import DERIVED, identity
+from nessie.interpreter.random_numbers import element_state, random_below, state_after
+from nessie.library.primitives import PRIMITIVES
+from nessie.typing import nodes as typed
+from nessie.typing.environment import Definitions
+from nessie.typing.node_types import content_type
+
+MEANING = {**MEANINGS, **DERIVED}
+DEPTH, MOST_DEPTH = 30_000, 100_000     # calls within calls: some seconds; at most, if told so
+FRAMES = 40 * MOST_DEPTH                # of Python's: a call takes some, more where it stands deep in an expression
+Locals = dict[str, Any]
+TypeVariables = dict[str, Type]
+
+
+@dataclass(frozen=True)
+class GlobalValue:
+    """A function, primitive or constructor as a value."""
+    name: str
+    types: tuple[Type, ...]
+
+
+@dataclass(frozen=True)
+class LambdaValue:
+    """An anonymous function with the variables around it."""
+    function: typed.Lambda
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class ClosureValue:
+    """A function with its first argument given."""
+    function: Any
+    first: Any
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the names of a function's body stand for."""
+    locals: Locals
+    types: TypeVariables
+
+    def bind(self, found: Locals) -> Scope:
+        return Scope({**self.locals, **found}, self.types)
+
+
+@dataclass
+class World:
+    """What a session has defined beyond the library, and what running has cost and printed so far."""
+    library: Definitions = field(default_factory=Definitions)
+    functions: dict[str, typed.Function] = field(default_factory=dict)
+    datatypes: dict[str, typed.Datatype] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+    effects: Effects = field(default_factory=Effects)
+    depth_limit: int = DEPTH
+    seeded: int = mix(0)                                    # the state in which each top-level form begins
+    state: int = 0                                          # of the activation that runs, see random_numbers
+    work: int = 0
+    depth: int = 0
+    calls: list[Call] = field(default_factory=list)         # the functions now running, in the form that runs
+    nested: int = 0                                         # how many functions these are
+    deeper: str = ""                                        # how deeper recursion is allowed
+
+    def function(self, name: str) -> typed.Function | None:
+        return self.functions.get(name) or self.library.function(name)
+
+    def datatype(self, name: str) -> typed.Datatype | None:
+        return self.datatypes.get(name) or self.library.datatype(name)
+
+    def content(self, data: Data) -> Type:
+        datatype = self.datatype(data.name)
+        assert datatype is not None, data.name
+        return content_type(datatype, data)
+
+    def draw(self) -> int:
+        """64 random bits."""
+        bits = mix(self.state)
+        self.state = state_after(self.state)
+        return bits
+
+    def charge(self, work: int, depth: int = 1) -> None:
+        self.work += work
+        self.depth += depth
+
+    def running(self) -> tuple[int, str]:
+        """How many functions run, and the last one's name."""
+        site = self.calls[-1].site if self.calls else None
+        function = site.function if site else None
+        return self.nested, shown_name(function.name) if isinstance(function, typed.Global) else "a function"
+
+    def expect(self, elements: int) -> None:
+        """So many elements are about to be made of nothing."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The value of a top-level form or of a call, with what it cost."""
+    pattern: typed.Pattern
+    value: Any
+    work: int
+    depth: int
+
+
+# Running programs -------------------------------------------------------------------------------
+
+def run(program: typed.Program, world: World | None = None) -> list[Result]:
+    """Define the program's definitions in the world, in order; the values of its variables."""
+    world = World() if world is None else world
+    return run_deep(lambda: [r for d in program.definitions for r in define(world, d)])
+
+
+def call(world: World, name: str, argument: Any, types: tuple[Type, ...] = ()) -> Result:
+    """A function of the world, at types, applied to a plain value (a tuple for several)."""
+    def value() -> Any:
+        return apply(world, GlobalValue(name, types), argument, None)
+    return run_deep(lambda: measured(world, typed.NamePattern("it", Var("a")), value))
+
+
+def define(world: World, definition: typed.Definition) -> list[Result]:
+    match definition:
+        case typed.Function(name):
+            world.functions[name] = definition
+        case typed.Datatype(name):
+            world.datatypes[name] = definition
+        case typed.Variable(pattern, value):
+            result = measured(world, pattern, lambda: evaluate_form(world, value))
+            bind(pattern, result.value, world.variables)
+            return [result]
+    return []
+
+
+def evaluate_form(world: World, value: typed.Exp) -> Any:
+    world.calls.append(Call(None, value))
+    return evaluate(world, value, Scope({}, {}))
+
+
+def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> Result:
+    """Evaluate one top-level form. It draws the same random numbers as if it were the first."""
+    world.work, world.depth, world.state = 0, 0, world.seeded
+    world.calls.clear()
+    world.nested = 0
+    try:
+        with frames_for(FRAMES):
+            return Result(pattern, value(), world.work, world.depth)
+    except RecursionError:
+        raise too_deep(world) from None
+    finally:
+        world.effects.positions.clear()
+        world.effects.let_out()
+
+
+# Expressions ------------------------------------------------------------------------------------
+
+def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
+    match exp:
+        case typed.Const(value):
+            return value
+        case typed.String(characters):
+            return list(characters)
+        case typed.Name(name):
+            return scope.locals[name] if name in scope.locals else world.variables[name]
+        case typed.Global(name, types):
+            return GlobalValue(name, tuple(substitute(t, scope.types) for t in types))
+        case typed.Let(pattern, value, body):
+            found: Locals = {}
+            bind(pattern, evaluate(world, value, scope), found)
+            return evaluate(world, body, scope.bind(found))
+        case typed.If(condition, then, orelse):
+            chosen = evaluate(world, condition, scope)
+            world.charge(1)
+            return evaluate(world, then if chosen else orelse, scope)
+        case typed.Apply(typed.Global("_check"), typed.Pair(condition, typed.Pair(message, value)), _, origin):
+            return evaluate_check(world, condition, message, value, scope, origin)
+        case typed.Apply(function, argument):
+            applied = evaluate(world, function, scope)
+            return apply(world, applied, evaluate(world, argument, scope), exp)
+        case typed.Pair(first, second):
+            a = evaluate(world, first, scope)
+            return a, evaluate(world, second, scope)
+        case typed.Sequence(elements):
+            world.charge(max(1, len(elements)))
+            return [evaluate(world, e, scope) for e in elements]
+        case typed.Each():
+            return evaluate_each(world, exp, scope)
+        case typed.Lambda():
+            return LambdaValue(exp, scope)
+        case typed.Closure(function, argument):
+            closed = evaluate(world, function, scope)
+            return ClosureValue(closed, evaluate(world, argument, scope))
+        case typed.Time(body):
+            start = time.perf_counter()
+            return evaluate(world, body, scope), time.perf_counter() - start
+    raise TypeError(exp)
+
+
+def evaluate_check(world: World, condition: typed.Exp, message: typed.Exp, value: typed.Exp, scope: Scope,
+                   origin: Origin) -> Any:
+    holds = evaluate(world, condition, scope)
+    world.charge(1)
+    if not holds:
+        values = compared(condition, lambda name: evaluate(world, name, scope))
+        raise error_at(world, "".join(evaluate(world, message, scope)), origin, values)
+    return evaluate(world, value, scope)
+
+
+def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
+    """One element after another; each begins at the depth that its sources reached."""
+    sources = [evaluate(world, g.source, scope) for g in each.generators]
+    if len(set(map(len, sources))) > 1:
+        lengths = " and ".join(str(len(source)) for source in sources)
+        raise error_at(world, UNEQUAL, each.origin, f"the lengths are {lengths}")
+    world.charge(1 + len(sources[0]))
+    outer, start, deepest, drew = world.state, world.depth, world.depth, False
+    results = []
+    for position, elements in enumerate(zip(*sources, strict=True)):
+        found: Locals = {}
+        for generator, element in zip(each.generators, elements, strict=True):
+            bind(generator.pattern, element, found)
+        inner = scope.bind(found)
+        first = element_state(outer, position)
+        world.state, world.depth = first, start
+        world.effects.positions.append(position)
+        if each.filter is None or evaluate(world, each.filter, inner):
+            results.append(evaluate(world, each.body, inner))
+        deepest, drew = max(deepest, world.depth), drew or world.state != first
+        world.effects.positions.pop()
+    world.state, world.depth = state_after(outer) if drew else outer, deepest
+    if not world.effects.positions:
+        world.effects.let_out()
+    return results
+
+
+def bind(pattern: typed.Pattern, value: Any, into: Locals) -> None:
+    """Put the value's parts under the pattern's names."""
+    match pattern:
+        case typed.NamePattern(name):
+            if name != "_":
+                into[name] = value
+        case typed.PairPattern(first, second):
+            bind(first, value[0], into)
+            bind(second, value[1], into)
+        case typed.DataPattern(_, _, argument):
+            bind(argument, value.content, into)
+
+
+# Functions --------------------------------------------------------------------------------------
+
+def apply(world: World, function: Any, argument: Any, site: typed.Apply | None) -> Any:
+    """The function's value at the argument; `site`: where the program applies it."""
+    match function:
+        case LambdaValue(written, scope):
+            found: Locals = {}
+            bind(written.pattern, argument, found)
+            return evaluate_body(world, written.body, scope.bind(found), site)
+        case ClosureValue(inner, first):
+            return apply(world, inner, (first, argument), site)
+        case GlobalValue(name, types):
+            return apply_global(world, name, types, argument, site)
+    raise TypeError(function)
+
+
+def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any, site: typed.Apply | None) -> Any:
+    if called := world.function(name):
+        found: Locals = {}
+        bind(called.parameter, argument, found)
+        names = dict(zip((v.name for v in called.variables), types, strict=True))
+        return evaluate_body(world, called.body, Scope(found, names), site)
+    if world.datatype(name):
+        return Record(name, argument)
+    try:
+        return apply_primitive(world, name, types, argument, site)
+    except Failure as failure:
+        raise error_at(world, str(failure), site.origin if site else (),
+                       failure.values or applied(name, argument)) from None
+
+
+def evaluate_body(world: World, body: typed.Exp, scope: Scope, site: typed.Apply | None) -> Any:
+    """Run a function's body; its call is remembered for errors."""
+    world.charge(1)
+    world.calls.append(Call(site, body))
+    world.nested += 1
+    if world.nested > world.depth_limit:
+        raise too_deep(world)
+    value = evaluate(world, body, scope)
+    world.calls.pop()
+    world.nested -= 1
+    return value
+
+
+def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: Any, site: typed.Apply | None) -> Any:
+    match name:
+        case "identity" | "_zero_of":
+            world.charge(1)
+            return identity(types[0], world.content, argument if name == "identity" else None)
+        case "error":
+            raise Failure("".join(argument))
+        case "rand":
+            world.charge(1)
+            return random_below(argument, world.draw())
+        case "_draw":
+            world.charge(1)
+            return wrap(world.draw())
+        case "rand_seed":
+            world.effects.allow(name)
+            world.state = world.seeded = mix(argument)
+            return True
+    if name in PRIMITIVES and PRIMITIVES[name].kind == "effect":
+        assert site is not None
+        type_ = instantiate(primitive_scheme(name, PRIMITIVES[name].type), types)
+        assert isinstance(type_, Fun)
+        world.charge(1)
+        return world.effects.do(name, argument, type_, world.content, world.calls, site)
+    meaning = MEANING[name]
+    if name in COUNT:
+        world.expect(COUNT[name](argument))
+    value = meaning.value(types, argument)
+    if work := meaning.work(argument, value):
+        world.charge(work, meaning.depth(argument, value) if meaning.depth else 1)
+    return value
+
+
+# Errors -----------------------------------------------------------------------------------------
+
+def error_at(world: World, message: str, origin: Origin, values: str = "") -> NessieError:
+    """The error, shown where the user's own text last stood: there, or in the nearest call from it."""
+    for place in (origin, *[call.site.origin for call in reversed(world.calls) if call.site]):
+        if span := user_span(place):
+            return NessieError(message, (span, values))
+    return NessieError(message)
+
+
+def too_deep(world: World) -> NessieError:
+    found = error_at(world, f"recursion is deeper than {world.nested - 1:,} calls", ())
+    found.hint = world.deeper
+    return found

@@ -1,0 +1,212 @@
+"""What the functions of every type mean, on plain values: equality, text, identities, hashing, labels, numbers.
+
+The compiler derives code for each type they are used at; here the values themselves say what they are, and types are
+looked at only where a value is made from nothing.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nessie.base.types import FLOAT, Base, ContentOf, Data, Pair, Seq, Type
+from nessie.base.values import Record
+from nessie.interpreter.meanings import MEANINGS, Meaning, one, wrap
+
+WIDTH = 5                               # elements that a limited text shows of a sequence
+FACTOR = 6364136223846793005            # of the parts of a code
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Lengths, then elements; NaN equals nothing. Function types are nominal: two values of one are the same."""
+    if isinstance(a, list):
+        return len(a) == len(b) and all([equal(x, y) for x, y in zip(a, b, strict=True)])
+    if isinstance(a, tuple):
+        return equal(a[0], b[0]) and equal(a[1], b[1])
+    if isinstance(a, Record):
+        return equal(a.content, b.content)
+    return bool(a == b) if isinstance(a, (int, float, str)) else True
+
+
+def text(value: Any, levels: float = math.inf, width: float = math.inf) -> str:
+    """The value as `@` and `print` give it, `levels` deep and `width` elements wide."""
+    match value:
+        case bool():
+            return "t" if value else "f"
+        case int():
+            return str(value)
+        case float():
+            return float_text(value)
+        case str():
+            return "`" + value
+        case list():
+            return sequence_text(value, levels, width)
+        case tuple():
+            return pair_text(value, levels, width)
+        case Record():
+            return text(value.content, levels, width)
+    return "function"
+
+
+def sequence_text(value: list[Any], levels: float, width: float) -> str:
+    if levels <= 0:
+        return "..."
+    shown = value if len(value) <= width else value[:int(width)]
+    parts = [text(e, levels - 1, width) for e in shown] + (["..."] if len(shown) < len(value) else [])
+    return f"[{', '.join(parts)}]"
+
+
+def pair_text(value: tuple[Any, Any], levels: float, width: float) -> str:
+    """Three components stand side by side; a tail beyond them has parentheses of its own."""
+    first, rest = value
+    parts = [first, *rest] if isinstance(rest, tuple) else [first, rest]
+    return f"({', '.join([text(p, levels, width) for p in parts])})"
+
+
+def float_text(x: float) -> str:
+    """8 significant digits without trailing zeros; fixed notation from 0.01 up to 1e7."""
+    if not math.isfinite(x):
+        return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
+    mantissa, exponent = f"{abs(x):.7e}".split("e")
+    sign, digits, power = "-" if x < 0 else "", mantissa.replace(".", ""), int(exponent)
+    if x == 0 or -2 <= power < 7:
+        whole, fraction = ("0", "0" * (-power - 1) + digits) if power < 0 else (digits[:power + 1], digits[power + 1:])
+        return f"{sign}{whole}.{fraction.rstrip('0') or '0'}"
+    return f"{sign}{digits[0]}.{digits[1:].rstrip('0') or '0'}e{'+' if power >= 0 else '-'}{abs(power)}"
+
+
+def identity(type_: Type, content: ContentOf, value: Any = None) -> Any:
+    """The zero of the type; functions, which have none, are those of the value."""
+    match type_:
+        case Base(name):
+            return {"int": 0, "float": 0.0, "bool": False, "char": chr(0)}[name]
+        case Seq():
+            return []
+        case Pair(first, second):
+            left, right = value or (None, None)
+            return identity(first, content, left), identity(second, content, right)
+        case Data(name):
+            return Record(name, identity(content(type_), content, value and value.content))
+    return value
+
+
+def key(value: Any) -> Any:
+    """A Python value that is equal and hashes equally for equal values."""
+    if isinstance(value, (list, tuple)):
+        return tuple([key(e) for e in value])
+    if isinstance(value, Record):
+        return key(value.content)
+    return object() if isinstance(value, float) and math.isnan(value) else value
+
+
+def labels(v: list[Any]) -> list[int]:
+    """For each element the position of the first that equals it."""
+    first: dict[Any, int] = {}
+    return [first.setdefault(key(x), i) for i, x in enumerate(v)]
+
+
+def code(value: Any) -> int:
+    """An int made from the value, the same for equal values."""
+    match value:
+        case bool() | int():
+            return int(value)
+        case str():
+            return ord(value)
+        case float():
+            return float_code(value)
+        case list():
+            total = 0
+            for element in reversed(value):     # element i counts FACTOR^i times
+                total = wrap(FACTOR * total + code(element))
+            return wrap(total + len(value))
+        case tuple():
+            return wrap(code(value[0]) + FACTOR * code(value[1]))
+        case Record():
+            return code(value.content)
+    return 0
+
+
+def float_code(x: float) -> int:
+    """The fraction's 53 bits plus the exponent, with the sign."""
+    if x == 0 or not math.isfinite(x):
+        return 0
+    fraction, exponent = math.frexp(abs(x))
+    return (int(fraction * 2.0 ** 53) + exponent - 53) * (1 if x > 0 else -1)
+
+
+def number(x: Any, type_: Type) -> Any:
+    """An int or a float as a number of this type; floats are rounded to ints."""
+    return float(x) if type_ == FLOAT else MEANINGS["round"].value((), x) if isinstance(x, float) else x
+
+
+# What they cost: every element at every level is looked at; text and labels take some operations for each, and some
+# steps for each level. Labels of sequences are found in rounds that halve them.
+
+TEXT_WORK, TEXT_DEPTH, LABEL_WORK, LABEL_DEPTH = 4, 8, 16, 16
+
+
+def of_size(argument: Any, value: Any) -> int:
+    return size(argument)
+
+
+def of_levels(argument: Any, value: Any) -> int:
+    return levels(argument) + 1
+
+
+def of_text(argument: Any, value: Any) -> int:
+    return TEXT_WORK * (size(argument) + len(value))
+
+
+def of_limited_text(argument: Any, value: Any) -> int:
+    return TEXT_WORK * (1 + len(value))
+
+
+def depth_of_text(argument: Any, value: Any) -> int:
+    return TEXT_DEPTH * (levels(argument) + 1)
+
+
+def of_labels(argument: Any, value: Any) -> int:
+    return LABEL_WORK * size(argument)
+
+
+def depth_of_labels(argument: Any, value: Any) -> int:
+    return LABEL_DEPTH * rounds(argument)
+
+
+def size(value: Any) -> int:
+    if isinstance(value, (list, tuple)):
+        return 1 + sum([size(v) for v in value])
+    return size(value.content) if isinstance(value, Record) else 1
+
+
+def levels(value: Any) -> int:
+    """How deep sequences and pairs are nested in it."""
+    if isinstance(value, (list, tuple)):
+        return 1 + max([levels(v) for v in value], default=0)
+    return levels(value.content) if isinstance(value, Record) else 0
+
+
+def rounds(values: list[Any]) -> int:
+    """In how many rounds these are labelled: their components first, then sequences by halves."""
+    match values[:1]:
+        case [tuple()]:
+            return rounds([v[0] for v in values]) + rounds([v[1] for v in values]) + 1
+        case [list()]:
+            longest = max([len(v) for v in values])
+            return rounds([element for v in values for element in v]) + longest.bit_length() + 1
+        case [Record()]:
+            return rounds([v.content for v in values])
+    return 1
+
+
+DERIVED: dict[str, Meaning] = {
+    "eql": Meaning(lambda _, a: equal(*a), of_size, of_levels),
+    "string": Meaning(lambda _, a: list(text(a)), of_text, depth_of_text),
+    "_string_limited": Meaning(lambda _, a: list(text(a[0], a[1], WIDTH)), of_limited_text, depth_of_text),
+    "_code": Meaning(lambda _, a: code(a), of_size, of_levels),
+    "_label": Meaning(lambda _, v: labels(v), of_labels, depth_of_labels),
+    "one": Meaning(lambda t, _: number(1, t[0]), one),
+    "zero": Meaning(lambda t, _: number(0, t[0]), one),
+    "float_num": Meaning(lambda _, a: float(a), one),
+    "int_to_any": Meaning(lambda t, a: number(a[0], t[0]), one),
+    "float_to_any": Meaning(lambda t, a: number(a[0], t[0]), one),
+}

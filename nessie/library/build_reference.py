@@ -1,0 +1,105 @@
+"""Writes the reference of docs/language.md, all library functions:   python -m nessie.library.build_reference
+
+What the library's functions are, their types and what they do comes from prelude.nesl and primitives.py; the sections
+are the prelude's, and PLACES says where the primitives belong in them.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from nessie.base.source import Source
+from nessie.base.system.writing import write
+from nessie.base.text.types_text import show_scheme
+from nessie.library.library import PRELUDE, library
+from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, Primitive
+from nessie.syntax import nodes as syntax
+from nessie.syntax.parse import parse
+from nessie.syntax.text import show_pattern
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "language.md"
+START = "<!-- What follows is written by: python -m nessie.library.build_reference -->\n"
+SECTION = re.compile(r"^% (.+?) -{5,} %$", re.MULTILINE)
+
+PLACES = {
+    "Any type": "eql identity first rest", "Making sequences": "dist iseq", "Reductions, scans": "sum product max_val "
+    "min_val any all parity plus_scan mult_scan max_scan min_scan or_scan and_scan xor_scan", "Reordering": "get write",
+    "Selecting": "length elt append subseq", "Nesting": "flatten partition", "Strings": "string",
+    "Random numbers": "rand rand_seed", "Streams and files": "nullstr stdin stdout stderr",
+    "Other programs": "get_environment_variable",
+}
+PLACE = {name: section for section, names in PLACES.items() for name in names.split()}
+SCALARS, EFFECTS = "Scalars", "Output"          # the sections of primitives that PLACES does not name
+
+DATA_PATTERN = re.compile(r"(\w+)\(\w+\)")         # hashtable(slots)
+
+Row = tuple[str, str, str, str]         # section, the call as one writes it, its type, what it does
+
+
+def rows() -> Iterator[Row]:
+    yield from (primitive_row(row) for row in PRIMITIVES.values() if not row.name.startswith("_"))
+    yield from ((PLACE.get(row.name, SCALARS), row.name, row.type, row.doc) for row in CONSTANTS.values())
+    text = PRELUDE.read_text("utf-8")
+    for form in parse(Source(PRELUDE.name, text, library=True)).forms:
+        if isinstance(form, syntax.FunctionDef) and form.span:
+            section = [found[1] for found in SECTION.finditer(text, 0, form.span.start)][-1]
+            if call := written(form):
+                yield section, call, type_of(form.name), form.doc or ""
+
+
+def primitive_row(row: Primitive) -> Row:
+    section = PLACE.get(row.name, EFFECTS if row.kind == "effect" else SCALARS)
+    operator = not row.name[0].isalpha() or row.name in ("and", "or", "xor")
+    return section, f"a {row.name} b" if operator else row.name, row.type, row.doc
+
+
+def written(form: syntax.FunctionDef) -> str:
+    """How programs call the function: by an operator, if its name is the library's own."""
+    names = DATA_PATTERN.sub(r"\1", show_pattern(form.parameter)).strip("()").split(", ")
+    if not form.name.startswith("_"):
+        return f"{form.name}({','.join(names)})"
+    operator = next((sign for sign, target in BINARY.items() if target == form.name), "")
+    return f" {operator} ".join(names) if operator else ""
+
+
+def type_of(name: str) -> str:
+    scheme = library().global_scheme(name)
+    assert scheme is not None
+    return show_scheme(scheme.type)
+
+
+def reference() -> str:
+    """The page's last part."""
+    found = sorted(rows(), key=lambda row: row[1].lower())
+    parts = [START]
+    for section in sections():
+        parts.append(f"\n### {section}\n\n| | type | |\n|---|---|---|\n")
+        parts += [f"| `{cell(call)}` | `{cell(without_any(type_))}` | {cell(doc)} |\n"
+                  for place, call, type_, doc in found if place == section]
+    return "".join(parts)
+
+
+def sections() -> list[str]:
+    return [found[1] for found in SECTION.finditer(PRELUDE.read_text("utf-8"))]
+
+
+def without_any(type_: str) -> str:
+    """A variable of which nothing is said is of class any."""
+    shown, _, contexts = type_.partition(" :: (")
+    kept = [context for context in contexts.rstrip(")").split("; ") if context and not context.endswith(" in any")]
+    return f"{shown} :: ({'; '.join(kept)})" if kept else shown
+
+
+def cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def page() -> str:
+    """The whole page, with the reference as it should be."""
+    return PAGE.read_text("utf-8").partition(START)[0] + reference()
+
+
+if __name__ == "__main__":
+    write(PAGE, page())
+    print(f"{PAGE.name} written")

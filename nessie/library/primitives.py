@@ -1,0 +1,223 @@
+"""The primitives of NESL: one row each. Everything else of the library is NESL over these (prelude.nesl).
+
+A row's kind says what monomorphisation makes of it:
+
+    scalar     the primitive `target` of mono, an operator of lambda_cu.ops
+    sequence   the primitive `target` of mono
+    pair       `target` first or second: a projection
+    check      _check(condition, message, value): the value; where the condition fails, a run-time error with the
+               message, a string literal, and the value is not computed
+    derived    a function for every type, made from the types it is used at by mono.copies.derived
+    effect     the primitive `target` of mono: what nessie.running.world does with the world outside, in the order
+    written
+
+Names that begin with `_` belong to the library: programs neither see them nor clash with them.
+"""
+from __future__ import annotations
+
+import math
+
+from nessie.base.ints import MAX_INT, MIN_INT
+from nessie.base.records import dataclass
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """`type` as NESL writes it: variables a, b, .. with their classes after `::`. `mono_type` is that of its target,
+    where it is more general."""
+    name: str
+    type: str
+    kind: str
+    target: str
+    doc: str
+    mono_type: str = ""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The value of a datatype is what its constructor is applied to."""
+    name: str
+    value: int | float | str
+    type: str
+    doc: str
+
+
+NUMBER, LOGICAL, ORDINAL = " :: (a in number)", " :: (a in logical)", " :: (a in ordinal)"
+REAL = "float -> float"
+EQUALITY = "(a, a) -> bool :: (a in scalar)"
+
+
+def scalar(name: str, type_: str, doc: str, target: str = "", mono_type: str = "") -> Primitive:
+    return Primitive(name, type_, "scalar", target or name, doc, mono_type)
+
+
+def sequence(name: str, type_: str, doc: str, target: str = "") -> Primitive:
+    return Primitive(name, type_, "sequence", target or name, doc)
+
+
+def derived(name: str, type_: str, doc: str) -> Primitive:
+    return Primitive(name, type_, "derived", name, doc)
+
+
+def effect(name: str, type_: str, doc: str, mono_type: str = "") -> Primitive:
+    return Primitive(name, type_, "effect", name, doc, mono_type)
+
+
+SCALARS = (
+    scalar("+", "(a, a) -> a" + NUMBER, "Sum; int wraps."),
+    scalar("-", "(a, a) -> a" + NUMBER, "Difference; int wraps."),
+    scalar("*", "(a, a) -> a" + NUMBER, "Product; int wraps."),
+    scalar("/", "(a, a) -> a" + NUMBER, "Quotient; int truncates towards zero. Checked: the divisor is not zero."),
+    scalar("rem", "(int, int) -> int", "Remainder, with the dividend's sign. Checked: the divisor is not zero."),
+    scalar("mod", "(int, int) -> int", "Remainder, with the divisor's sign. Checked: the divisor is not zero."),
+    scalar("negate", "a -> a" + NUMBER, "Zero minus the number.", "neg"),
+    scalar("abs", "a -> a" + NUMBER, "Absolute value."),
+    scalar("max", "(a, a) -> a" + ORDINAL, "The greater of two."),
+    scalar("min", "(a, a) -> a" + ORDINAL, "The lesser of two."),
+    scalar("==", "(a, a) -> bool" + ORDINAL, "Equal. For other types: eql.", mono_type=EQUALITY),
+    scalar("/=", "(a, a) -> bool" + ORDINAL, "Not equal.", mono_type=EQUALITY),
+    scalar("<", "(a, a) -> bool" + ORDINAL, "Less."),
+    scalar("<=", "(a, a) -> bool" + ORDINAL, "Less or equal."),
+    scalar(">", "(a, a) -> bool" + ORDINAL, "Greater."),
+    scalar(">=", "(a, a) -> bool" + ORDINAL, "Greater or equal."),
+    scalar("and", "(a, a) -> a" + LOGICAL, "Conjunction; bitwise on int. Both sides are evaluated."),
+    scalar("or", "(a, a) -> a" + LOGICAL, "Disjunction; bitwise on int. Both sides are evaluated."),
+    scalar("xor", "(a, a) -> a" + LOGICAL, "Exclusive or; bitwise on int."),
+    scalar("not", "a -> a" + LOGICAL, "Complement; bitwise on int."),
+    scalar("lshift", "(int, int) -> int", "Shift left. Checked: the count is in 0..63."),
+    scalar("rshift", "(int, int) -> int", "Shift right, keeping the sign. Checked: the count is in 0..63."),
+    scalar("_mul_high", "(int, int) -> int", "The upper 64 bits of the product of ints without signs.", "mul_high"),
+    scalar("_mix", "int -> int", "64 bits that look random, the same for the same int.", "mix"),
+    scalar("float", "int -> float", "The int as a float."),
+    scalar("trunc", "float -> int", "The float without its fraction. Checked: the result is an int."),
+    scalar("floor", "float -> int", "The greatest int not above. Checked: the result is an int."),
+    scalar("ceil", "float -> int", "The least int not below. Checked: the result is an int."),
+    scalar("round", "float -> int", "The nearest int; halves away from zero. Checked: the result is an int."),
+    scalar("btoi", "bool -> int", "1 for t, 0 for f."),
+    scalar("char_code", "char -> int", "The character's code."),
+    scalar("code_char", "int -> char", "The character of a code. Checked: the code is one of Unicode."),
+    scalar("sqrt", REAL, "Square root. Checked: not negative."),
+    scalar("ln", REAL, "Natural logarithm. Checked: not negative."),
+    scalar("exp", REAL, "e to the power x."),
+    scalar("sin", REAL, "Sine of an angle in radians."),
+    scalar("cos", REAL, "Cosine of an angle in radians."),
+    scalar("tan", REAL, "Tangent of an angle in radians."),
+    scalar("asin", REAL, "Arc sine, in radians."),
+    scalar("acos", REAL, "Arc cosine, in radians."),
+    scalar("atan", REAL, "Arc tangent, in radians."),
+    scalar("sinh", REAL, "Hyperbolic sine."),
+    scalar("cosh", REAL, "Hyperbolic cosine."),
+    scalar("tanh", REAL, "Hyperbolic tangent."),
+    scalar("_isnan", "float -> bool", "Not a number?", "isnan"),
+)
+
+SEQUENCES = (
+    sequence("length", "[a] -> int", "Number of elements; also #v."),
+    sequence("elt", "([a], int) -> a", "The element at a position, also v[i]. Checked: 0 <= i < #v."),
+    sequence("dist", "(a, int) -> [a]", "n copies of a value. Checked: n >= 0."),
+    sequence("iseq", "(int, int, int) -> [int]",
+             "iseq(s,d,e) is s, s+d, s+2d .. below e, also [s:e:d]. Checked: s <= e, d >= 1."),
+    sequence("sum", "[a] -> a" + NUMBER, "Sum of the elements.", "reduce_+"),
+    sequence("product", "[a] -> a" + NUMBER, "Product of the elements.", "reduce_*"),
+    sequence("max_val", "[a] -> a" + ORDINAL, "Greatest element.", "reduce_max"),
+    sequence("min_val", "[a] -> a" + ORDINAL, "Least element.", "reduce_min"),
+    sequence("any", "[a] -> a" + LOGICAL, "Is any element true? Bitwise or on int.", "reduce_or"),
+    sequence("all", "[a] -> a" + LOGICAL, "Are all elements true? Bitwise and on int.", "reduce_and"),
+    sequence("parity", "[a] -> a" + LOGICAL, "Exclusive or of the elements.", "reduce_xor"),
+    sequence("plus_scan", "[a] -> [a]" + NUMBER, "Sums of the elements before each element.", "scan_+"),
+    sequence("mult_scan", "[a] -> [a]" + NUMBER, "Products of the elements before each element.", "scan_*"),
+    sequence("max_scan", "[a] -> [a]" + ORDINAL, "Greatest of the elements before each element.", "scan_max"),
+    sequence("min_scan", "[a] -> [a]" + ORDINAL, "Least of the elements before each element.", "scan_min"),
+    sequence("or_scan", "[a] -> [a]" + LOGICAL, "Disjunction of the elements before each element.", "scan_or"),
+    sequence("and_scan", "[a] -> [a]" + LOGICAL, "Conjunction of the elements before each element.", "scan_and"),
+    sequence("xor_scan", "[a] -> [a]" + LOGICAL, "Exclusive or of the elements before each element.", "scan_xor"),
+    sequence("get", "([a], [int]) -> [a]", "The elements at the given positions, also v -> i. Checked: in range."),
+    sequence("write", "([a], [(int, a)]) -> [a]",
+             "A copy with values put at positions, also d <- ps; the last write stays. Checked: in range."),
+    sequence("append", "([a], [a]) -> [a]", "One sequence after the other, also a ++ b."),
+    sequence("flatten", "[[a]] -> [a]", "The inner sequences one after another."),
+    sequence("partition", "([a], [int]) -> [[a]]",
+             "Cuts a sequence into parts of the given lengths. Checked: none negative, their sum is #v."),
+    sequence("subseq", "([a], int, int) -> [a]", "Elements s .. e-1. Checked: 0 <= s <= e <= #v."),
+    sequence("_compact", "a -> a", "The value itself, perhaps copied (flatten.release)."),
+    sequence("_order", "[a] -> [int]" + ORDINAL, "Positions of the elements in ascending order; stable, NaN last.",
+             "order"),
+    sequence("_order_down", "[a] -> [int]" + ORDINAL, "Positions of the elements in descending order; stable.",
+             "order_down"),
+)
+
+SPECIALS = (
+    Primitive("first", "(a, b) -> a", "pair", "first", "The first component of a pair."),
+    Primitive("rest", "(a, b) -> b", "pair", "second", "What follows the first component."),
+    Primitive("_check", "(bool, [char], a) -> a", "check", "check", "The value, if the condition holds."),
+    derived("eql", "(a, a) -> bool", "Equal, at any type: element by element."),
+    derived("string", "a -> [char]", "A value as text; also @x."),
+    derived("identity", "a -> a", "The zero of the type: 0, 0.0, f, the character of code 0, an empty sequence; "
+            "a function is its own."),
+    derived("_code", "a -> int", "An int made from the value, the same for equal values."),
+    derived("_label", "[a] -> [int]", "Numbers from 0 to #v-1, the same for equal values and only for them."),
+    derived("_string_limited", "(a, int) -> [char]", "As string, but n levels deep and 5 elements wide."),
+    derived("_zero_of", "[a] -> a", "The zero of the type of the elements, of which there may be none."),
+    derived("one", "a -> a" + NUMBER, "The 1 of the number's type."),
+    derived("zero", "a -> a" + NUMBER, "The 0 of the number's type."),
+    derived("rand", "a -> a" + NUMBER, "A random number from 0 up to, but not including, v. Checked: v > 0."),
+    derived("float_num", "a -> float" + NUMBER, "An int or a float as a float."),
+    derived("int_to_any", "(int, a) -> a" + NUMBER, "The int, converted to the type of the second argument."),
+    derived("float_to_any", "(float, a) -> a" + NUMBER, "The float, converted to the type of the second argument."),
+)
+
+# What elements of an apply-to-each may do all at once; other effects are refused there. (Random numbers are none by
+# then: mono.passes.random_state.)
+LIFTED_EFFECTS = ("print_string", "error", "_now")
+ONE_AT_A_TIME = ("files, streams, other programs and the seed of the random numbers cannot be used inside an "
+                 "apply-to-each")
+STATUS = "bool, [char]"                 # did it succeed, and if not, why
+EFFECTS = (
+    effect("print_string", "[char] -> bool", "Prints the characters; t."),
+    effect("error", "[char] -> bool", "Stops with the message.", mono_type="[char] -> a"),
+    effect("_draw", "bool -> int", "64 random bits."),
+    effect("_now", "bool -> float", "Seconds since some moment."),
+    effect("_open", f"([char], int) -> (int, {STATUS})", "The stream of a file: 1 to read, 2 to write, 3 to append."),
+    effect("_close", f"int -> ({STATUS})", "Closes a stream."),
+    effect("_read_string", f"([char], int, int) -> (([char], int), {STATUS})",
+           "Reads to one of the characters, at most n if n >= 0; what ended it: the character, -1 the end, -2 the n."),
+    effect("_write_string", f"([char], int) -> ({STATUS})", "Writes the characters to a stream."),
+    effect("_read_object", f"(a, int) -> (a, {STATUS})", "Reads a value of this one's type that _write_object wrote."),
+    effect("_write_object", f"(a, int) -> ({STATUS})", "Writes a value to a stream."),
+    effect("_read_numbers", f"(a, int) -> ([a], {STATUS}){NUMBER}", "Reads numbers of this one's type in parentheses."),
+    effect("_spawn", f"([char], int, int, int) -> ((int, int, int), {STATUS})",
+           "Starts a program on streams, new ones for -1; its input, output and error streams."),
+    effect("_shell", f"([char], [char]) -> ([char], {STATUS})", "What a shell's command makes of the text."),
+    effect("get_environment_variable", "[char] -> [char]", "The value of an environment variable, or nothing."),
+    effect("rand_seed", "int -> bool", "Seeds the random numbers; t."),
+    effect("_seed", "bool -> int", "The seed that random numbers begin with."),
+)
+
+PRIMITIVES: dict[str, Primitive] = {row.name: row for row in SCALARS + SEQUENCES + SPECIALS + EFFECTS}
+
+# The primitives of mono by their names there.
+IN_MONO: dict[str, Primitive] = {row.target: row for row in PRIMITIVES.values() if row.kind not in ("pair", "derived")}
+
+CONSTANTS: dict[str, Constant] = {row.name: row for row in (
+    Constant("pi", math.pi, "float", "3.141592653589793."),
+    Constant("max_int", MAX_INT, "int", "The greatest int, 2^63 - 1."),
+    Constant("min_int", MIN_INT, "int", "The least int, -2^63."),
+    Constant("newline", "\n", "char", "The character of code 10."),
+    Constant("space", " ", "char", "A blank."),
+    Constant("tab", "\t", "char", "The character of code 9."),
+    Constant("nullstr", -1, "stream", "No stream."),
+    Constant("stdin", 0, "stream", "The standard input."),
+    Constant("stdout", 1, "stream", "Where programs print."),
+    Constant("stderr", 2, "stream", "Where programs print, too."),
+)}
+
+# The library's functions, rows of this table among them, that a program may define anew for itself.
+REDEFINABLE = frozenset((
+    "sum", "product", "max_val", "min_val", "any", "all", "parity", "count", "index", "enumerate", "max_index",
+    "min_index", "rotate", "subseq", "drop", "take", "put", "cond_put", "unpack", "join", "bottop", "split",
+    "head_rest", "rest_tail", "interleave", "odd_elts", "even_elts"))
+
+# What the operators of the syntax stand for, where it is not a primitive of the operator's own name.
+BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",
+                          "nand": "_nand", "nor": "_nor"}
+UNARY: dict[str, str] = {"#": "length", "-": "negate", "@": "string"}

@@ -1,0 +1,13 @@
+"""Monomorphic, first-order NESL in normal form (the form mono): what flattening reads.
+
+    nodes           programs
+    text            programs as text; parser reads it back
+    parser
+    check           validator
+    node_types      the types of expressions and of primitives
+    walk            the parts of an expression
+
+    passes/         monomorphise makes the form; the others refine it
+    copies/         the work of monomorphise: one copy of each function for each use at other types
+    analysis/       which payloads values share, and who uses them last
+"""

@@ -1,0 +1,6 @@
+"""What is known of the payloads of sequences: the memory that their elements lie in.
+
+    provenance      which payloads an expression's value can share
+    summaries       the same of functions, for their callers
+    last_uses       parameters that no caller uses again
+"""

@@ -1,0 +1,286 @@
+"""Functions for every type, made for the type at hand: equality, text, zeros, hashing, labels, numbers.
+
+derive(name, types) gives the function that a primitive of kind "derived" stands for at concrete types, as a typed
+function that monomorphisation treats like any other. Each maker below builds a body from its parameters; for a pair or
+a sequence the body applies the same primitive to the parts, at their types.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nessie.base.text.types_text import primitive_scheme
+from nessie.base.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    STRING,
+    ZEROS,
+    Base,
+    Data,
+    Fun,
+    Identity,
+    Pair,
+    Seq,
+    Type,
+    instantiate,
+    nest_right,
+)
+from nessie.library.primitives import PRIMITIVES
+from nessie.mono.copies.erase import content
+from nessie.typing import nodes as typed
+from nessie.typing.environment import Environment
+from nessie.typing.nodes import Apply, Const, Each, Exp, Generator, Global, If, Let, Name, NamePattern, String
+
+SHOWN_ELEMENTS = 5              # of a sequence, in a limited text
+
+
+def derive(name: str, types: tuple[Type, ...], environment: Environment) -> typed.Function:
+    """The derived primitive at these types."""
+    scheme = primitive_scheme(name, PRIMITIVES[name].type)
+    type_ = instantiate(scheme, types)
+    assert isinstance(type_, Fun)
+    parts: list[Type] = []
+    rest = type_.argument
+    while isinstance(rest, Pair) and len(parts) < ARITY.get(name, 1) - 1:
+        parts.append(rest.first)
+        rest = rest.second
+    parts.append(rest)
+    names = [Name(f"x{n}", part) for n, part in enumerate(parts, 1)]
+    parameters: list[typed.Pattern] = [NamePattern(variable.name, variable.type) for variable in names]
+    parameter = nest_right(parameters, typed.PairPattern)
+    body = MAKERS[name](Maker(environment), types[0], *names)
+    return typed.Function(name, scheme.variables, parameter, type_.result, body, PRIMITIVES[name].doc)
+
+
+class Maker:
+    """Builds typed expressions; `call` finds functions in the library."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+
+    def call(self, name: str, types: tuple[Type, ...], *arguments: Exp) -> Apply:
+        """The function at these types, applied."""
+        scheme = self.environment.global_scheme(name)
+        assert scheme is not None, name
+        type_ = instantiate(scheme, types)
+        assert isinstance(type_, Fun)
+        return Apply(Global(name, types, type_), nest_right(arguments, typed.Pair), type_.result)
+
+    def content(self, type_: Data) -> Type:
+        """What the datatype holds."""
+        return content(type_, self.environment)
+
+    def opened(self, name: str, type_: Data, value: Exp, body: Callable[[Name], Exp]) -> Exp:
+        """The body with the name bound to what the value, of a datatype, holds."""
+        inner = Name(name, self.content(type_))
+        pattern = typed.DataPattern(type_.name, type_.arguments, NamePattern(inner.name, inner.type))
+        return Let(pattern, value, body(inner))
+
+    def first(self, pair: Name | Apply) -> Apply:
+        assert isinstance(pair.type, Pair)
+        return self.call("first", (pair.type.first, pair.type.second), pair)
+
+    def rest(self, pair: Name | Apply) -> Apply:
+        assert isinstance(pair.type, Pair)
+        return self.call("rest", (pair.type.first, pair.type.second), pair)
+
+
+def integer(value: int) -> Exp:
+    return Const(value, INT)
+
+
+def each(body: Exp, *generators: tuple[Name, Exp]) -> Exp:
+    return Each(body, tuple(Generator(NamePattern(n.name, n.type), source) for n, source in generators))
+
+# Equality -------------------------------------------------------------------------------------------
+
+
+def eql(make: Maker, type_: Type, a: Name, b: Name) -> Exp:
+    match type_:
+        case Base("bool"):
+            return make.call("not", (BOOL,), make.call("xor", (BOOL,), a, b))
+        case Base():
+            return make.call("==", (type_,), a, b)
+        case Pair(first, second):
+            return make.call("and", (BOOL,), make.call("eql", (first,), make.first(a), make.first(b)),
+                             make.call("eql", (second,), make.rest(a), make.rest(b)))
+        case Seq(element):
+            x, y = Name("x", element), Name("y", element)
+            same = each(make.call("eql", (element,), x, y), (x, a), (y, b))
+            lengths = make.call("==", (INT,), make.call("length", (element,), a), make.call("length", (element,), b))
+            return If(lengths, make.call("all", (BOOL,), same), Const(False, BOOL))
+        case Data():
+            content = make.content(type_)
+            return make.opened("x", type_, a, lambda x: make.opened(
+                "y", type_, b, lambda y: make.call("eql", (content,), x, y)))
+    return Const(True, BOOL)            # function types are nominal: two values of one are the same function
+
+# Text -----------------------------------------------------------------------------------------------
+
+
+STRINGS = {"int": "int_string", "float": "float_string", "bool": "bool_string", "char": "char_string"}
+
+
+def string(make: Maker, type_: Type, x: Name) -> Exp:
+    return text(make, type_, x, lambda t, part: make.call("string", (t,), part))
+
+
+def text(make: Maker, type_: Type, x: Exp, part: Callable[[Type, Exp], Exp]) -> Exp:
+    """The text of x, of parts whose text `part` makes."""
+    match type_:
+        case Base(name):
+            return make.call(STRINGS[name], (), x)
+        case Pair():
+            return pair_text(make, type_, x, part)
+        case Seq(element):
+            item = Name("x", element)
+            return make.call("_sequence_string", (), each(part(element, item), (item, x)))
+        case Data():
+            return make.opened("x", type_, x, lambda inner: part(inner.type, inner))
+    return String("function")
+
+
+def pair_text(make: Maker, type_: Pair, x: Exp, part: Callable[[Type, Exp], Exp]) -> Exp:
+    """Three components stand side by side; a tail beyond them has parentheses of its own."""
+    whole = Name("p", type_)
+    texts = [part(type_.first, make.first(whole))]
+    bound: list[tuple[Name, Exp]] = [(whole, x)]
+    if isinstance(type_.second, Pair):
+        tail = Name("q", type_.second)
+        bound.append((tail, make.rest(whole)))
+        texts += [part(type_.second.first, make.first(tail)), part(type_.second.second, make.rest(tail))]
+    else:
+        texts.append(part(type_.second, make.rest(whole)))
+    result: Exp = make.call("_tuple_string", (), typed.Sequence(tuple(texts), Seq(STRING)))
+    for name, value in reversed(bound):
+        result = Let(NamePattern(name.name, name.type), value, result)
+    return result
+
+
+def string_limited(make: Maker, type_: Type, x: Name, levels: Name) -> Exp:
+    """At most so many levels of sequences, the first elements of each; what is left out shows as three dots."""
+    if not isinstance(type_, Seq):
+        return text(make, type_, x, lambda t, part: make.call("_string_limited", (t,), part, levels))
+    element = type_.element
+    item = Name("x", element)
+    count = make.call("length", (element,), x)
+    shown = make.call("take", (element,), x, make.call("min", (INT,), integer(SHOWN_ELEMENTS), count))
+    inner = make.call("-", (INT,), levels, integer(1))
+    texts = each(make.call("_string_limited", (element,), item, inner), (item, shown))
+    dots = typed.Sequence((String("..."),), Seq(STRING))
+    longer = make.call(">", (INT,), count, integer(SHOWN_ELEMENTS))
+    parts = If(longer, make.call("append", (STRING,), texts, dots), texts)
+    return If(make.call("<=", (INT,), levels, integer(0)), String("..."), make.call("_sequence_string", (), parts))
+
+# Zeros and numbers ----------------------------------------------------------------------------------
+
+
+
+
+def zero_of_type(make: Maker, type_: Type) -> Exp:
+    """The zero of the type, from nothing."""
+    match type_:
+        case Base(name):
+            return Const(ZEROS[name], type_)
+        case Pair(first, second):
+            return typed.Pair(zero_of_type(make, first), zero_of_type(make, second))
+        case Seq():
+            return typed.Sequence((), type_)
+        case Data(name, arguments):
+            return make.call(name, arguments, zero_of_type(make, make.content(type_)))
+        case Fun(_, _, Identity(name, types, ())) if name in PRIMITIVES or "'fn" not in name:
+            return Global(name, types, type_)
+    raise TypeError(type_)
+
+
+def identity(make: Maker, type_: Type, x: Name | Apply) -> Exp:
+    """The zero of the type; functions, which have none, stay what they are in x."""
+    match type_:
+        case Fun():
+            return x
+        case Pair(first, second):
+            return typed.Pair(identity(make, first, make.first(x)), identity(make, second, make.rest(x)))
+        case Data(name, arguments):
+            return make.opened("content", type_, x,
+                               lambda inner: make.call(name, arguments, identity(make, inner.type, inner)))
+    return zero_of_type(make, type_)
+
+
+def zero_of(make: Maker, type_: Type, v: Name) -> Exp:
+    return zero_of_type(make, type_)
+
+
+def one(make: Maker, type_: Type, x: Name) -> Exp:
+    return Const(1.0, FLOAT) if type_ == FLOAT else integer(1)
+
+
+def zero(make: Maker, type_: Type, x: Name) -> Exp:
+    return Const(0.0, FLOAT) if type_ == FLOAT else integer(0)
+
+
+def float_num(make: Maker, type_: Type, x: Name) -> Exp:
+    return x if type_ == FLOAT else make.call("float", (), x)
+
+
+def rand(make: Maker, type_: Type, v: Name) -> Exp:
+    return make.call("_rand_float" if type_ == FLOAT else "_rand_int", (), v)
+
+
+def int_to_any(make: Maker, type_: Type, i: Name, x: Name) -> Exp:
+    return make.call("float", (), i) if type_ == FLOAT else i
+
+
+def float_to_any(make: Maker, type_: Type, r: Name, x: Name) -> Exp:
+    return r if type_ == FLOAT else make.call("round", (), r)
+
+# Hashing and labels ---------------------------------------------------------------------------------
+
+
+def code(make: Maker, type_: Type, x: Name) -> Exp:
+    match type_:
+        case Base("int"):
+            return x
+        case Base(name):
+            return make.call({"bool": "btoi", "char": "char_code", "float": "_code_of_float"}[name], (), x)
+        case Pair(first, second):
+            return make.call("_codes_of_two", (), make.call("_code", (first,), make.first(x)),
+                             make.call("_code", (second,), make.rest(x)))
+        case Seq(element):
+            item = Name("x", element)
+            return make.call("_code_of_sequence", (), each(make.call("_code", (element,), item), (item, x)))
+        case Data():
+            return make.opened("y", type_, x, lambda y: make.call("_code", (y.type,), y))
+    return integer(0)
+
+
+def label(make: Maker, type_: Type, v: Name) -> Exp:
+    """For each element the position of the first that equals it."""
+    match type_:
+        case Base("bool"):
+            x = Name("x", type_)
+            return make.call("_label", (INT,), each(make.call("btoi", (), x), (x, v)))
+        case Base():
+            return make.call("_label_scalars", (type_,), v)
+        case Pair(first, second):
+            x = Name("x", type_)
+            firsts = make.call("_label", (first,), each(make.first(x), (x, v)))
+            seconds = make.call("_label", (second,), each(make.rest(x), (x, v)))
+            return make.call("_label_pairs", (), firsts, seconds)
+        case Seq(element):
+            row = Name("row", type_)
+            lengths = each(make.call("length", (element,), row), (row, v))
+            elements = make.call("_label", (element,), make.call("flatten", (element,), v))
+            return make.call("_label_sequences", (), make.call("partition", (INT,), elements, lengths))
+        case Data():
+            x = Name("x", type_)
+            content = make.content(type_)
+            return make.call("_label", (content,), each(make.opened("y", type_, x, lambda y: y), (x, v)))
+    return make.call("dist", (INT,), integer(0), make.call("length", (type_,), v))
+
+
+MAKERS: dict[str, Callable[..., Exp]] = {
+    "eql": eql, "string": string, "_string_limited": string_limited, "identity": identity, "_zero_of": zero_of,
+    "one": one, "zero": zero, "float_num": float_num, "int_to_any": int_to_any, "float_to_any": float_to_any,
+    "_code": code, "rand": rand, "_label": label,
+}
+ARITY = {"eql": 2, "_string_limited": 2, "int_to_any": 2, "float_to_any": 2}

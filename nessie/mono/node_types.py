@@ -1,0 +1,83 @@
+"""The types of mono expressions and of the primitives in them.
+
+type_of reads a type off a well-formed expression; mono_check finds out whether it is one.
+"""
+from __future__ import annotations
+
+from functools import cache
+
+from nessie.base.source import IllFormed
+from nessie.base.text.types_text import primitive_scheme
+from nessie.base.types import (
+    STRING,
+    Fun,
+    Pair,
+    Seq,
+    Type,
+    components,
+    free_variables,
+    match_types,
+    nest_right,
+    substitute,
+)
+from nessie.library.primitives import IN_MONO
+from nessie.mono import nodes as mono
+from nessie.mono.nodes import Exp
+
+
+def type_of(exp: Exp) -> Type:
+    """The type of a well-formed expression."""
+    while isinstance(exp, mono.Let | mono.If):
+        exp = exp.body if isinstance(exp, mono.Let) else exp.then
+    match exp:
+        case mono.Pair(first, second):
+            return Pair(type_of(first), type_of(second))
+        case mono.First(pair):
+            return component(pair).first
+        case mono.Second(pair):
+            return component(pair).second
+        case mono.String():
+            return STRING
+        case mono.Each(body):
+            return Seq(type_of(body))
+    return exp.type
+
+
+def component(pair: Exp) -> Pair:
+    type_ = type_of(pair)
+    if not isinstance(type_, Pair):
+        raise IllFormed("a projection is of a pair")
+    return type_
+
+
+def fits(name: str, arguments: tuple[Type, ...], result: Type) -> bool:
+    """Does the primitive take arguments of these types and give this result?"""
+    parameters, declared = signature(name)
+    return matched((*parameters, declared), (*arguments, result)) is not None
+
+
+def primitive_type(name: str, arguments: tuple[Type, ...]) -> Type | None:
+    """The primitive's result on arguments of these types; None where it does not take them, or where the
+    arguments do not tell the result (`error`)."""
+    parameters, declared = signature(name)
+    found = matched(parameters, arguments)
+    if found is None:
+        return None
+    result = substitute(declared, found)
+    return None if any(free_variables(result)) else result
+
+
+def matched(declared: tuple[Type, ...], actual: tuple[Type, ...]) -> dict[str, Type] | None:
+    """What the variables of the declared types stand for, if that makes them the actual ones."""
+    if len(declared) != len(actual):
+        return None
+    return match_types(nest_right(declared, Pair), nest_right(actual, Pair))
+
+
+@cache
+def signature(name: str) -> tuple[tuple[Type, ...], Type]:
+    """The types of a primitive's arguments, and of its result."""
+    row = IN_MONO[name]
+    type_ = primitive_scheme(name, row.mono_type or row.type).type
+    assert isinstance(type_, Fun)
+    return components(type_.argument), type_.result

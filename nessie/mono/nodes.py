@@ -1,0 +1,145 @@
+"""mono: monomorphic, first-order NESL in normal form; what flattening reads.
+
+    function dotp (xs : [float], ys : [float]) : float =
+      `reduce_+`({x * y : x : float in xs; y : float in ys})
+
+    entry dotp
+
+Invariants (checked by mono.check after every pass):
+  - no type variables, function types or datatypes: a datatype is its fields, a function that
+    takes functions has one copy per function it was called with;
+  - every binder (let, generator, parameter) is a single name, bound once in the whole program;
+    patterns have become First and Second;
+  - primitives are those of library.primitives.IN_MONO, at types that they have;
+  - calls name functions of this program, one argument per parameter.
+"""
+from __future__ import annotations
+
+from dataclasses import field
+
+from nessie.base.records import dataclass
+from nessie.base.source import NOWHERE, Origin
+from nessie.base.types import Type
+
+
+@dataclass(frozen=True)
+class Const:
+    """A scalar: Python int, float, bool, or a one-character str for char."""
+    value: int | float | bool | str
+    type: Type
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class String:
+    """A literal [char]."""
+    text: str
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Var:
+    name: str
+    type: Type
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Let:
+    name: str
+    value: Exp
+    body: Exp
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Exp
+    then: Exp
+    orelse: Exp
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Prim:
+    """A primitive applied. No pass drops, repeats or reorders those of kind check or effect. A check's message is a
+    String; where its condition fails, its value is not computed."""
+    name: str
+    arguments: tuple[Exp, ...]
+    type: Type
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    function: str
+    arguments: tuple[Exp, ...]
+    type: Type
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Pair:
+    first: Exp
+    second: Exp
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class First:
+    pair: Exp
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Second:
+    pair: Exp
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """[e1, ..., ek]; k may be 0. `type` is the sequence's type."""
+    elements: tuple[Exp, ...]
+    type: Type
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Generator:
+    name: str
+    source: Exp
+
+
+@dataclass(frozen=True)
+class Each:
+    """{body : x1 in s1; ...; xm in sm | filter}, m >= 1; the filter guards the body."""
+    body: Exp
+    generators: tuple[Generator, ...]
+    filter: Exp | None = None
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+Exp = (Const | String | Var | Let | If | Prim | Call | Pair | First | Second | Literal | Each)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: Type
+    body: Exp
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Program:
+    """`entry` names the function that a run calls."""
+    functions: tuple[Function, ...]
+    entry: str

@@ -1,0 +1,120 @@
+"""Pragmas: comments that say what the scheduler shall do, and the names that they may use.
+
+    let total = sum(as);          % cut total, sq %
+        sq = {a*a : a in as}
+    in {s/total : s in sq}
+
+`% fuse a, b %` and `% cut a, b %`, with nothing else in the comment, where a binding or a top-level form begins or
+ends: behind `let` or `;`, before `;` or `in`. Both names must be bound in the form: by `let`, by `=` at the top, as
+parameters, or as the function, which stands for its result; one that is not is a mistake where the form is compiled,
+and no obstacle to others. Anything else is a comment.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+from nessie.base.source import NessieError, Source, Span
+from nessie.schedule.wishes.wishes import Bound, Wish
+from nessie.syntax import nodes as syntax
+from nessie.syntax import patterns
+from nessie.syntax.lexer import NAME_CHARACTER
+from nessie.syntax.parser import forms_with_remarks
+from nessie.syntax.walk import children
+
+PRAGMA = re.compile(rf"%\s*(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)\s*%", re.IGNORECASE)
+
+
+def pragmas(remarks: Iterable[Span], form: syntax.TopLevel) -> tuple[Wish, ...]:
+    """Those among the form's comments."""
+    found = [(span, match) for span in remarks if (match := PRAGMA.fullmatch(span.source.text, span.start, span.end))]
+    scope: Span | None = getattr(form, "span", None)
+    return () if scope is None else tuple(
+        Wish(match[1].lower(), match[2].lower(), match[3].lower(), place, scope) for place, match in found)
+
+
+def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
+    """What is wrong with a pragma that has a name which its form does not bind."""
+    known = dict.fromkeys(b.name for b in bound if b.scope == wish.scope)
+    match = wish.place and PRAGMA.fullmatch(wish.place.source.text, wish.place.start, wish.place.end)
+    for number, name in ((2, wish.first), (3, wish.second)):
+        if wish.place and match and name not in known:
+            there = f"it binds {', '.join(known)}" if known else "it binds none"
+            return NessieError(f"this form binds no {name}", (Span(wish.place.source, *match.span(number)), ""),
+                               hint=there)
+    return None
+
+
+def well_named(wishes: Iterable[Wish], bound: Iterable[Bound], compiled: Callable[[], Iterable[Span]]) -> list[Wish]:
+    """The pragmas whose names are bound. Another one raises if anything of its form is in the program, which comes
+    from the places `compiled`."""
+    names, right = tuple(bound), []
+    for wish in wishes:
+        wrong = misnamed(wish, names)
+        if wrong is None:
+            right.append(wish)
+        elif any(wish.scope.holds(span) for span in compiled() if wish.scope):
+            raise wrong
+    return right
+
+
+def mistakes(sources: Iterable[Source]) -> list[NessieError]:
+    """What is wrong with the pragmas of these texts."""
+    read = [of_source(source) for source in sources if has_pragmas(source)]
+    return [wrong for wishes, bound in read for wish in wishes if (wrong := misnamed(wish, bound))]
+
+
+def mistakes_in(form: syntax.TopLevel) -> list[NessieError]:
+    """What is wrong with the pragmas of this form."""
+    scope: Span | None = getattr(form, "span", None)
+    if scope is None or not has_pragmas(scope.source):
+        return []
+    wishes, bound = of_source(scope.source)
+    return [wrong for wish in wishes if wish.scope == scope and (wrong := misnamed(wish, bound))]
+
+
+def bindings(form: syntax.TopLevel) -> Iterator[Bound]:
+    """What the form binds: its own names first, then those of its lets."""
+    scope: Span | None = getattr(form, "span", None)
+    if scope is None:
+        return
+    match form:
+        case syntax.FunctionDef(name, parameter, _, _, body):
+            yield Bound(name, body.span if body else None, scope)
+            yield from (Bound(leaf.name, None, scope) for leaf in patterns.names(parameter) if leaf.name != "_")
+        case syntax.Assign(pattern, body) | syntax.FileVariable(pattern, body):
+            yield from bound_by(pattern, body, scope)
+        case syntax.Evaluate(body):
+            pass
+        case _:
+            return
+    pending = [body]
+    while pending:
+        exp = pending.pop()
+        if exp is not None:
+            if isinstance(exp, syntax.Let):
+                for binding in exp.bindings:
+                    yield from bound_by(binding.pattern, binding.value, scope)
+            pending += reversed(list(children(exp)))
+
+
+def bound_by(pattern: syntax.Pattern, value: syntax.Exp, scope: Span) -> Iterator[Bound]:
+    return (Bound(leaf.name, value.span, scope) for leaf in patterns.names(pattern) if leaf.name != "_")
+
+
+def has_pragmas(source: Source) -> bool:
+    """Whether there may be some: looks at the text only."""
+    return PRAGMA.search(source.text) is not None
+
+
+@lru_cache(maxsize=50)
+def of_source(source: Source) -> tuple[tuple[Wish, ...], tuple[Bound, ...]]:
+    """The pragmas of a whole text, and what it binds; of its well-formed forms."""
+    wishes: list[Wish] = []
+    bound: list[Bound] = []
+    for form, remarks in forms_with_remarks(source):
+        if not isinstance(form, NessieError):
+            wishes += pragmas(remarks, form)
+            bound += bindings(form)
+    return tuple(wishes), tuple(bound)

@@ -1,0 +1,104 @@
+"""Compiled programs kept on disk from run to run: what was compiled once is found again, and no pass runs.
+
+An entry holds a fused program with its host instructions, plans and code (CpuProgram, GpuProgram). Its name is a
+digest of all that it depends on: the mono program with its places in the source, the options, the processor, the
+versions, and the files of Nessie itself. The folder and its entries are base.system.disk_cache's business: checksums,
+and no one else's files.
+"""
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
+
+from nessie import driver, pipeline
+
+DATA = ("nessie.base.", "nessie.lambda_cu.", "nessie.cudagen.")         # where what a compiled program holds is defined
+PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "nessie.cudagen")
+
+if TYPE_CHECKING:
+    from nessie.cudagen.cpu.assemble import CpuProgram
+    from nessie.cudagen.cuda.link import GpuProgram
+    from nessie.driver import Built
+    from nessie.mono import nodes as mono
+
+
+def kept(job: pipeline.Job, program: mono.Program) -> Built:
+    """What the stages make of the program for the job's target; from disk, if they have made it for the same machine
+    before. A job that wants to see the stages' work (dump), or to know whether names are the program's, has it done;
+    so has the reference, whose stages end early."""
+    built: list[Built] = []
+
+    def build() -> Built:
+        built.append(driver.built(job, program))
+        return built[0]
+
+    if job.target == "reference":
+        return build()
+    from nessie.base.system.disk_cache import cached
+    from nessie.cudagen.cpu.machine_code import fingerprint
+    machine = fingerprint() if job.target == "cpu" else "cuda"
+    if job.dump is not None or (job.wishes and not job.strict):
+        return build()
+    try:
+        source = pickle.dumps(program, pickle.HIGHEST_PROTOCOL)
+    except RecursionError:              # deeper than pickle goes: not kept
+        return build()
+    options = (job.fuse, sorted(job.sizes.items()), job.unchecked, job.layouts, pipeline.profile(job), job.wishes)
+    key = f"{hashlib.sha256(source).hexdigest()} {options}"
+    try:
+        content = cached(key, f"{machine} {compiler()}", lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
+    except RecursionError:
+        if not built:
+            raise
+    return built[0] if built else cast("CpuProgram | GpuProgram", loaded(content))
+
+
+def loaded(content: bytes) -> object:
+    found: object = Restricted(io.BytesIO(content)).load()
+    return found
+
+
+class Restricted(pickle.Unpickler):
+    """Makes Nessie's own data only: objects of classes, each found in the module that defines it."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name) if module.startswith(DATA) and "." not in name else None
+        if not isinstance(found, type) or found.__module__ != module:
+            raise pickle.UnpicklingError(f"{module}.{name} has no place in a compiled program")
+        return found
+
+
+@cache
+def compiler() -> str:
+    """What compiles in this process: Python, and a digest of Nessie's own files by size and time. A changed compiler
+    finds nothing that an older one kept."""
+    digest = hashlib.sha256()
+    for name, entry in sources():
+        status = entry.stat()
+        digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return f"{sys.version} {digest.hexdigest()}"
+
+
+def sources() -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Nessie's files, by their places in its packages, which lie side by side in a checkout and inside each other in a
+    wheel."""
+    for package in PACKAGES:
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            yield from files_below(os.path.dirname(spec.origin), package)
+
+
+def files_below(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name.endswith((".py", ".json")):
+                yield f"{name}/{entry.name}", entry
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from files_below(entry.path, f"{name}/{entry.name}")

@@ -1,0 +1,61 @@
+"""Other programs, which running programs start on their streams."""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from nessie.base.system.deep import interruptible
+from nessie.running.text_streams import DONE, NONE, Status, Streams, failed, no_stream, reason
+
+
+class Processes:
+    def __init__(self, streams: Streams) -> None:
+        self.streams = streams
+
+    def shell(self, command: str, text: str, seconds: float | None) -> tuple[str, str]:
+        """What the shell's command prints, given the text, and why it failed; it is ended after so many seconds, and
+        with the work that waits for it."""
+        import subprocess
+        given = text.encode("utf-8", "surrogateescape")
+        try:
+            with (subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as begun,
+                  interruptible(begun.kill)):
+                try:
+                    printed, _ = begun.communicate(given, seconds)
+                except BaseException:
+                    begun.kill()
+                    raise
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            return "", reason(error)
+        why = f"the command failed, with status {begun.returncode}" if begun.returncode else ""
+        return printed.decode("utf-8", "surrogateescape"), why
+
+    def spawn(self, command: str, numbers: tuple[int, int, int]) -> tuple[Any, Status]:
+        """The program on these streams, new ones where there is none."""
+        import shlex
+        import subprocess
+        files: list[int] = []
+        for number in numbers:
+            stream = self.streams.open.get(number)
+            if number == NONE:
+                files.append(subprocess.PIPE)
+            elif 0 <= number <= 2:
+                files.append(number)
+            elif stream is not None and stream.descriptor is not None:
+                files.append(stream.descriptor)
+            else:
+                return (NONE, (NONE, NONE)), no_stream(number)
+        try:
+            words = shlex.split(command)
+            if not words:
+                raise ValueError("there is no program to run")
+            begun = subprocess.Popen(words, stdin=files[0], stdout=files[1], stderr=files[2], bufsize=0)
+        except (OSError, ValueError) as error:
+            return (NONE, (NONE, NONE)), failed(error)
+        pipes = (begun.stdin, begun.stdout, begun.stderr)
+        made = [number if pipe is None else self.streams.add(os.dup(pipe.fileno()))
+                for number, pipe in zip(numbers, pipes, strict=True)]
+        for pipe in pipes:
+            if pipe is not None:
+                pipe.close()
+        return (made[0], (made[1], made[2])), DONE

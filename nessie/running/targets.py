@@ -1,0 +1,193 @@
+"""Running fused programs on a target, under limits.
+
+    cpu         LLVM code on a pool of threads: the default
+    reference   the executor of lambda_cu on NumPy: needs no compiler, for small inputs
+    cuda        CUDA code on an NVIDIA GPU, by PyCUDA
+    cudasim     the same code, executed on the CPU thread by thread: shows what a GPU would do, slowly
+
+No target falls back on another: one that cannot be used is refused, with what it needs.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nessie.activity import Activity, depth_of
+from nessie.base.records import dataclass
+from nessie.base.source import Span
+from nessie.base.system.deadline import NEVER, Deadline, TimeIsUp, deadline
+from nessie.base.system.deep import next_part, run_deep
+from nessie.base.system.free_memory import free_memory
+from nessie.base.system.limits import COMMAND_LINE, LimitHints
+from nessie.base.types import Type
+from nessie.forms import WITHOUT_STACK
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import layout_of_value
+from nessie.lambda_cu.running import stats
+from nessie.lambda_cu.running.stats import KernelStats
+from nessie.pipeline import TARGETS as TARGETS
+from nessie.pipeline import Job
+from nessie.program_cache import kept
+from nessie.running.world import World
+
+if TYPE_CHECKING:
+    from nessie.cudagen.cpu.assemble import CpuProgram
+    from nessie.cudagen.cpu.device import Cpu
+    from nessie.cudagen.cuda.device import Driver, Gpu
+    from nessie.cudagen.cuda.link import GpuProgram
+    from nessie.driver import Built
+    from nessie.mono import nodes as mono
+
+T = TypeVar("T")
+
+GPUS = WITHOUT_STACK
+
+SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
+
+
+@dataclass(frozen=True)
+class Limits:
+    """None: no limit, save for memory, where it is a share of what is free, and for the depth of recursion
+    (lambda_cu.running.default_depths). `hints` say how they are set."""
+    memory: int | None = None
+    depth: int | None = None
+    seconds: float | None = None
+    hints: LimitHints = COMMAND_LINE
+
+    def deadline(self) -> Deadline:
+        """Of what begins now."""
+        return NEVER if self.seconds is None else Deadline(self.seconds, self.hints.seconds)
+
+
+@dataclass
+class Stats:
+    """What has been done: kernels launched, elements they walked, SOACs run otherwise than by the target, statements
+    of the host level; of each kernel by itself, where `kernels` is a list."""
+    launches: int = 0
+    elements: int = 0
+    interpreted: int = 0
+    steps: int = 0
+    kernels: list[tuple[ir.Kernel, KernelStats]] | None = None
+
+    def add(self, program: ir.Program, done: stats.Stats, steps: int) -> None:
+        """What running the program has taken."""
+        self.launches += done.launches
+        self.elements += done.elements
+        self.steps += steps
+        if self.kernels is not None:
+            self.kernels += [(k, done.kernels[k.name]) for k in program.kernels if k.name in done.kernels]
+
+
+@dataclass
+class Target:
+    """Where programs run, and the world that they see."""
+    name: str = "cpu"
+    threads: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    world: World = field(default_factory=World)
+    stats: Stats = field(default_factory=Stats)
+    activity: Activity = field(default_factory=Activity)        # told what is being done
+    held: int = 0               # bytes of what programs are given: they count where memory is limited
+
+    def __post_init__(self) -> None:
+        if self.name == "cuda":
+            from nessie.cudagen.cuda.nvidia.detection import refuse_without
+            refuse_without()
+
+    def in_time(self, work: Callable[[], T], place: Span | None = None) -> T:
+        """work(), which stands there, within the limit. Longer work begins its time anew, before and after."""
+        if self.limits.seconds is None:
+            return work()
+        if deadline() is NEVER:
+            return run_deep(lambda: self.in_time(work, place), self.limits.deadline())
+        try:
+            next_part(*([(place, "while evaluating this")] if place else []))
+            return work()
+        except TimeIsUp:
+            raise deadline().error() from None
+        finally:
+            if not deadline().told:
+                next_part()
+
+    def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
+        """The run-time value of the program's entry on these run-time values; compiled first, for arguments that lie in
+        memory as these do, unless it is kept."""
+        entry = next(f for f in program.functions if f.name == program.entry)
+        layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
+        return self.execute(kept(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
+
+    def execute(self, built: Built, arguments: Sequence[Any]) -> Any:
+        """The same of a compiled program."""
+        memory = self.memory()
+        self.world.limit(memory, self.limits.hints)
+        if isinstance(built, ir.Program):
+            return self.on_reference(built, arguments, memory)
+        return self.on_device(built, arguments, memory)
+
+    def on_device(self, built: CpuProgram | GpuProgram, arguments: Sequence[Any], memory: int) -> Any:
+        from nessie.cudagen.host import host
+        device = self.device(built)
+        on_host = host.Stats()
+        self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls))
+        try:
+            limits = host.Limits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory())
+            return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)
+        finally:
+            self.stats.add(built.program, device.stats, on_host.steps)
+
+    def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
+        """A device for the program. Where seconds are counted, all of its code is made before."""
+        detailed = self.stats.kernels is not None
+        if self.name in GPUS:
+            from nessie.cudagen.cuda.device import Gpu
+            from nessie.cudagen.cuda.link import GpuProgram
+            assert isinstance(built, GpuProgram)
+            gpu = Gpu(built, self.driver())
+            gpu.stats.detailed = detailed
+            return gpu
+        from nessie.cudagen.cpu.assemble import CpuProgram
+        from nessie.cudagen.cpu.device import Cpu
+        assert isinstance(built, CpuProgram)
+        device = Cpu(built, self.threads)
+        device.stats.detailed = detailed
+        if detailed:
+            device.optimise()
+        return device
+
+    def driver(self) -> Driver:
+        """What carries a GPU's device."""
+        if self.name == "cuda":
+            from nessie.cudagen.cuda.nvidia.driver import Nvidia
+            return Nvidia()
+        from nessie.cudagen.cuda.cudasim.driver import Cudasim
+        return Cudasim(self.threads)
+
+    def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
+        from nessie.lambda_cu.reference import reference
+        done = stats.Stats(detailed=self.stats.kernels is not None)
+        limits = reference.Limits(self.limits.depth, memory, self.limits.hints, self.held)
+        try:
+            self.activity.begin("running", lambda: done.launches, lambda: depth_of(done.calls))
+            return reference.execute(program, arguments, limits, done, self.perform)
+        finally:
+            self.stats.add(program, done, done.steps)
+
+    def perform(self, name: str, argument: Any, takes: Type) -> Any:
+        """An effect, which may wait for the user."""
+        with self.activity.paused():
+            return self.world.perform(name, argument, takes)
+
+    def memory(self) -> int:
+        if self.limits.memory is not None:
+            return self.limits.memory
+        if self.name == "cuda":
+            from nessie.cudagen.cuda.nvidia.driver import free_memory as free_on_gpu
+            return int(SHARE_OF_MEMORY * free_on_gpu())
+        return int(SHARE_OF_MEMORY * free_memory())
+
+    def host_memory(self) -> int | None:
+        """Bytes that the host level's stack may take, where the device has memory of its own."""
+        if self.name != "cuda":
+            return None
+        return int(SHARE_OF_MEMORY * free_memory()) if self.limits.memory is None else self.limits.memory

@@ -1,0 +1,84 @@
+"""What there is to know about a name: its type, its documentation, whose it is, its definition; and which names there
+are."""
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from nessie.base.source import NessieError
+from nessie.base.text.types_text import show_scheme
+from nessie.library.library import PRELUDE
+from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, REDEFINABLE, UNARY
+from nessie.syntax import nodes as syntax
+from nessie.syntax.lexer import WORDS, Lexer
+from nessie.syntax.parse import place, read_source
+from nessie.syntax.parser import Automaton, next_form
+from nessie.typing.environment import Entry, Environment
+
+KINDS = {"constructor": "datatype"}         # what users call it
+
+
+def describe(environment: Environment, command: syntax.Command, name: str) -> str:
+    """Its type, what it is and whose, and what its documentation says."""
+    entry = entry_of(environment, command, name)
+    whose = "of the library" if of_library(environment, name) else "of the session"
+    anew = "; may be redefined" if whose == "of the library" and name in REDEFINABLE else ""
+    lines = [f"{name} : {show_scheme(entry.scheme.type)}", f"  {KINDS.get(entry.kind, entry.kind)} {whose}{anew}"]
+    doc = documentation(environment, entry)
+    return "\n".join(lines + [f"  {line}" for line in doc.splitlines()]) + "\n"
+
+
+def apropos(environment: Environment, text: str) -> str:
+    """The names in which, or in whose documentation, the text occurs."""
+    docs = {name: documentation(environment, entry) for name in environment.names()
+            if (entry := environment.lookup(name)) is not None}
+    found = [name for name, doc in docs.items() if text in name or text in doc.lower()]
+    width = max(map(len, found), default=0)
+    lines = [f"{name:{width}}  {first_sentence(docs[name])}".rstrip() for name in found]
+    return "\n".join(lines or [f"{text} occurs in no name, nor in what is said about one."]) + "\n"
+
+
+def first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.) (?=[A-Z])", " ".join(text.split()), maxsplit=1)[0]
+
+
+def code(environment: Environment, command: syntax.Command, name: str) -> str:
+    """The definition, as written."""
+    entry = entry_of(environment, command, name)
+    if not of_library(environment, name):
+        return "".join(f"{span.source.text[span.start:span.end]};\n" for span in entry.origin[:1])
+    if entry.kind in ("primitive", "constant"):
+        return f"{name} is a {entry.kind}.\n"
+    prelude = read_source(str(PRELUDE))
+    found = re.search(rf"^(function|datatype) {re.escape(entry.name)}\b", prelude.text, re.MULTILINE)
+    assert found is not None            # the library is made of it
+    lexer = Lexer(prelude, found.start())
+    next_form(lexer, Automaton(lexer))
+    return prelude.text[found.start():lexer.position] + "\n"
+
+
+def entry_of(environment: Environment, command: syntax.Command, name: str) -> Entry:
+    """What the name or operator means."""
+    operator = BINARY.get(name) or UNARY.get(name)
+    entry = environment.lookup(name) or (environment.builtin(operator) if operator else None)
+    if entry is not None:
+        return entry
+    if name in WORDS:
+        raise NessieError(f"{name} is a word of the language, no name", *place(command))
+    near = get_close_matches(name, environment.names(), 3, 0.65)
+    hint = f"there is {' and '.join(near)}; " if near else ""
+    raise NessieError(f"nothing is named {name}", *place(command),
+                      hint=f"{hint}apropos {name}; looks through names and what is said about them")
+
+
+def of_library(environment: Environment, name: str) -> bool:
+    return environment.program.entry(name) is None
+
+
+def documentation(environment: Environment, entry: Entry) -> str:
+    """What its author says about it."""
+    if entry.kind == "primitive":
+        return PRIMITIVES[entry.name].doc
+    if entry.kind == "constant":
+        return CONSTANTS[entry.name].doc
+    return environment.documentation(entry.name)

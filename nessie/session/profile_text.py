@@ -1,0 +1,89 @@
+"""Profiles as people and programs read them. docs/cost.md says what the numbers are.
+
+    sum({x * x : x in [0:9]})
+                work     depth
+      NESL        38         4
+            elements  launches  bytes  host steps
+      cpu          9         1      0           1
+      elements/work 0.24  launches/depth 0.25
+
+      kernel  launches  elements  bytes   seconds  at
+      K1             1         9      0  0.000021  expression:1:1
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nessie.base.source import NessieError, Span
+from nessie.session.profile import KernelProfile, Profile
+from nessie.syntax import nodes as syntax
+
+TITLE = 60                      # characters of a form that its profile is headed by
+PLACES = 3                      # that are shown of a kernel
+
+
+def title(form: syntax.TopLevel | NessieError) -> str:
+    """The form's text on one line, its beginning if it is long."""
+    if isinstance(form, NessieError) or form.span is None:
+        return ""
+    text = " ".join(form.span.source.text[form.span.start:form.span.end].split())
+    return text if len(text) <= TITLE else text[:TITLE - 3] + "..."
+
+
+def as_text(profile: Profile) -> str:
+    spent = [profile.elements, profile.launches, profile.bytes, profile.steps]
+    lines = [*table([["", "work", "depth", "", ""], ["NESL", counted(profile.work), counted(profile.depth), "", ""],
+                     ["", "elements", "launches", "bytes", "host steps"],
+                     [profile.target, *map(counted, spent)]]), *ratios(profile)]
+    if profile.kernels:
+        rows = [["kernel", "launches", "elements", "bytes", "seconds"], *map(kernel_row, profile.kernels)]
+        places = ["at", *(place_text(kernel.places) for kernel in profile.kernels)]
+        lines += ["", *(f"{line}  {at}" for line, at in zip(table(rows), places, strict=True))]
+    return "\n".join([profile.title, *(f"  {line}".rstrip() for line in lines)]) + "\n\n"
+
+
+def ratios(profile: Profile) -> list[str]:
+    if profile.work is None or profile.depth is None:
+        return [f"work and depth are not known: {profile.uncounted}"]
+    return [f"elements/work {profile.elements / max(1, profile.work):.2f}  "
+            f"launches/depth {profile.launches / max(1, profile.depth):.2f}"]
+
+
+def kernel_row(kernel: KernelProfile) -> list[str]:
+    seconds = "-" if kernel.seconds is None else f"{kernel.seconds:.6f}"
+    return [kernel.name, counted(kernel.launches), counted(kernel.elements), counted(kernel.bytes), seconds]
+
+
+def counted(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def table(rows: list[list[str]]) -> list[str]:
+    """The first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) if at == 0 else cell.rjust(width)
+                      for at, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in rows]
+
+
+def place_text(places: Sequence[Span]) -> str:
+    """Each with the name of its source, unless that is the last one's."""
+    texts, last = [], ""
+    for span in places[:PLACES]:
+        texts.append(f"{'' if span.source.name == last else f'{span.source.name}:'}{span.line}:{span.column}")
+        last = span.source.name
+    return ", ".join(texts) + (" .." if len(places) > PLACES else "")
+
+
+def as_json(profile: Profile) -> dict[str, Any]:
+    return {"title": profile.title, "target": profile.target, "work": profile.work, "depth": profile.depth,
+            **({"uncounted": profile.uncounted} if profile.uncounted else {}),
+            "elements": profile.elements, "launches": profile.launches, "bytes": profile.bytes,
+            "host_steps": profile.steps, "seconds": profile.seconds,
+            "kernels": [kernel_json(kernel) for kernel in profile.kernels]}
+
+
+def kernel_json(kernel: KernelProfile) -> dict[str, Any]:
+    places = [{"source": span.source.name, "line": span.line, "column": span.column} for span in kernel.places]
+    return {"name": kernel.name, "places": places, "launches": kernel.launches, "elements": kernel.elements,
+            "bytes": kernel.bytes, "seconds": kernel.seconds}

@@ -1,0 +1,267 @@
+"""A session: top-level forms evaluated one after another, each seeing what those before it defined.
+
+Functions and datatypes go into the environment. An expression or assignment is compiled to a program whose parameters
+are the top-level variables that it uses, and run on the target; the values of its names are remembered, as run-time
+values.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import field, replace
+from functools import partial
+from typing import Any
+
+from nessie import driver, pipeline
+from nessie.base.names import shown_name
+from nessie.base.records import dataclass
+from nessie.base.source import InternalError, LostOutput, NessieError, Source, as_error
+from nessie.base.text.types_text import show_scheme
+from nessie.base.text.values_text import show_value
+from nessie.base.types import Data, Fun, Pair, Scheme, Type
+from nessie.base.values import arrays
+from nessie.library import library
+from nessie.mono.copies.copies import monomorphic_expression
+from nessie.mono.copies.erase import content, erase
+from nessie.pragmas import mistakes_in
+from nessie.running.results import matched, restore
+from nessie.running.targets import Target
+from nessie.session.calling import Prepared, prepare_call, tuple_of
+from nessie.session.outcome import Outcome
+from nessie.syntax import nodes as syntax
+from nessie.syntax import parse
+from nessie.syntax import text as syntax_text
+from nessie.typing import infer
+from nessie.typing import nodes as typed
+from nessie.typing.advice.hints import doubts, narrowed
+from nessie.typing.environment import Entry, Environment, function_scheme, pattern_type
+
+QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has that name
+
+
+@dataclass
+class Session:
+    """`values` are run-time values, by internal name; `forms` counts what has been evaluated; `ended`: the program
+    wants no more. `verbose`: tell what each form has launched. `listener` takes what it tells, None: the program's
+    output."""
+    target: Target = field(default_factory=Target)
+    job: pipeline.Job = field(default_factory=pipeline.Job)
+    environment: Environment = field(default_factory=library.library)
+    values: dict[str, Any] = field(default_factory=dict)
+    print_length: int = 100
+    verbose: bool = False
+    listener: Callable[[str], object] | None = None
+    forms: int = 0
+    unseen: list[NessieError] = field(default_factory=list)         # warnings
+    ended: bool = False
+
+    def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
+        """The outcome of each form of the text. `ends_itself`: the last form needs no `;`."""
+        return self.outcomes(parse.forms(source, ends_itself))
+
+    def outcomes(self, forms: Iterable[syntax.TopLevel | NessieError],
+                 evaluate: Callable[[syntax.TopLevel], Outcome] | None = None) -> \
+            Iterator[Outcome | NessieError | InternalError]:
+        """The outcome of each form, by `evaluate`, if it is another than the session's; after a form that fails, the
+        next one."""
+        evaluate = evaluate or self.evaluate
+        for form in forms:
+            if self.ended:
+                return
+            if isinstance(form, NessieError):
+                yield form
+                continue
+            try:
+                yield evaluate(form)
+            except (BrokenPipeError, LostOutput):       # nobody reads what is printed
+                raise
+            except Exception as error:
+                yield as_error(error, *([(form.span, "while evaluating this")] if form.span else []))
+
+    def evaluate(self, form: syntax.TopLevel) -> Outcome:
+        """One form. What it defines is there afterwards, unless it fails."""
+        return self.target.in_time(lambda: self.evaluated(form), form.span)
+
+    def evaluated(self, form: syntax.TopLevel) -> Outcome:
+        if isinstance(form, syntax.Command):
+            from nessie.session.commands import obey
+            obey(self, form)
+            return Outcome()
+        if form == QUIT and self.environment.lookup("quit") is None:
+            self.ended = True
+            return Outcome()
+        program, environment = self.inferred(form)
+        before, self.environment = self.environment, environment
+        try:
+            outcomes = [self.define(form, definition) for definition in program.definitions]
+        except BaseException:
+            self.environment = before
+            raise
+        for definition in program.definitions:
+            self.tell_of_old_callers(definition, before)
+            if isinstance(definition, typed.Function):
+                self.unseen += narrowed(form, function_scheme(definition).type)
+        self.unseen += [*doubts(form), *mistakes_in(form)]
+        return outcomes[-1] if outcomes else Outcome()
+
+    def tell_of_old_callers(self, definition: typed.Definition, before: Environment) -> None:
+        """A definition of another type leaves the one before it to those who use that."""
+        if isinstance(definition, typed.Variable):
+            return
+        name = shown_name(definition.name)
+        old = before.program.entry(name)
+        if old is not None and old.kind in ("function", "constructor") and old.name != definition.name:
+            self.tell(f"Redefining {name} with a new type. Old calls will not be modified.\n")
+
+    def define(self, form: syntax.TopLevel, definition: typed.Definition) -> Outcome:
+        match definition:
+            case typed.Variable(pattern, value):
+                type_ = pattern_type(pattern)
+                result = self.compute(value, type_)
+                self.values |= matched(pattern, result, self.environment)
+                if isinstance(form, syntax.FileVariable):       # NESL tells its type only
+                    self.tell(f"{bound_text(form)} : {show_scheme(type_)}\n")
+                    return Outcome()
+                return self.outcome(bound_text(form), result, type_)
+            case typed.Function() | typed.Datatype():
+                scheme = self.environment.global_scheme(definition.name)
+                return Outcome(shown_name(definition.name), "fn", show_scheme(scheme.type) if scheme else "")
+
+    def outcome(self, bound: str, value: Any, type_: Type) -> Outcome:
+        """A run-time value as it is printed."""
+        whole = restore(value, type_, self.environment)
+        contents = partial(content, environment=self.environment)
+        return Outcome(bound, show_value(whole, type_, self.print_length, contents), show_scheme(type_))
+
+    def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:
+        """The run-time value of the expression; by the program that computes it, if there is one."""
+        world = self.target.world
+        seed = world.seed
+        try:
+            return self.run_prepared(prepared or self.prepare(exp, type_))
+        except NessieError as error:
+            from nessie.session.with_values import with_values
+            raise with_values(error, exp, self.values, self.environment, seed) from error.__cause__
+
+    def prepare(self, exp: typed.Exp, type_: Type) -> Prepared:
+        """The program that computes the expression, and the variables' values that it takes."""
+        made = monomorphic_expression(self.environment, exp, type_)
+        return Prepared(made.program, [self.values[name.name] for name in made.variables
+                                       if erase(name.type, self.environment)])
+
+    def run_prepared(self, prepared: Prepared) -> Any:
+        self.dump("monomorphise", prepared.program)
+        job = replace(self.job_of_form(), strict=True) if prepared.alone else self.job_of_form()
+        before = replace(self.target.stats)
+        self.target.held = self.held()
+        try:
+            result = self.target.run(job, prepared.program, prepared.arguments)
+        finally:
+            self.target.world.end_line()
+        if self.verbose:
+            done = self.target.stats
+            self.tell(f"launches: {done.launches - before.launches}, elements: {done.elements - before.elements}\n")
+        return result
+
+    def inferred(self, form: syntax.TopLevel) -> tuple[typed.Program, Environment]:
+        """The next form, typed, and the environment after it."""
+        self.forms += 1
+        written = syntax.Program((form,))
+        self.dump("parse", written)
+        program, environment = infer.infer(written, self.environment)
+        self.dump("infer", program)
+        return program, environment
+
+    def job_of_form(self) -> pipeline.Job:
+        """Each form has a folder of its own, where they are written."""
+        dump = self.job.dump
+        return self.job if dump is None else replace(self.job, dump=dump / f"{self.forms:02}")
+
+    def dump(self, made_by: str, program: Any) -> None:
+        driver.dump(self.job_of_form(), pipeline.pass_named(made_by), program)
+
+    # Calls with values from outside ---------------------------------------------------------
+
+    def call(self, function: str, arguments: list[syntax.Exp]) -> tuple[Any, Type]:
+        """The result of a function of the session on these expressions, or, without any, the value of a variable: the
+        run-time value and its type."""
+        applied: syntax.Exp = syntax.Name(function)
+        if arguments:
+            tuple_ = tuple_of(arguments)
+            applied = syntax.Apply(applied, tuple_)         # written nowhere: arguments are places, the call is none
+        exp, type_ = self.infer_expression(applied)
+        by_name = bool(arguments and (self.job.wishes or self.job.sizes))
+        prepared = prepare_call(self, function, arguments) if by_name else None
+        return self.compute(exp, type_, prepared), type_
+
+    def infer_expression(self, exp: syntax.Exp) -> tuple[typed.Exp, Type]:
+        """An expression with its type. The environment knows its anonymous functions afterwards."""
+        program, environment = self.inferred(syntax.Evaluate(exp, exp.span))
+        (definition,) = program.definitions
+        assert isinstance(definition, typed.Variable)       # an expression is one
+        self.environment = environment
+        return definition.value, pattern_type(definition.pattern)
+
+    def type_of(self, exp: syntax.Exp) -> Type:
+        """The type of an expression, of which the session keeps nothing."""
+        program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, exp.span),)), self.environment)
+        (definition,) = program.definitions
+        assert isinstance(definition, typed.Variable)       # an expression is one
+        return pattern_type(definition.pattern)
+
+    def memory(self) -> int:
+        """Bytes that may be taken beyond what the session holds."""
+        return max(0, self.target.memory() - self.held())
+
+    def held(self) -> int:
+        """Bytes of the values that it holds, where memory is limited; else what is free tells of them."""
+        if self.target.limits.memory is None:
+            return 0
+        return sum({id(array): array.nbytes for value in self.values.values() for array in arrays(value)}.values())
+
+    def hold(self, wish: str, value: Any, type_: Type) -> syntax.Name:
+        """A name for a flat value that no program made, as an expression."""
+        environment = self.environment.copy()
+        internal = environment.internal_name(wish)
+        environment.program.entries[internal] = Entry("variable", internal, Scheme((), type_))
+        self.environment = environment
+        self.values[internal] = value
+        return syntax.Name(internal)
+
+    def parameter_types(self, function: str, count: int) -> list[Type | None]:
+        """The types of a function's first `count` arguments, None where they are not known."""
+        entry = self.environment.lookup(function)
+        if entry is None or not isinstance(entry.scheme.type, Fun):
+            return [None] * count
+        types: list[Type | None] = []
+        rest: Type = entry.scheme.type.argument
+        while len(types) < count - 1 and isinstance(rest, Pair):
+            types.append(rest.first)
+            rest = rest.second
+        return [*types, rest, *[None] * (count - len(types) - 1)][:count]
+
+    def unmet(self) -> list[str]:
+        """What was wanted of kernels and is in none of the forms so far; and the warnings that nobody has seen."""
+        if not self.job.wishes:
+            return self.warnings()
+        from nessie.schedule.wishes.pairs import unmet
+        return [*unmet(self.job.wishes, self.job.met), *self.warnings()]
+
+    def warnings(self) -> list[str]:
+        """What is hardly meant in forms that have not failed, since the last call; and pragmas which would be errors if
+        the form, which nobody has run, were compiled."""
+        found, self.unseen = self.unseen, []
+        return [error.told() for error in found]
+
+    def content(self, data: Data) -> Type:
+        return content(data, self.environment)
+
+    def tell(self, text: str) -> None:
+        (self.listener or self.target.world.print)(text)
+
+
+def bound_text(form: syntax.TopLevel) -> str:
+    """What the form binds, as NESL prints it."""
+    match form:
+        case syntax.Assign(pattern) | syntax.FileVariable(pattern):
+            return syntax_text.show_pattern(pattern)
+    return "it"

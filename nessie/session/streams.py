@@ -1,0 +1,136 @@
+"""Standard output and error: results go to the one, everything else to the other."""
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, RLock
+
+from nessie.base.source import InternalError, Interrupted, LostOutput, NessieError
+from nessie.base.system.forking import anew_in_children
+from nessie.session.outcome import Outcome
+
+PATIENCE = 0.03                 # seconds until who writes to a terminal, or a pipe, is waited for no more
+ERASED = "\r\x1b[K"             # to the line's beginning; clear it
+STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
+REPORT = """\
+This is a mistake in Nessie, not in your program. Please report it: this text, the forms that led to it, and what
+nessie doctor prints."""
+
+
+class LastLine:
+    """The last line of the terminal, which may show something that is no output (nessie.tool.prompt.progress)."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()         # by `held`: who has it may wait for ever until somebody reads the output
+        self.drawn = self.mid_line = False      # is it shown? Has a line of output begun?
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else writes meanwhile, unless that does not come to an end."""
+        had = self.lock.acquire(timeout=PATIENCE)
+        try:
+            yield
+        finally:
+            if had:
+                self.lock.release()
+
+    def draw(self, text: str, ended: Event) -> None:
+        """Show the text, unless what it tells of has ended."""
+        with self.held():
+            if not self.mid_line and not ended.is_set():
+                self.drawn = True
+                show_on_terminal(ERASED + text)
+
+    def erase(self) -> None:
+        with self.held():
+            if self.drawn:
+                self.drawn = False
+                show_on_terminal(ERASED)
+
+    def write(self, text: str) -> None:
+        """Output of the program, which comes before."""
+        with self.held():
+            self.erase()
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            self.mid_line = not text.endswith("\n") if text else self.mid_line
+
+
+LAST_LINE = LastLine()
+
+
+@anew_in_children
+def forked() -> None:
+    LAST_LINE.lock = RLock()
+
+
+def show_on_terminal(text: str) -> None:
+    with suppress(OSError, ValueError):         # the terminal may be gone
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def open_streams() -> None:
+    """Streams that the shell has closed: the input has ended, writing output is an error, messages may be lost. Their
+    descriptors are taken first of all, so that no file gets them."""
+    for number, (name, mode, access) in enumerate(STREAMS):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, access)
+            if descriptor > number and not is_open(number):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+                descriptor = number
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
+
+
+def is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def say(text: str) -> None:
+    """Write to standard output, at once."""
+    try:
+        LAST_LINE.write(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise LostOutput(f"the output cannot be written: {error.strerror or error}") from None
+
+
+def say_aside(text: str) -> None:
+    """Write to standard error, at once: what is no result."""
+    with LAST_LINE.held():
+        LAST_LINE.erase()
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def complain(error: Exception) -> None:
+    say_aside(f"internal error: {error}\n{REPORT}\n" if isinstance(error, InternalError) else f"{error}\n")
+
+
+def warn(texts: Iterable[str]) -> None:
+    for text in texts:
+        say_aside(f"warning: {text}\n")
+
+
+def print_outcomes(outcomes: Iterable[Outcome | NessieError | InternalError],
+                   show: Callable[[str], object] = say) -> int:
+    """Print what each form gives, by `show`; how many have failed. An interrupt ends them."""
+    failed = 0
+    for outcome in outcomes:
+        if isinstance(outcome, Interrupted):
+            raise outcome
+        if isinstance(outcome, Exception):
+            complain(outcome)
+            failed += 1
+        elif text := str(outcome):
+            show(text + "\n")
+    return failed

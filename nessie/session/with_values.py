@@ -1,0 +1,117 @@
+"""A failed check with the values that made it fail.
+
+Compiled programs say which check has failed, where, and at which element of an apply-to-each; not the values, which
+may never have been in memory. The interpreter finds them: it evaluates the form once more, if that is short work, and
+if its error is the same one, in no recursion, then so are the values. What programs print is not printed again, and a
+form that does anything else to the world is not repeated.
+"""
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Span, Unsupported, user_span
+from nessie.base.system.deadline import deadline
+from nessie.base.types import Type, Var
+from nessie.base.values import Flat, Nested
+from nessie.interpreter import interpreter
+from nessie.interpreter.effects import Effects
+from nessie.interpreter.meanings import mix
+from nessie.session.variables import Variables
+from nessie.typing import nodes as typed
+from nessie.typing.advice.hints import from_end
+from nessie.typing.environment import Environment
+
+WORK = 50_000               # of the interpreter, at most
+SECONDS = 0.3
+DEPTH = 1_000
+CHECKED = re.compile(r"[A-Z].*\.")         # messages of checks are sentences
+
+
+@dataclass
+class Brief(interpreter.World):
+    """Gives up where much is to be done, and at `end`, by time.monotonic."""
+    end: float = math.inf
+
+    def charge(self, work: int, depth: int = 1) -> None:
+        super().charge(work, depth)
+        self.expect(0)
+
+    def expect(self, elements: int) -> None:
+        if self.work + elements > WORK:
+            raise Unsupported("this would take too long")
+        if time.monotonic() > self.end:
+            raise Unsupported("this has taken too long")
+
+
+class Small(Variables):
+    """Refuses variables that would be long to look at."""
+
+    def __missing__(self, name: str) -> Any:
+        if elements(self.values_of_session[name]) > WORK:
+            raise Unsupported(f"{name} is too large")
+        return super().__missing__(name)
+
+
+def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], environment: Environment,
+                seed: int) -> NessieError:
+    """The error of this expression, which says what values have failed if that is found soon."""
+    if not CHECKED.fullmatch(error.message) or not error.places:
+        return error
+    told = copy(error)
+    told.hint = error.hint or from_end(error.places[0][0])
+    defined = environment.program
+    world = Brief(environment.library, dict(defined.functions), dict(defined.datatypes),
+                  Small(dict(values), environment), Effects(printing_nothing), DEPTH, mix(seed),
+                  end=min(time.monotonic() + SECONDS, deadline().end))
+    definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
+    with suppress(Exception):           # whatever happens here must not hide the user's error
+        try:
+            interpreter.run(typed.Program((definition,)), world)
+        except NessieError as again:
+            if again.message == error.message and is_same(error, again, world):
+                (span, label), (_, found) = error.places[0], again.places[0]
+                written = squeezed(span.source.text[span.start:span.end])
+                parts = [part for part in (label, found) if part and squeezed(part) != written]
+                told.places = ((span, ": ".join(parts)), *error.places[1:])
+    return told
+
+
+def is_same(error: NessieError, again: NessieError, world: interpreter.World) -> bool:
+    """Whether both stand at one place, with the same calls of the user's functions around it, none of them twice."""
+    bodies = [id(call.body) for call in world.calls]
+    calls: set[Span] = {span for call in world.calls if call.site and (span := user_span(call.site.origin))}
+    return (bool(again.places) and again.places[0][0] == error.places[0][0] and len(set(bodies)) == len(bodies)
+            and all(span in calls for span, _ in error.places[1:]))
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def printing_nothing(name: str, argument: Any, takes: Type) -> Any:
+    if name == "print_string":
+        return True
+    raise Unsupported(f"{name} is not done twice")
+
+
+def elements(value: Any) -> int:
+    """How many scalars a run-time value has."""
+    match value:
+        case np.ndarray():
+            return int(value.size)
+        case Flat(_, column):
+            return elements(column)
+        case Nested(offsets, content):
+            return len(offsets) + elements(content)
+        case tuple():
+            return sum(map(elements, value))
+    return 1

@@ -1,0 +1,276 @@
+"""syntax as text: NESL that parses back to the same tree, with no more parentheses than reading needs.
+
+    function dotp(a, b) = sum({x * y : x in a; y in b});
+
+An expression is laid out for the least binding power that its place allows: it gets parentheses when its own is less.
+The powers are those of the operators in syntax.grammar.rules.
+"""
+from __future__ import annotations
+
+import math
+
+from nessie.base.source import Source
+from nessie.base.text.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
+from nessie.base.text.places import Places
+from nessie.base.types import unnest_right
+from nessie.syntax import nodes as syntax
+from nessie.syntax.lexer import Lexer, is_command
+
+POWER = {**dict.fromkeys(("or", "nor", "xor"), 7), **dict.fromkeys(("and", "nand"), 8),
+         **dict.fromkeys(("==", "/=", "<", ">", "<=", ">="), 10), **dict.fromkeys(("+", "-", "++"), 20),
+         **dict.fromkeys(("*", "/", "||"), 21), "^": 22, "<-": 23, "->": 24}
+ANY, OPEN, COMMA, DEFINE, PREFIX, APPLY = 0, 1, 4, 5, 25, 30     # OPEN: what swallows all that follows
+
+
+def show(program: syntax.Program) -> str:
+    return "".join(show_form(form) + "\n" for form in program.forms)
+
+
+def parse(text: str | Source, places: Places | None = None) -> syntax.Program:
+    """The program, whose nodes have their places themselves."""
+    from nessie.syntax import parser
+    return parser.parse_program(text if isinstance(text, Source) else Source("text", text))
+
+
+def show_form(form: syntax.TopLevel) -> str:
+    text = render((Group(form_doc(form)), end(form)))
+    first = Lexer(Source("text", text)).token()
+    if first is None or isinstance(form, syntax.Command) or not is_command(text, first):
+        return text
+    return f"({text[:first.end]}){text[first.end:]}"            # (help) + 1 is no command
+
+
+def show_expression(exp: syntax.Exp) -> str:
+    return render(Group(doc(exp)))
+
+
+def show_pattern(pattern: syntax.Pattern) -> str:
+    return render(pattern_doc(pattern, APPLY))
+
+
+def show_type(type_: syntax.TypeExp) -> str:
+    return render(type_doc(type_))
+
+
+# Top level --------------------------------------------------------------------------------------
+
+
+def form_doc(form: syntax.TopLevel) -> Doc:
+    match form:
+        case syntax.FunctionDef(name, parameter, signature, text, body):
+            head: Doc = ("function ", name, "(", pattern_doc(parameter), ")")
+            head = head if signature is None else (head, " : ", signature_doc(signature))
+            head = head if text is None else (head, Nest((LINE, string(text))))
+            return head if body is None else (head, " =", Nest((LINE, result(body))))
+        case syntax.DatatypeDef(name, type_, contexts):
+            space = "" if isinstance(type_, syntax.TypePair) else " "
+            return ("datatype ", name, space, type_doc(type_, DEFINE), contexts_doc(contexts))
+        case syntax.Assign(pattern, value):
+            return (pattern_doc(pattern, APPLY), " =", Nest((LINE, result(value))))
+        case syntax.FileVariable(pattern, value):
+            return (pattern_doc(pattern, APPLY), " |=", Nest((LINE, result(value))))
+        case syntax.Background(name, value, options):
+            parts = [doc(value, DEFINE), *(doc(option, DEFINE) for option in options)]
+            return (name, " &=", Nest((LINE, join((",", LINE), parts))))
+        case syntax.Evaluate(value):
+            return result(value)
+        case syntax.Command(word, text):
+            return f"{word} {text}" if text else word
+
+
+def end(form: syntax.TopLevel) -> str:
+    return " ;" if isinstance(form, syntax.Command) and form.word == "?" else ";"
+
+
+def signature_doc(signature: syntax.Signature) -> Doc:
+    return (type_doc(signature.type, ANY), contexts_doc(signature.contexts))
+
+
+def contexts_doc(contexts: tuple[syntax.Context, ...]) -> Doc:
+    inside = "; ".join(f"{context.variable} in {context.cls}" for context in contexts)
+    return f" :: ({inside})" if contexts else ""
+
+
+# Expressions ------------------------------------------------------------------------------------
+
+
+def doc(exp: syntax.Exp, least: int = ANY) -> Doc:
+    """The expression where only expressions of at least this binding power may stand."""
+    inside = doc_inside(exp)
+    return inside if power(exp) >= least else ("(", Nest(inside, 1), ")")
+
+
+def result(exp: syntax.Exp) -> Doc:
+    """An expression that could stand without parentheses; a tuple gets them nevertheless."""
+    return doc(exp, DEFINE) if isinstance(exp, syntax.Pair) else doc(exp)
+
+
+def power(exp: syntax.Exp) -> int:
+    match exp:
+        case syntax.If() | syntax.Let() | syntax.Lambda():
+            return OPEN
+        case syntax.Pair():
+            return COMMA
+        case syntax.Default():
+            return DEFINE
+        case syntax.Binary(op):
+            return POWER[op]
+        case syntax.Unary() | syntax.Empty():       # [] int (x) would be a type applied
+            return PREFIX
+    return APPLY
+
+
+def doc_inside(exp: syntax.Exp) -> Doc:
+    """The expression without parentheses around it."""
+    match exp:
+        case syntax.Pair():
+            return tuple_doc(exp)
+        case syntax.Binary():
+            return operators(exp)
+        case syntax.Unary(op, operand):
+            return (op, doc(operand, PREFIX))
+        case syntax.Apply() | syntax.Index():
+            return applications(exp)
+        case syntax.If():
+            return conditional(exp)
+        case syntax.Let():
+            return let(exp)
+        case syntax.Lambda(pattern, body):
+            return (pattern_doc(pattern, APPLY), " => ", result(body))
+        case syntax.Default(name, value):
+            return (name, " := ", doc(value, DEFINE + 1))
+        case syntax.Time(body):
+            return ("time(", result(body), ")")
+        case syntax.Closure(function, argument):
+            return ("closure(", doc(function, DEFINE), ", ", doc(argument, COMMA), ")")
+        case syntax.Sequence() | syntax.Empty() | syntax.Range() | syntax.Each():
+            return bracketed(exp)
+    return literal(exp)
+
+
+def literal(exp: syntax.Exp) -> str:
+    match exp:
+        case syntax.Number(value):
+            if isinstance(value, int):
+                return str(abs(value))              # -2^63 stands for the literal 2^63, which wraps
+            return "1e999" if math.isinf(value) else repr(value)
+        case syntax.Bool(value):
+            return "t" if value else "f"
+        case syntax.Char(value):
+            return "`" + value
+        case syntax.String(value):
+            return string(value)
+        case syntax.Name(name):
+            return name
+    raise TypeError(exp)
+
+
+def string(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def tuple_doc(exp: syntax.Exp) -> Doc:
+    return Group(join((",", LINE), [doc(item, DEFINE) for item in unnest_right(exp, syntax.Pair)]))
+
+
+def operators(exp: syntax.Binary) -> Doc:
+    """A chain of operators of one power is one group, however long."""
+    if exp.op == "->":
+        return right_operators(exp)
+    own, parts = POWER[exp.op], list[Doc]()
+    left: syntax.Exp = exp
+    while isinstance(left, syntax.Binary) and POWER[left.op] == own:
+        parts.append((LINE, left.op, " ", doc(left.right, own + 1)))
+        left = left.left
+    return Group((doc(left, own), Nest(tuple(reversed(parts)))))
+
+
+def right_operators(exp: syntax.Exp) -> Doc:
+    """a -> b -> c is a -> (b -> c)."""
+    parts: list[Doc] = []
+    while isinstance(exp, syntax.Binary) and exp.op == "->":
+        parts += [doc(exp.left, PREFIX), LINE, "-> "]
+        exp = exp.right
+    return Group(Nest((*parts, doc(exp, POWER["->"]))))
+
+
+def applications(exp: syntax.Exp) -> Doc:
+    """f(x)[i](y), innermost last."""
+    parts: list[Doc] = []
+    while isinstance(exp, syntax.Apply | syntax.Index):
+        if isinstance(exp, syntax.Apply):
+            inside = doc(exp.argument)
+            parts.append(Group(("(", Nest((SOFT, inside)), SOFT, ")")))
+            exp = exp.function
+        else:
+            parts.append(("[", result(exp.index), "]"))
+            exp = exp.sequence
+    return (doc(exp, APPLY), *reversed(parts))
+
+
+def conditional(exp: syntax.Exp) -> Doc:
+    parts: list[Doc] = []
+    while isinstance(exp, syntax.If):
+        parts += ["if ", result(exp.condition), Nest((LINE, "then ", Nest(result(exp.then), 5))), LINE, "else "]
+        exp = exp.orelse
+    return Group((*parts, Nest(result(exp), 5)))
+
+
+def let(exp: syntax.Exp) -> Doc:
+    """Each binding has a line of its own, unless all of it fits on one."""
+    parts: list[Doc] = []
+    while isinstance(exp, syntax.Let):
+        bindings = [(pattern_doc(binding.pattern, APPLY), " = ", Nest(result(binding.value), 2))
+                    for binding in exp.bindings]
+        parts += ["let ", Nest(join((";", LINE), bindings), 4), LINE, "in "]
+        exp = exp.body
+        parts += [HARD] if isinstance(exp, syntax.Let) else []
+    return Group((*parts, Nest(result(exp), 3)))
+
+
+def bracketed(exp: syntax.Exp) -> Doc:
+    match exp:
+        case syntax.Sequence(elements):
+            return Group(("[", Nest(join((",", LINE), [doc(e, DEFINE) for e in elements]), 1), "]"))
+        case syntax.Empty(element):
+            return ("[] ", type_doc(element, APPLY))
+        case syntax.Range(start, stop, stride):
+            bounds = [start, stop] if stride is None else [start, stop, stride]
+            return ("[", join(":", [doc(bound, DEFINE) for bound in bounds]), "]")
+        case syntax.Each(body, generators, guard, serial):
+            parts: list[Doc] = [] if body is None else [result(body), LINE, ": "]
+            parts.append(Nest(join((";", LINE), [generator_doc(g) for g in generators])))
+            parts += [] if guard is None else [LINE, "| ", result(guard)]
+            return Group(("{* " if serial else "{", Nest(tuple(parts), 1), "}"))
+    raise TypeError(exp)
+
+
+def generator_doc(generator: syntax.Generator) -> Doc:
+    pattern = pattern_doc(generator.pattern, APPLY)
+    return pattern if generator.source is None else (pattern, " in ", result(generator.source))
+
+
+# Patterns and types -----------------------------------------------------------------------------
+
+
+def pattern_doc(pattern: syntax.Pattern, least: int = ANY) -> Doc:
+    match pattern:
+        case syntax.NamePattern(name, default):
+            return name if default is None else (name, " := ", doc(default, DEFINE + 1))
+        case syntax.DataPattern(constructor, argument):
+            return (constructor, "(", pattern_doc(argument), ")")
+    inside = join(", ", [pattern_doc(item, DEFINE) for item in unnest_right(pattern, syntax.PairPattern)])
+    return inside if least <= COMMA else ("(", inside, ")")
+
+
+def type_doc(type_: syntax.TypeExp, least: int = ANY) -> Doc:
+    match type_:
+        case syntax.TypeName(name, arguments):
+            inside = join(", ", [type_doc(argument) for argument in arguments])
+            return (name, "(", inside, ")") if arguments else name
+        case syntax.TypeSeq(element):
+            return ("[", type_doc(element), "]")
+        case syntax.TypeFun(argument, produced):
+            arrow = (type_doc(argument, DEFINE), " -> ", type_doc(produced))
+            return arrow if least == ANY else ("(", arrow, ")")
+    return ("(", join(", ", [type_doc(item) for item in unnest_right(type_, syntax.TypePair)]), ")")

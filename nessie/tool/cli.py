@@ -1,0 +1,341 @@
+"""The command `nessie`: what each of its commands does (nessie.tool.command_line reads the words). Without one, it is
+the interactive loop (nessie.tool.prompt.repl).
+
+Results go to standard output, everything else to standard error. Exit status 0; 1 for an error in the program or its
+input; 2 for usage. A Python traceback never reaches the user.
+"""
+from __future__ import annotations
+
+import argparse
+import gc
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from nessie import forms
+from nessie.base.source import Interrupted, NessieError, Source, Span, UsageError, as_error
+from nessie.base.system.deep import forget_interrupt, run_deep
+from nessie.base.types import Fun, Type
+from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
+from nessie.tool import signals
+from nessie.tool.command_line import parse_command_line
+from nessie.tool.compiling import check, compile_, graph, graphs_of, inspect, passes, show, warn_of, written
+from nessie.tool.options import (
+    FAILED,
+    MISUSED,
+    PIPE,
+    RARELY,
+    deadline_of,
+    format_asked,
+    job_of,
+    needed,
+    new_session,
+    session_maker,
+    target_of,
+    write_result,
+)
+from nessie.tool.prompt.progress import progress
+
+if TYPE_CHECKING:
+    from nessie.activity import Activity
+    from nessie.session.profile import Profiler
+    from nessie.session.session import Session
+    from nessie.syntax import nodes as syntax
+
+LEAVES = 0.2                    # seconds after a Ctrl-C until the process ends, whatever its work does
+
+
+def main(words: list[str] | None = None) -> int:
+    """Runs a command line; the exit status: above 128 where a signal has ended it, which the process is to die of."""
+    try:
+        open_streams()
+        if "_ARGCOMPLETE" in os.environ:            # a shell asks
+            from nessie.tool.shell_completion import answer
+            return answer()
+        options = parse_command_line(sys.argv[1:] if words is None else words)
+        if isinstance(sys.stdout, io.TextIOWrapper):    # what the terminal cannot show is shown by its code
+            sys.stdout.reconfigure(errors="backslashreplace")
+        if options.command is None:
+            from nessie.tool.prompt.repl import repl
+            return repl(session_maker(options))
+        gc.set_threshold(*RARELY)
+        limit = deadline_of(options)
+        with signals.heard(), progress(options.activity):
+            if options.jsonl:           # each line is work of its own
+                return evaluate(options)
+            return run_deep(lambda: RUNNERS[options.command](options), limit, LEAVES)
+    except UsageError as error:
+        complain(error)
+        return MISUSED
+    except (KeyboardInterrupt, Interrupted) as interrupt:
+        if signals.by_hand():
+            complain(interrupt if isinstance(interrupt, Interrupted) else Interrupted(""))
+        forget_interrupt()
+        return signals.status()
+    except BrokenPipeError:             # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return signals.BROKEN_PIPE or FAILED
+    except Exception as error:
+        complain(as_error(error))
+    return FAILED
+
+
+# run, eval --------------------------------------------------------------------------------------
+
+
+def run(options: argparse.Namespace) -> int:
+    from nessie.syntax.parse import read_source
+    session = new_session(options, sys.stderr.write if options.output == PIPE else None)
+    source = read_source(needed(options, "FILE"))
+    if options.quote_formulas and not (options.output or "").lower().endswith(".csv"):
+        raise UsageError("--quote-formulas is about texts in a .csv file: name one with -o")
+    if options.entry:
+        return run_entry(session, source, options)
+    if options.output:
+        raise UsageError("-o writes the result of a call: name the function with -e")
+    return ended(session, print_outcomes(session.run(source)))
+
+
+def ended(session: Session, failed: int) -> int:
+    """The exit status of a program, so many forms of which failed. What was asked for in vain is told only where all
+    that could have had it has run."""
+    warn(session.warnings() if failed else session.unmet())
+    return FAILED if failed else 0
+
+
+def define(session: Session, program: syntax.Program) -> None:
+    """Evaluate its forms save for bare expressions; the first error ends it. What they tell is no result."""
+    from nessie.syntax import nodes as syntax
+    session.listener = say_aside
+    for form in program.forms:
+        if not isinstance(form, syntax.Evaluate):
+            session.evaluate(form)
+        if session.ended:
+            session.ended = False           # for what is asked about the file
+            break
+
+
+def run_entry(session: Session, source: Source, options: argparse.Namespace) -> int:
+    """Call a function of the program on the ARGs; print its result, or write it."""
+    from nessie.files.files import check_writable, write_value
+    from nessie.running.results import restore
+    from nessie.syntax.parse import parse
+    if options.output:
+        check_writable(options.output)
+    define(session, parse(source))
+    value, type_ = value_of_entry(session, options)
+    if options.output:
+        whole = restore(value, type_, session.environment)
+        write_value(options.output, whole, type_, session.content, say, options.quote_formulas)
+    else:
+        say(session.outcome("it", value, type_).value + "\n")
+    return ended(session, 0)
+
+
+def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
+    """What ENTRY gives on the ARGs: its run-time value, and its type."""
+    return session.target.in_time(lambda: called(session, options))
+
+
+def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
+    from nessie.arguments.words import arguments_of, takes
+    entry = options.entry.lower()
+    known = session.environment.lookup(entry)
+    if known is None:
+        from nessie.typing.advice.messages import no_function
+        raise no_function(entry, session.environment.functions(), session.environment.names())
+    if isinstance(known.scheme.type, Fun) and not options.arguments:
+        raise NessieError(f"{takes(session, entry)}, here is no ARG")
+    return session.call(entry, arguments_of(session, entry, options.arguments))
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    from nessie.syntax.parse import parse, read_source
+    if options.jsonl:
+        if options.operand is not None or options.file is not None:
+            raise UsageError("--jsonl reads whole programs from standard input: neither EXPR nor -f goes with it")
+        return evaluate_lines(options)
+    text = needed(options, "EXPR")
+    if not text.strip(" \t\n;$"):
+        raise NessieError("there is nothing to evaluate")
+    session = new_session(options)
+    if options.file:
+        define(session, parse(read_source(options.file)))
+        session.listener = None
+    return ended(session, print_outcomes(session.run(Source("expression", text), ends_itself=True)))
+
+
+def evaluate_lines(options: argparse.Namespace) -> int:
+    """A program per line of standard input, each in a session of its own; an answer per line."""
+    for line in typed_lines(options.activity):
+        if line.strip():
+            say(json.dumps(answer_line(options, line)) + "\n")
+            gc.collect(0)           # cycles end with their program: then is the time to look
+    return 0
+
+
+def typed_lines(activity: Activity) -> Iterator[str]:
+    """Those of standard input, which nobody works at while they are typed."""
+    lines = iter(sys.stdin)
+    while True:
+        with activity.paused():
+            line = next(lines, None)
+        if line is None:
+            return
+        yield line
+
+
+def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
+    try:
+        case = json.loads(line)
+    except (ValueError, RecursionError):
+        case = None
+    identity = case.get("id") if isinstance(case, dict) else None
+    if identity is None or not isinstance(case.get("source"), str):
+        wrong = NessieError('a line of input is {"id": ..., "source": "..."}, in JSON')
+        return {"id": identity, "error": error_data(wrong)}
+    try:
+        told = run_deep(lambda: answer(options, case["source"]), deadline_of(options), LEAVES)
+    except Interrupted:
+        raise
+    except NessieError as error:
+        told = {"error": error_data(error)}
+    return {"id": identity, **told}
+
+
+def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
+    """What evaluating a program gives: its last form's value and type, or what is wrong with that form; and what is
+    wrong with forms before it."""
+    printed: list[str] = []
+    session = new_session(options, printed.append, io.StringIO(""))
+    source = Source("program", text)
+    outcomes = list(session.run(source))
+    session.target.world.streams.close_all()
+    last = outcomes[-1] if outcomes else NessieError("there is nothing to evaluate", (Span(source, 0, len(text)), ""))
+    stats = session.target.stats
+    told = {"launches": stats.launches, "elements": stats.elements, "interpreted": stats.interpreted}
+    before = [error_data(outcome) for outcome in outcomes[:-1] if isinstance(outcome, Exception)]
+    failed = {"errors": before} if before else {}
+    if isinstance(last, Exception):
+        return {"error": error_data(last), **failed, "stats": told}
+    return {"value": last.value, "type": last.type, "output": "".join(printed), **failed, "stats": told}
+
+
+def error_data(error: Exception) -> dict[str, Any]:
+    if isinstance(error, NessieError):
+        place = error.places[0][0] if error.places else None
+        return {"message": error.message, "line": place.line if place else None,
+                "column": place.column if place else None}
+    return {"message": f"internal error: {error}", "line": None, "column": None}
+
+
+# profile ----------------------------------------------------------------------------------------
+
+
+def profile(options: argparse.Namespace) -> int:
+    """What a call costs, or an expression, or each form of a program. What programs print is no result."""
+    from nessie.session.profile import Profiler, Recording
+    from nessie.session.profile_text import title
+    from nessie.syntax.parse import forms, parse, read_source
+    options.json = format_asked(options, "json" if options.json else None, "--json says") is not None
+    world = Recording(say_aside, options.allow_shell or False, options.seed or 0, sys.stdin)
+    job = replace(job_of(options), strict=False)
+    session = Profiler(target_of(options, world), job, watching=False, listener=say_aside)
+    source = None if options.expression and options.operand is None else read_source(needed(options, "FILE"))
+    if options.entry and options.expression:
+        raise UsageError("-e profiles a call and -x an expression: not both at once")
+    if source is not None and (options.entry or options.expression):
+        define(session, parse(source))
+    session.watching = True
+    if options.entry:
+        session.title = " ".join([options.entry, *options.arguments])
+        value_of_entry(session, options)
+        tell_profiles(session, options)
+        return ended(session, 0)
+    if options.expression:
+        source = Source("expression", options.expression)
+    assert source is not None
+    status = 0
+    try:
+        for form in forms(source, ends_itself=bool(options.expression)):
+            session.title = title(form)
+            status |= FAILED if print_outcomes(o for o in session.outcomes([form]) if isinstance(o, Exception)) else 0
+            if options.output in (None, PIPE):
+                tell_profiles(session, options)
+    finally:
+        tell_profiles(session, options)         # a file is written once: it may be a pipe
+    return ended(session, status)
+
+
+def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
+    """Print those that nobody has seen, or write them to the file."""
+    from nessie.session.profile_text import as_json, as_text
+    fresh = [json.dumps(as_json(found)) + "\n" if options.json else as_text(found) for found in session.profiles]
+    session.profiles.clear()
+    if fresh:
+        write_result(options, "".join(fresh))
+
+
+def explain(options: argparse.Namespace) -> int:
+    """What was fused and what was not; measured, if there are ARGs. What programs print is no result."""
+    from nessie.arguments.words import arguments_of
+    from nessie.inspect.explaining import explain_call, explain_graphs, explain_program
+    from nessie.schedule.explain import json as explain_json
+    from nessie.schedule.explain import text as explain_text
+    from nessie.syntax.parse import parse
+    as_json = format_asked(options, "json" if options.json else None, "--json says")
+    job, read = job_of(options), written(options)
+    if options.arguments:
+        session = new_session(options, say_aside)
+        define(session, read.syntax or parse(read.source))
+        entry = options.entry.lower()
+        found = explain_call(session, job, entry, arguments_of(session, entry, options.arguments), options.all)
+    elif read.form is forms.GRAPH:
+        found = explain_graphs(graphs_of(options), job, options.all)
+    else:
+        found = explain_program(job, read.form, read.program, options.all)
+    warn_of(read)
+    function = options.entry or found.function
+    if as_json:
+        write_result(options, json.dumps(explain_json.as_json(function, found)))
+    else:
+        write_result(options, explain_text.as_text(function, found, options.all))
+    return 0
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """What there is, or how fast it is."""
+    format_asked(options, "json" if options.calibrate else "text",
+                 f"{'with' if options.calibrate else 'without'} --calibrate nessie doctor writes")
+    if options.calibrate:
+        from nessie.schedule.cost import profiles
+        from nessie.tool.calibrate import Computer, calibrate
+        write_result(options, profiles.show(calibrate(Computer(options.threads))))
+    else:
+        from nessie import __version__
+        from nessie.tool.doctor import as_text, examine
+        write_result(options, as_text(__version__, examine()))
+    return 0
+
+
+def test(options: argparse.Namespace) -> int:
+    """Check the examples in the comments of programs."""
+    from nessie.tool.testing import test
+    return test(options)
+
+
+def completion(options: argparse.Namespace) -> int:
+    """Print what makes a shell complete command lines."""
+    from nessie.tool.shell_completion import script
+    say(script(needed(options, "SHELL")))
+    return 0
+
+
+RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "passes": passes, "show": show,
+    "profile": profile, "graph": graph, "explain": explain, "inspect": inspect,
+    "doctor": doctor, "completion": completion}

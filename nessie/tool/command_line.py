@@ -1,0 +1,316 @@
+"""The words of a command line: which are options, which are arguments of the program.
+
+    nessie run FILE -e ENTRY ARG... [options]
+
+ARGs are NESL expressions, so they may begin with `-`: they reach up to the next word that is an option of Nessie, and
+after `--` every word is one. Options stand before or after the command.
+"""
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+from nessie.activity import Activity
+from nessie.base.ints import MAX_INT, MIN_INT
+from nessie.base.records import dataclass
+from nessie.base.source import UsageError
+from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
+from nessie.base.text.nearest import nearest
+from nessie.forms import FORMS
+from nessie.pipeline import PASSES
+from nessie.running.targets import TARGETS
+from nessie.session.streams import say
+from nessie.tool.formats import CUBIN, ENDINGS
+
+LARGEST = 2 ** 48               # elements of a sequence
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option; `value` names what follows it, empty for a switch. `commands` empty: any."""
+    names: tuple[str, ...]
+    value: str
+    help: str
+    commands: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    type: Any = str
+    several: bool = False
+
+    @property
+    def attribute(self) -> str:
+        return self.names[-1].lstrip("-").replace("-", "_")
+
+
+def byte_count(text: str) -> int:
+    try:
+        return bytes_of(text)
+    except ValueError:
+        wrong(text, BYTES.wanted)
+
+
+def count(text: str) -> int:
+    number = number_of(text)
+    return int(number) if COUNT.takes(number) else wrong(text, COUNT.wanted)
+
+
+def whole_number(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        wrong(text, "a whole number")
+    if not MIN_INT <= number <= MAX_INT:
+        wrong(text, "a whole number of 64 bits")
+    return number
+
+
+def seconds(text: str) -> float:
+    number = number_of(text)
+    return number if SECONDS.takes(number) else wrong(text, SECONDS.wanted)
+
+
+def size(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    number = number_of(value)
+    if number > LARGEST:
+        wrong(text, f"a size: no sequence has more than {LARGEST} elements")
+    return (name, number) if name and number >= 0 else wrong(text, "NAME=N, such as n=1000 or xs=1e7")
+
+
+def architecture(text: str) -> str:
+    return text if re.fullmatch(r"sm_\d+[af]?", text) else wrong(text, "an architecture, such as sm_90")
+
+
+def pair(text: str) -> tuple[str, str]:
+    first, _, second = (part.strip().lower() for part in text.partition(","))
+    return (first, second) if first and second and "," not in second else wrong(text, "two names, such as total,sq")
+
+
+def number_of(text: str) -> float:
+    """The number; NaN, which is none of what is wanted, where there is none."""
+    try:
+        return float(text) if math.isfinite(float(text)) else math.nan
+    except ValueError:
+        return math.nan
+
+
+def wrong(text: str, wanted: str) -> NoReturn:
+    raise argparse.ArgumentTypeError(f"{text} is not {wanted}")
+
+
+def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def chosen(text: str) -> str:
+        return text if text in choices else wrong(text, f"one of {', '.join(choices)}")
+    return chosen
+
+
+CALLING = ("run", "profile", "explain")        # commands that take ARGs
+COMPILING = ("compile", "show", "graph", "explain", "inspect")
+EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
+OPTIONS = (
+    Option(("--target",), "TARGET", f"where it runs, and what it is compiled for: {', '.join(TARGETS)} "
+           "(default: cpu)", choices=TARGETS),
+    Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
+           choices=("ilp", "greedy", "none")),
+    Option(("--fuse-edge",), "A,B", "let the kernels of these two share a launch; may be given several times",
+           type=pair, several=True),
+    Option(("--cut",), "A,B", "let them never; may be given several times", type=pair, several=True),
+    Option(("--size",), "NAME=N", "expect this size when fusing: of an array, or a number; may be given several times",
+           type=size, several=True),
+    Option(("--machine",), "PROFILE", "what the scheduler takes things to cost: cpu, h200, or a file that nessie "
+           "doctor has written (default: by target)"),
+    Option(("--dump",), "DIR", "write what each pass makes there; run and eval: in a folder per top-level form",
+           type=Path),
+    Option(("--unchecked",), "", "leave out the program's run-time checks"),
+    Option(("--memory",), "BYTES", "the most memory for arrays: 500M, 2G (default: 80 %% of what is free)",
+           type=byte_count),
+    Option(("--depth",), "N", "the deepest recursion (default: 1000000, less in functions that lead to launches: what "
+           "some seconds reach); 1000 times as deep where a function of scalars calls itself last, which is a loop",
+           type=count),
+    Option(("--time-limit",), "S", "the longest that one form, or the command, may take, in seconds: to be read, "
+           "compiled and run", type=seconds),
+    Option(("--seed",), "N", "where random numbers begin (default: 0)", type=whole_number),
+    Option(("--threads",), "N", "threads of the target cpu (default: as many as there are cores), or of cudasim (2)",
+           type=count),
+    Option(("--allow-shell",), "", "let programs run other programs"),
+    Option(("-e", "--entry"), "ENTRY", "the function to call or compile", CALLING + COMPILING),
+    Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", COMPILING),
+    Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
+           ("run", "compile", "show", "profile", "graph", "explain", "inspect", "doctor")),
+    Option(("--quote-formulas",), "", "in the .csv file of -o, put an apostrophe before texts that spreadsheets would "
+           "calculate, as they begin with = + - @", ("run",)),
+    Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
+    Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
+    Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation",
+           ("profile", "explain")),
+    Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
+    Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
+    Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
+    Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)} (of which what each kernel takes of the GPU "
+           "is printed; -o DIR writes the code; default: what -o ends in)", ("compile",), EMITTED),
+    Option(("--arch",), "SM", "the GPU that cubins are for, such as sm_90 (default: the one here)", ("compile",),
+           type=architecture),
+    Option(("--after",), "PASS", "the pass whose result to print", ("show",), tuple(p.name for p in PASSES)),
+    Option(("--format",), "FORMAT", "dot, svg, json or png (default: what -o ends in, else dot)", ("graph",),
+           tuple(dict.fromkeys(ENDINGS["graph"].values()))),
+)
+
+# The commands: what each takes, and does.
+SUBCOMMANDS = {
+    "run": ("FILE", "run a program, or call one of its functions: -e ENTRY ARG..."),
+    "eval": ("EXPR", "evaluate one expression"),
+    "check": ("FILE", "look for errors of syntax and types only, or in the text of any form"),
+    "test": ("FILE...", "check the examples in comments of programs, lines such as: twice([1, 2]) => [2, 4]"),
+    "compile": ("FILE", "print a form of the compiled program"),
+    "passes": ("", "list the passes of the compiler"),
+    "show": ("FILE", "print the program after a pass; FILE may be the text of any form"),
+    "profile": ("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e ENTRY "
+                        "ARG..., of EXPR with -x, else of every form; the interpreter counts work, at some five "
+                        "microseconds for each unit: take small data, or --time-limit"),
+    "graph": ("FILE", "draw the dependence graph of a function"),
+    "explain": ("FILE", "what was fused and what was not, why, and at what cost; with ARG... how long it takes"),
+    "inspect": ("FILE", "write a page, for a browser, of all stages side by side, from the source to the code"),
+    "completion": ("SHELL", "print what makes a shell complete commands, options, files and names: bash, zsh or fish"),
+    "doctor": ("", "what Nessie finds here of the things it can use; with --calibrate, how fast this computer is"),
+}
+
+OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of any of its forms",
+                "FILE...": "programs", "SHELL": "bash, zsh or fish",
+                "EXPR": "an expression, or forms that end with ;"}
+NEEDED = {"run": "[-e ENTRY ARG...]", "profile": "[-e ENTRY ARG... | -x EXPR]",
+          "explain": "-e ENTRY [ARG...] [-t TYPE]", "compile": "-e ENTRY [-t TYPE] --emit FORM",
+          "show": "--after PASS [-e ENTRY] [-t TYPE]", "graph": "-e ENTRY [-t TYPE] [-o PICTURE.svg]",
+          "inspect": "-e ENTRY [-t TYPE] -o PAGE.html"}
+SWITCHES = ("-h", "--help", "--version")
+
+ARGUMENT_HELP = """\
+An ARG is a NESL expression, @path, a file to read, or @-, JSON from standard input. ARGs follow ENTRY up to the next
+option of Nessie and may begin with a minus; after -- every word is an ARG."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong by UsageError; leaving is the caller's part."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        say(message)
+
+    def error(self, message: str) -> NoReturn:
+        more = f"{self.prog} --help tells more"
+        about = re.match(r"argument (?:\S+/)?(\S+): (expected one argument|ignored explicit argument)?", message)
+        option = next((option for option in OPTIONS if about and about[1] in option.names), None)
+        if option is None or about is None or not about[2]:
+            raise UsageError(message.removeprefix("argument "), hint=more)
+        if option.value:
+            raise UsageError(f"{' or '.join(option.names)} needs {option.value}", hint=more)
+        raise UsageError(f"{' or '.join(option.names)} takes no value", hint=more)
+
+
+def refuse(word: str, command: str | None) -> NoReturn:
+    """A word that nothing takes."""
+    more = f"nessie {command} --help tells more" if command else "nessie --help tells more"
+    if not word.startswith("-"):
+        calls = f"a function's arguments stand behind its name: nessie {command} FILE -e ENTRY {word}"
+        raise UsageError(f"{word} is one argument too many", hint=calls if command in CALLING else more)
+    name = word.partition("=")[0]
+    option = next((option for option in OPTIONS if name in option.names), None)
+    if option is not None:
+        raise UsageError(f"there is no option {' or '.join(option.names)} of this command",
+                         hint=f"it is one of {', '.join(f'nessie {command}' for command in option.commands)}")
+    near = nearest(name, [name for option in OPTIONS for name in option.names], 0.7)
+    raise UsageError(f"there is no option {name}", hint=f"did you mean {near}?" if near else more)
+
+
+def parse_command_line(words: list[str]) -> argparse.Namespace:
+    """Every option by its attribute, None or False where it is not given; `command`, None for the interactive loop;
+    `operand`, `arguments`; and the `activity` of what is done about them."""
+    kept, arguments = program_arguments(words)
+    check_command(kept)
+    found, unknown = build_parser().parse_known_args(kept)
+    if unknown:
+        refuse(unknown[0], found.command)
+    for option in OPTIONS:
+        if not hasattr(found, option.attribute):
+            setattr(found, option.attribute, [] if option.several else None if option.value else False)
+    found.arguments, found.activity = arguments, Activity()
+    if arguments and not (found.command in CALLING and found.entry):
+        refuse(arguments[0], found.command)
+    return found
+
+
+def check_command(words: list[str]) -> None:
+    """Options have their values in the same word by now, so the first other word is the command."""
+    command = next((word for word in words if not word.startswith("-")), None)
+    if command is not None and command not in SUBCOMMANDS:
+        near = f"run {command}" if command.endswith(".nesl") else nearest(command, SUBCOMMANDS)
+        raise UsageError(f"there is no command {command}; the commands are {', '.join(SUBCOMMANDS)}",
+                         hint=f"did you mean nessie {near}?" if near else "nessie --help tells more")
+
+
+def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words for argparse, and the program's ARGs. Options get their values by `=`, and an EXPR that begins with a
+    minus goes behind `--`, so that argparse takes neither for something else."""
+    options = {name: option for option in OPTIONS for name in option.names}
+    rest, kept, last, arguments = list(reversed(words)), list[str](), list[str](), list[str]()
+    in_arguments, callers = False, {*CALLING}
+    while rest:
+        word = rest.pop()
+        if word[:2] in options and word[2:] and not in_arguments and "eval" not in kept:        # -eENTRY
+            rest.append(word[2:])
+            word = word[:2]
+        option = options.get(word.partition("=")[0] if word.startswith("--") else word)
+        if word == "--":
+            (last if callers.isdisjoint(kept) else arguments).extend(reversed(rest))
+            break
+        if option is not None or word in SWITCHES:
+            if option is not None and option.value and rest and (not word.startswith("--") or "=" not in word):
+                word = f"{option.names[-1]}={rest.pop()}"
+            in_arguments = option is not None and option.attribute == "entry" and not callers.isdisjoint(kept)
+            kept.append(word)
+        elif in_arguments:
+            arguments.append(word)
+        else:
+            (last if word.startswith("-") and "eval" in kept else kept).append(word)
+    return [*kept, *(["--", *last] if last else [])], arguments
+
+
+def build_parser() -> Parser:
+    from nessie import __version__
+    shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    for option in OPTIONS:
+        if not option.commands:
+            add(shared, option)
+    parser = Parser(prog="nessie", parents=[shared], allow_abbrev=False, argument_default=argparse.SUPPRESS,
+                    description="NESL compiled to fused kernels. Without a command, it evaluates what is typed.",
+                    epilog=ARGUMENT_HELP)
+    parser.add_argument("--version", action="version", version=f"nessie {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="[COMMAND]")
+    parser.set_defaults(command=None)
+    for name, (operand, does) in SUBCOMMANDS.items():
+        calling = name in CALLING
+        command = commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.", parents=[shared],
+                                      usage=usage(name, operand), epilog=ARGUMENT_HELP if calling else None,
+                                      allow_abbrev=False, argument_default=argparse.SUPPRESS)
+        if operand:
+            nargs: Literal["*", "?"] = "*" if operand.endswith("...") else "?"
+            command.add_argument("operand", metavar=operand, nargs=nargs, default=None, help=OPERAND_HELP[operand])
+        for option in OPTIONS:
+            if name in option.commands:
+                add(command, option)
+    return parser
+
+
+def usage(command: str, operand: str) -> str:
+    """How a command is written. What it needs stands first, options may stand anywhere."""
+    return " ".join(filter(None, ["nessie", command, operand, NEEDED.get(command), "[options]"]))
+
+
+def add(parser: argparse.ArgumentParser, option: Option) -> None:
+    if not option.value:
+        parser.add_argument(*option.names, action="store_true", help=option.help)
+        return
+    action = "append" if option.several else "store"
+    parser.add_argument(*option.names, metavar=option.value, help=option.help, action=action,
+                        type=one_of(option.choices) if option.choices else option.type)

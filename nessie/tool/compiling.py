@@ -1,0 +1,216 @@
+"""The commands of the command line that compile and do not run: check, compile, show, graph, inspect, passes."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nessie import driver, forms, pipeline
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Source, UsageError
+from nessie.schedule.wishes.wishes import Wishes
+from nessie.session.streams import complain, say, warn
+from nessie.tool.formats import CUBIN, listed
+from nessie.tool.options import FAILED, PIPE, format_asked, job_of, needed, write_result
+
+if TYPE_CHECKING:
+    from nessie.cudagen.loops.module import Module
+    from nessie.syntax.nodes import Program as Syntax
+
+
+def check(options: argparse.Namespace) -> int:
+    """Report every error of syntax and types, or the first of another form's program; evaluate nothing."""
+    from nessie.syntax.parse import read_source
+    form, source = forms.form_of_file(needed(options, "FILE")), read_source(options.operand)
+    if form is forms.TEXT:
+        return check_nesl(source)
+    forms.read(form, source)
+    return 0
+
+
+def check_nesl(source: Source) -> int:
+    from nessie.library import library
+    from nessie.pragmas import mistakes
+    from nessie.syntax import nodes as syntax
+    from nessie.syntax.parse import forms
+    from nessie.typing import infer
+    from nessie.typing.advice.hints import doubts
+    environment, status = library.library(), 0
+    sources: dict[Source, None] = {}
+    doubtful: list[NessieError] = []
+    for form in forms(source):
+        try:
+            if isinstance(form, NessieError):
+                raise form
+            if span := getattr(form, "span", None):
+                sources[span.source] = None
+            doubtful += doubts(form)
+            environment = infer.infer(syntax.Program((form,)), environment)[1]
+        except NessieError as error:
+            complain(error)
+            status = FAILED
+    for mistake in mistakes(sources):
+        complain(mistake)
+        status = FAILED
+    warn(doubt.told() for doubt in doubtful)
+    return status
+
+
+def compile_(options: argparse.Namespace) -> int:
+    asked = format_asked(options, options.emit, "--emit says")
+    if asked is None:
+        raise UsageError("which form is to be printed? Name it with --emit",
+                         hint=listed("compile") if options.output else "")
+    if asked == CUBIN:
+        return emit_cubins(options)
+    if options.arch:
+        raise UsageError(f"--arch is for --emit {CUBIN}")
+    form = next(form for form in forms.FORMS if form.name == asked)
+    if form is forms.CUDA and options.output and not Path(options.output).suffix:
+        return emit_files(options)
+    choose_target(options, form.name, form.targets)
+    return emit(options, pipeline.pass_making(job_of(options), form))
+
+
+def emit_files(options: argparse.Namespace) -> int:
+    """CUDA as a file for each kernel, in the folder that is to be written."""
+    from nessie.cudagen.cuda.files import cuda_files
+    for name, text in cuda_files(loops_for_gpu(options), stem(options)).items():
+        driver.write_into(Path(options.output), name, text)
+        say(f"{Path(options.output) / name}\n")
+    return 0
+
+
+def emit_cubins(options: argparse.Namespace) -> int:
+    """Machine code for a GPU, a file for each kernel, in the folder that is named, if one is; and what each function
+    takes of the GPU."""
+    if Path(options.output or "").suffix == f".{CUBIN}":
+        raise UsageError(f"{options.output}: there is a cubin for each kernel", hint="name the folder for them with -o")
+    from nessie.cudagen.cuda.nvidia.cubin_files import cubin_files, usage_table
+    files = cubin_files(loops_for_gpu(options), stem(options), options.arch)
+    for name, file in files.items() if options.output else ():
+        driver.write_into(Path(options.output), name, file.cubin)
+    say(usage_table(files))
+    return 0
+
+
+def loops_for_gpu(options: argparse.Namespace) -> Module:
+    """The plans and loops, for the target cuda unless another GPU's is asked for."""
+    choose_target(options, forms.CUDA.name, forms.CUDA.targets)
+    module: Module = compiled(options, pipeline.pass_named("headers"))
+    return module
+
+
+def stem(options: argparse.Namespace) -> str:
+    """What files of kernels are called, so that those of other functions of FILE stay."""
+    file, entry = Path(needed(options, "FILE")).stem, (options.entry or "").lower()
+    return f"{file}_{entry}" if entry and entry != file.lower() else file
+
+
+def show(options: argparse.Namespace) -> int:
+    if options.after is None:
+        raise UsageError("after which pass is the program to be printed? Name it with --after")
+    until = pipeline.pass_named(options.after)
+    format_asked(options, until.output.name, f"what {until.name} makes is")
+    choose_target(options, f"what {until.name} makes", pipeline.targets_of(until))
+    return emit(options, until)
+
+
+def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
+    """Print what the passes up to `until` make of the file."""
+    program = compiled(options, until)
+    write_result(options, until.output.show(program))
+    return 0
+
+
+def choose_target(options: argparse.Namespace, what: str, targets: tuple[str, ...]) -> None:
+    """The first that has this, where none is named; UsageError where another is. No targets: any."""
+    if targets and options.target not in (None, *targets):
+        raise UsageError(f"{what} is code of the target {' or '.join(targets)}, not of {options.target}")
+    options.target = options.target or next(iter(targets), None)
+
+
+def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
+    found = written(options)
+    made = found.program
+    if until is not pipeline.pass_named("parse") or found.syntax is None:
+        made = driver.compile_program(job_of(options), found.form, made, until)
+    warn_of(found)
+    return made
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is in FILE: a program of this form. `syntax`: that of NESL's text, which has been parsed."""
+    source: Source
+    form: forms.Form[Any]
+    program: Any
+    syntax: Syntax | None = None
+
+
+def written(options: argparse.Namespace) -> Written:
+    from nessie.syntax.parse import read_source
+    path = needed(options, "FILE")
+    form, source = forms.form_of_file(path), read_source(path)
+    program = forms.read(form, source)
+    if form is not forms.TEXT:
+        return Written(source, form, program)
+    parsed = driver.compile_program(job_of(options), form, program, pipeline.pass_named("parse"))
+    return Written(source, forms.SYNTAX, parsed, parsed)
+
+
+def warn_of(found: Written) -> None:
+    """Tell what is hardly meant in a program and the files that it loads, and which pragmas have wrong names, of forms
+    that had no part in what was compiled; else they are errors."""
+    from nessie.pragmas import mistakes
+    from nessie.typing.advice.hints import doubts
+    if found.syntax is not None:
+        forms = found.syntax.forms
+        spans = [span for form in forms if (span := getattr(form, "span", None))]
+        sources = dict.fromkeys([found.source, *(span.source for span in spans)])
+        warn(said.told() for said in (*mistakes(sources), *(doubt for form in forms for doubt in doubts(form))))
+
+
+def graph(options: argparse.Namespace) -> int:
+    from nessie.inspect.pictures import found, picture
+    kind = format_asked(options, options.format, "--format says") or "dot"
+    if kind == "png":
+        if options.output in (None, PIPE):
+            raise UsageError("a .png is written to a file: name it with -o")
+        found()
+    write_result(options, picture(job_of(options), graphs_of(options), kind))
+    return 0
+
+
+def graphs_of(options: argparse.Namespace) -> Any:
+    """The dependence graphs of the function, or those that are in the file."""
+    if forms.form_of_file(needed(options, "FILE")) is not forms.GRAPH:
+        return compiled(options, pipeline.pass_named("graph"))
+    from nessie.schedule.wishes.pairs import check_legal
+    found = written(options).program
+    for region in found:
+        check_legal(region, pipeline.profile(job_of(options)), Wishes())
+    return found
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Write a page that shows all stages of the program."""
+    from nessie.inspect.collect import collect
+    from nessie.inspect.page import page
+    needed(options, "FILE")
+    if not options.output:
+        raise UsageError("inspect writes a page: name its file with -o")
+    format_asked(options)
+    found = written(options)
+    data = collect(job_of(options), found.form, found.source, found.program)
+    warn_of(found)
+    write_result(options, page(data))
+    return 0
+
+
+def passes(options: argparse.Namespace) -> int:
+    rows = [(p.name, f"{' + '.join(form.name for form in p.inputs)} -> {p.output.name}",
+             f"{p.when.said}: {p.does}" if p.when.said else p.does) for p in pipeline.PASSES]
+    name, way = (max(len(row[column]) for row in rows) for column in (0, 1))
+    say("".join(f"{row[0]:{name}}  {row[1]:{way}}  {row[2]}\n" for row in rows))
+    return 0

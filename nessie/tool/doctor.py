@@ -1,0 +1,128 @@
+"""What of the things that Nessie can use is here, and what those that are missing would give.
+
+    nessie 0.1.0
+      Python             3.11.4        runs Nessie
+      HiGHS (highspy)    1.15.1        solves schedules
+      PyCUDA             missing       launches kernels on NVIDIA GPUs: --target cuda; pip ...
+      --target cuda      missing       runs programs on NVIDIA GPUs
+                                       PyCUDA is not installed: pip install 'nessie-nesl[cuda]', ...
+
+Looking breaks nothing: packages are looked up, not imported, save for PuLP, which knows whether its solver runs; the
+CUDA driver is asked for its devices only.
+"""
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from importlib import metadata
+from importlib.util import find_spec
+
+from nessie.base.records import dataclass
+from nessie.cudagen.cuda.cudasim import compiler
+from nessie.cudagen.cuda.nvidia import compiler as nvidia_compiler
+from nessie.cudagen.cuda.nvidia import detection, nvrtc
+from nessie.inspect import pictures
+
+NEWLINE = "\n"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is there in this version; None: it is missing. `gives`: what it is good for; in lines, where there
+    is more to say. `get`: how to get it."""
+    name: str
+    version: str | None
+    gives: str
+    get: str = ""
+
+
+def examine() -> list[Finding]:
+    """All that Nessie needs or can use, in the order in which a program meets it."""
+    return [
+        Finding("Python", platform.python_version(), "runs Nessie"),
+        Finding("processor", f"{platform.machine()}, {os.cpu_count() or 1} cores", "--target cpu"),
+        package("NumPy", "numpy", "holds arrays; needed"),
+        package("PLY", "ply", "makes the parser's tables; needed to change the grammar only", "pip install ply==3.11"),
+        package("llvmlite", "llvmlite", "compiles kernels for the processor: --target cpu"),
+        package("PuLP", "pulp", "states schedules as integer programs; without it they are greedy"),
+        package("networkx", "networkx", "finds cycles between kernels; needed"),
+        solver(),
+        *cuda(),
+        Finding("C++ compiler", compiler.found(), "runs CUDA kernels without a GPU: --target cudasim",
+                compiler.INSTALL),
+        package("prompt_toolkit", "prompt_toolkit", "edits, completes and remembers what is typed", extra("repl")),
+        package("Pygments", "pygments", "colours NESL at the prompt, and in documents", extra("repl")),
+        package("argcomplete", "argcomplete", "completes command lines: nessie completion", extra("completion")),
+        package("Awkward Array", "awkward", "Python's ragged arrays, which go in and come out", extra("python")),
+        package("PyArrow", "pyarrow", "Python's tables, which go in by Awkward Array", extra("python")),
+        Finding("PNG", next((row[0] for row in pictures.here()), None), "draws graphs as .png: nessie graph -o x.png",
+                pictures.INSTALL),
+        package("IPython", "ipython", "NESL in notebooks: %%nesl"),
+        package("SciPy", "scipy", "not needed: sparse matrices (.npz) are read without it"),
+    ]
+
+
+def extra(name: str) -> str:
+    """How to get what belongs to an extra of setup.cfg."""
+    return f"pip install 'nessie-nesl[{name}]'"
+
+
+def package(name: str, distribution: str, gives: str, get: str = "", others: tuple[str, ...] = ()) -> Finding:
+    """The version of an installed package, under the first of its names."""
+    get = get or f"pip install {distribution}"
+    for known in (distribution, *others):
+        try:
+            return Finding(name, metadata.version(known), gives, get)
+        except metadata.PackageNotFoundError:
+            continue
+    return Finding(name, None, gives, get)
+
+
+def solver() -> Finding:
+    """What solves integer programs: HiGHS, or the CBC that PuLP brings."""
+    highs = package("HiGHS (highspy)", "highspy", "solves schedules")
+    if highs.version is not None:
+        return highs
+    cbc = find_spec("pulp") is not None and cbc_runs()
+    return Finding("CBC (of PuLP)", "bundled" if cbc else None,
+                   "solves schedules, slower than HiGHS (pip install highspy); without both they are greedy")
+
+
+def cbc_runs() -> bool:
+    try:
+        import pulp
+        return bool(pulp.PULP_CBC_CMD(msg=False).available())
+    except Exception:                   # a package that is broken is as good as none
+        return False
+
+
+def cuda() -> list[Finding]:
+    """What the target cuda needs."""
+    library, nvcc, gpus = nvrtc.library_path(), shutil.which("nvcc"), detection.devices()
+    toolkit = Finding("NVRTC", str(library) if library else None, "compiles kernels for NVIDIA GPUs: --target cuda",
+                      nvidia_compiler.INSTALL)
+    missing = [f"{what}: {how}" for what, how in detection.problems()]
+    return [
+        package("PyCUDA", "pycuda", "launches kernels on NVIDIA GPUs: --target cuda", extra("cuda")),
+        package("NVRTC", "nvidia-cuda-nvrtc", toolkit.gives, others=nvrtc.PACKAGES) if nvrtc.packaged() else toolkit,
+        Finding("nvcc", nvcc, "compiles kernels where NVRTC is missing; and PyCUDA is installed with it",
+                "install the CUDA toolkit"),
+        Finding("CUDA driver", detection.version(), "runs NVIDIA GPUs", "comes with NVIDIA's driver"),
+        Finding("CUDA devices", ", ".join(f"{gpu.name} ({gpu.architecture})" for gpu in gpus) or None,
+                "run CUDA kernels: --target cuda runs on the first"),
+        Finding("--target cuda", None if missing else "ready", "\n".join(["runs programs on NVIDIA GPUs", *missing])),
+    ]
+
+
+def said(found: Finding) -> str:
+    return f"{found.gives}; {found.get}" if found.version is None and found.get else found.gives
+
+
+def as_text(version: str, findings: list[Finding]) -> str:
+    names = max(len(found.name) for found in findings)
+    versions = max(len(found.version or "missing") for found in findings)
+    below = "\n" + " " * (names + versions + 8)
+    lines = [f"  {found.name:{names}}  {found.version or 'missing':{versions}}  {said(found).replace(NEWLINE, below)}"
+             for found in findings]
+    return "\n".join([f"nessie {version}", *lines]) + "\n"

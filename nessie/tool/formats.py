@@ -1,0 +1,51 @@
+"""In which format a command writes: an option says it, or else the ending of the file's name.
+
+    nessie graph FILE -e ENTRY -o x.svg         SVG
+    nessie compile FILE -e ENTRY -o x.ll        LLVM's code
+
+Both may, if they agree. What `run -o` and `@path` make of endings: nessie.files.files.
+"""
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from nessie.base.source import UsageError
+from nessie.files.files import WRITTEN
+from nessie.forms import FORMS
+
+CUBIN = "cubin"                         # machine code: it has no text
+FORM_ENDINGS = {f".{form.name}": form.name for form in FORMS} | {".nesl": "syntax", ".ll": "llvm", ".cu": "cuda"}
+
+# The endings of what each command writes, with the formats.
+ENDINGS: dict[str, dict[str, str]] = {
+    "graph": {".dot": "dot", ".gv": "dot", ".svg": "svg", ".json": "json", ".png": "png"},
+    "compile": {**FORM_ENDINGS, f".{CUBIN}": CUBIN},
+    "show": FORM_ENDINGS,
+    "inspect": {".html": "html", ".htm": "html"},
+    "explain": {".json": "json"}, "doctor": {".json": "json"},
+    "profile": {".json": "json", ".jsonl": "json"},
+    "run": {ending: ending[1:] for ending in WRITTEN},
+}
+TEXT = ("compile", "show", "explain", "profile", "doctor")      # what they write may be in a file of any other ending
+
+
+def format_of(command: str, path: str | None, asked: str | None = None, asks: str = "") -> str | None:
+    """What is `asked` for, which `asks` says in words, else what the path's ending says; None, if neither says it.
+    UsageError where they contradict each other, or the ending is none of the command's."""
+    ending = PurePath(path or "").suffix.lower()
+    told = ENDINGS[command].get(ending)
+    if told and asked and told != asked:
+        raise UsageError(f"{path}: its ending {ending} says {told}, but {asks} {asked}",
+                         hint=listed(command))
+    others = [other for other, endings in ENDINGS.items() if ending in endings]
+    if ending and not told and (others or not (asked or command in TEXT)):
+        hint = f"{ending} is what nessie {others[0]} writes" if others else listed(command)
+        raise UsageError(f"{path}: nessie {command} does not write {ending}", hint=hint)
+    return asked or told
+
+
+def listed(command: str) -> str:
+    endings = list(ENDINGS[command])
+    last = f"{', '.join(endings[:-1])} and {endings[-1]}" if len(endings) > 1 else endings[0]
+    more = "; with another one, what it writes is text" if command in ("explain", "profile", "doctor") else ""
+    return f"the endings of what nessie {command} writes are {last}{more}"

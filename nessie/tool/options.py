@@ -1,0 +1,118 @@
+"""What the options of a command line mean: sessions, jobs, and where results go (nessie.tool.command_line reads
+them)."""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
+
+from nessie import pipeline
+from nessie.base.source import Source, UsageError
+from nessie.base.system.deadline import NEVER, Deadline
+from nessie.base.system.limits import COMMAND_LINE, PROMPT, LimitHints
+from nessie.base.system.writing import write
+from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
+from nessie.session.streams import say
+from nessie.tool.command_line import COMPILING
+from nessie.tool.formats import format_of
+
+if TYPE_CHECKING:
+    from nessie.running.targets import Target
+    from nessie.running.world import World
+    from nessie.session.session import Session
+    from nessie.syntax import nodes as syntax
+
+FAILED, MISUSED = 1, 2               # exit statuses
+PIPE = "-"                  # as a file: standard input or output
+# Objects made before cycles are looked for. Cycles are few and small: to look for them among all that a long program is
+# made of would take as long as to compile it.
+RARELY = (500_000, 20, 50)
+CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
+
+
+def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
+                stdin: IO[str] | None = None) -> Session:
+    return session_maker(options, write, stdin)()
+
+
+def session_maker(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
+                  stdin: IO[str] | None = None) -> Callable[[], Session]:
+    """What makes the session. A target or a profile that cannot be had is refused now."""
+    from nessie.running.world import World
+    world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
+    target, job = target_of(options, world), replace(job_of(options), strict=False)
+
+    def make() -> Session:
+        from nessie.session.session import Session
+        return Session(target, job)
+    return make
+
+
+def target_of(options: argparse.Namespace, world: World) -> Target:
+    from nessie.running.targets import Limits, Target
+    limits = Limits(options.memory, options.depth, options.time_limit, hints_of(options))
+    return Target(options.target or "cpu", options.threads, limits, world, activity=options.activity)
+
+
+def hints_of(options: argparse.Namespace) -> LimitHints:
+    return COMMAND_LINE if options.command else PROMPT
+
+
+def deadline_of(options: argparse.Namespace) -> Deadline:
+    """Of a command, which begins now, or of a line that was typed; each form begins it anew (Target.in_time)."""
+    if options.time_limit is None:
+        return NEVER
+    return Deadline(options.time_limit, hints_of(options).seconds)
+
+
+def write_result(options: argparse.Namespace, result: str | bytes) -> None:
+    """Write text, or bytes, which need a file."""
+    if isinstance(result, str) and not result.endswith("\n"):
+        result += "\n"
+    if options.output not in (None, PIPE):
+        write(options.output, result)
+    elif isinstance(result, str):
+        say(result)
+
+
+def format_asked(options: argparse.Namespace, asked: str | None = None, asks: str = "") -> str | None:
+    """The format of the result: what is asked for, else what the ending of the file says that -o names."""
+    return format_of(options.command, None if options.output == PIPE else options.output, asked, asks)
+
+
+def job_of(options: argparse.Namespace) -> pipeline.Job:
+    return pipeline.Job(entry=options.entry or "", argument=type_of(options),
+                        fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
+                        sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
+                        unchecked=options.unchecked, dump=options.dump,
+                        checks=pipeline.Checking() if options.dump else CHECKS,
+                        activity=options.activity)
+
+
+def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:
+    return (*(Wish(FUSE, *pair) for pair in options.fuse_edge), *(Wish(CUT, *pair) for pair in options.cut))
+
+
+def machine_of(options: argparse.Namespace) -> Any:
+    if options.machine is None:
+        return None
+    from nessie.schedule.cost.profiles import named
+    return named(options.machine)
+
+
+def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
+    """The type that -t gives, as written."""
+    if not options.type:
+        return None
+    from nessie.syntax.parser import parse_type
+    return parse_type(Source("type", options.type))
+
+
+def needed(options: argparse.Namespace, what: str) -> str:
+    if options.operand is None:
+        first = f"{what} comes before -e ENTRY, whose ARGs take all that follows"
+        more = f"nessie {options.command} --help tells more"
+        raise UsageError(f"{options.command} needs {what}", hint=first if options.entry else more)
+    return str(options.operand)

@@ -1,0 +1,212 @@
+"""Nessie's own commands at the prompt: lines that begin with a colon, such as `:type sum`. NESL's:
+nessie.session.commands.
+
+They show what the commands of the command line do, of functions of the session. Help and completion are made from the
+table below, and docs/repl.md is checked against it.
+"""
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from nessie import driver, forms, pipeline
+from nessie.base.names import shown_name
+from nessie.base.source import NessieError, Source
+from nessie.base.system.writing import write as write_file
+from nessie.base.text.nearest import nearest
+from nessie.base.text.types_text import show_scheme
+from nessie.inspect.pictures import picture
+from nessie.library import library
+from nessie.mono import nodes as mono
+from nessie.running.targets import TARGETS
+from nessie.session.commands import FORMS_HELP, NESL_COMMANDS, Row, compiled, help_text, mono_of, row_of
+from nessie.syntax import nodes as syntax
+from nessie.syntax.parse import place, placed
+from nessie.syntax.parser import parse_expression
+from nessie.tool.formats import format_of
+from nessie.typing import infer
+from nessie.typing import nodes as typed
+from nessie.typing.environment import pattern_type
+
+if TYPE_CHECKING:
+    from nessie.tool.prompt.repl import Repl
+
+NEEDED = {"EXPR": "an expression", "NAME": "the name of a function"}
+FILE = re.compile(r'(.*?)\s*"([^"]+)"\s*', re.DOTALL)           # the name of one, behind the rest
+EVERYTHING = re.compile(r"\s*--all\s*$")
+
+
+def obey(repl: Repl, command: syntax.Command) -> None:
+    words = [row.word for row in PROMPT_COMMANDS]
+    if command.word not in words:
+        near = nearest(command.word, words, 0.65)
+        raise NessieError(f"there is no command {command.word}", *place(command),
+                          hint=f"did you mean {near}? :help lists them all" if near else ":help lists them all")
+    row = row_of(PROMPT_COMMANDS, command.word)
+    if command.text and not row.arguments:
+        raise NessieError(f"{row.word} takes nothing", *place(command))
+    needed = NEEDED.get(row.arguments.partition(" ")[0])
+    if needed and not command.text:
+        raise NessieError(f"{row.word} needs {needed}", *place(command), hint=f"{row.word} {row.arguments}")
+    row.obey(repl, command)
+
+
+def expression(command: syntax.Command) -> syntax.Exp:
+    """The expression behind the command's word."""
+    assert command.span is not None         # it was typed
+    span = command.span
+    until = replace(span.source, text=span.source.text[:span.end])
+    return parse_expression(until, span.start + len(command.word))
+
+
+def type_(repl: Repl, command: syntax.Command) -> None:
+    exp = expression(command)
+    program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, exp.span),)), repl.session.environment)
+    (definition,) = program.definitions
+    assert isinstance(definition, typed.Variable)       # an expression is one
+    repl.show(f"{command.text} : {show_scheme(pattern_type(definition.pattern))}\n")
+
+
+def program_of(repl: Repl, command: syntax.Command, text: str) -> tuple[mono.Program, pipeline.Job]:
+    """The function that the text names, as a program, and how to compile it."""
+    program = mono_of(repl.session, command, text)
+    return program, replace(repl.session.job, dump=None, entry=program.entry)
+
+
+def stages(repl: Repl, command: syntax.Command) -> None:
+    """Each form that the function takes, as the last pass that makes it has left it."""
+    program, job = program_of(repl, command, command.text)
+    made: dict[forms.Form[Any], Any] = {forms.MONO: program}
+    until = pipeline.stages(job)[-1]
+    for step in driver.steps(job, forms.MONO, program, pipeline.stages_between(job, forms.MONO, until)):
+        made[step.ran.output] = step.program
+    repl.show("\n".join(f"% {form.name} %\n{form.show(found).strip()}\n" for form, found in made.items()))
+
+
+def kernels(repl: Repl, command: syntax.Command) -> None:
+    repl.show(compiled(repl.session, command, command.text, forms.FUSED))
+
+
+def graph(repl: Repl, command: syntax.Command) -> None:
+    text, path = text_and_file(command)
+    if not path:
+        repl.show(compiled(repl.session, command, text, forms.GRAPH))
+        return
+    with placed(command):
+        style = format_of("graph", path)
+    program, job = program_of(repl, command, text)
+    graphs = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("graph"))
+    with placed(command):
+        drawn = picture(job, graphs, style or "dot")
+    write(repl, command, path, drawn)
+
+
+def explain(repl: Repl, command: syntax.Command) -> None:
+    from nessie.inspect.explaining import explain_program
+    from nessie.schedule.explain.text import as_text
+    text, everything = EVERYTHING.subn("", command.text)
+    program, job = program_of(repl, command, text)
+    found = explain_program(job, forms.MONO, program)
+    told = as_text(program.entry, found, bool(everything))
+    repl.show(told.rstrip("\n") + "\n")
+
+
+def inspect(repl: Repl, command: syntax.Command) -> None:
+    from nessie.inspect.collect import collect
+    from nessie.inspect.page import page
+    text, path = text_and_file(command)
+    with placed(command):
+        format_of("inspect", path)
+    program, job = program_of(repl, command, text)
+    name = shown_name(program.entry)
+    entry = repl.session.environment.lookup(name)
+    source = entry.origin[0].source if entry and entry.origin else Source(name, "")
+    write(repl, command, path or f"{name}.html", page(collect(job, forms.MONO, source, program)))
+
+
+def text_and_file(command: syntax.Command) -> tuple[str, str]:
+    """What the command is about, and the file that it names, if it does."""
+    found = FILE.fullmatch(command.text)
+    return (found[1], found[2]) if found else (command.text, "")
+
+
+def write(repl: Repl, command: syntax.Command, path: str, content: str | bytes) -> None:
+    with placed(command):
+        write_file(path, content)
+    repl.show(f"{path} is written\n")
+
+
+def time_(repl: Repl, command: syntax.Command) -> None:
+    session, exp = repl.session, expression(command)
+    before, began = replace(session.target.stats), time.perf_counter()
+    outcome = session.evaluate(syntax.Evaluate(exp, exp.span))
+    seconds, done = time.perf_counter() - began, session.target.stats
+    repl.show(f"{outcome}\n")
+    repl.show(f"{seconds:.3f} s, compiling included; launches: {done.launches - before.launches}, "     # never cut
+              f"elements: {done.elements - before.elements:,}\n")
+
+
+def profile(repl: Repl, command: syntax.Command) -> None:
+    from nessie.session.profile import Profiler, Recording
+    from nessie.session.profile_text import as_text
+    session, exp = repl.session, expression(command)
+    world = session.target.world
+    target = replace(session.target, world=Recording(world.write, world.allow_shell, world.seed, world.input))
+    profiler = Profiler(target, session.job, session.environment, dict(session.values), listener=session.listener)
+    profiler.title = command.text
+    profiler.evaluate(syntax.Evaluate(exp, exp.span))
+    for found in profiler.profiles:
+        repl.show(as_text(found))
+
+
+def target(repl: Repl, command: syntax.Command) -> None:
+    session, name = repl.session, command.text.lower()
+    if not name:
+        repl.show(f"{session.target.name}, of {', '.join(TARGETS)}\n")
+        return
+    if name not in TARGETS:
+        raise NessieError(f"{name} is no target", *place(command), hint=f"there are {', '.join(TARGETS)}")
+    with placed(command):
+        session.target = replace(session.target, name=name)        # refuses what cannot be used here
+    session.job = replace(session.job, target=name)
+
+
+def reset(repl: Repl, command: syntax.Command) -> None:
+    session = repl.session
+    session.environment = library.library()
+    session.values.clear()
+    session.unseen.clear()
+
+
+def more(repl: Repl, command: syntax.Command) -> None:
+    if not repl.screen.more():
+        raise NessieError("all has been shown", *place(command))
+
+
+def help_(repl: Repl, command: syntax.Command) -> None:
+    repl.show(f"{FORMS_HELP}NESL's commands:\n{help_text(NESL_COMMANDS, ';')}"
+              f"Commands of the prompt, each a line:\n{help_text(PROMPT_COMMANDS, '')}")
+
+
+def quit_(repl: Repl, command: syntax.Command) -> None:
+    repl.session.ended = True
+
+
+PROMPT_COMMANDS = (
+    Row(":type", "EXPR", "its type; evaluates nothing", type_),
+    Row(":stages", "NAME [TYPE]", "every form that the compiler makes of a function", stages),
+    Row(":kernels", "NAME [TYPE]", "its kernels, as they run", kernels),
+    Row(":graph", 'NAME [TYPE] ["FILE"]', "its dependence graph; drawn into a file: .dot, .svg, .json, .png", graph),
+    Row(":explain", "NAME [TYPE] [--all]", "what of it was fused and what was not, and why", explain),
+    Row(":inspect", 'NAME [TYPE] ["FILE"]', "write a page, for a browser, of all its stages (NAME.html)", inspect),
+    Row(":time", "EXPR", "its value, and how long that took", time_),
+    Row(":profile", "EXPR", "work and depth, and what running it took, kernel by kernel", profile),
+    Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),
+    Row(":reset", "", "forget all definitions; settings stay", reset),
+    Row(":more", "", "how the last long result goes on", more),
+    Row(":help", "", "this", help_),
+    Row(":?", "", "the same", help_),
+    Row(":quit", "", "leave; so does Ctrl-D", quit_),
+)

@@ -1,0 +1,105 @@
+"""Command lines completed in a shell, by argcomplete: commands, options, what they choose from, files, and the names
+that the file on the line defines.
+
+A shell that has run what `nessie completion SHELL` prints calls Nessie with what has been typed, when Tab is pressed.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+from nessie.base.source import NessieError, UsageError
+from nessie.base.system.file_names import files
+from nessie.forms import FORMS
+from nessie.tool.command_line import COMPILING, OPTIONS, build_parser
+
+SHELLS = ("bash", "zsh", "fish")
+PROGRAM = ".nesl"
+OF_FORMS = tuple(f".{form.name}" for form in FORMS if form.parse)
+Complete = Callable[..., list[str]]
+
+
+def script(shell: str) -> str:
+    """What the shell has to run."""
+    if shell not in SHELLS:
+        raise UsageError(f"there is no completion for {shell}", hint=f"there is one for {', '.join(SHELLS)}")
+    if find_spec("argcomplete") is None:
+        raise NessieError("completion needs argcomplete", hint="in the environment that has Nessie: pip install "
+                          "'nessie-nesl[completion]'")
+    from argcomplete.shell_integration import shellcode
+    return str(shellcode(["nessie"], shell=shell))
+
+
+def answer() -> int:
+    """Tell the shell what fits what has been typed, and leave; the exit status where that cannot be told."""
+    try:
+        from argcomplete import autocomplete
+    except ImportError:
+        return 1
+    nothing: Any = chosen(())
+    autocomplete(completing(build_parser()), always_complete_options="long", exit_method=os._exit,
+                 default_completer=nothing)
+    return 1
+
+
+def completing(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """The parser, whose actions know what completes them."""
+    choices = {option.attribute: option.choices for option in OPTIONS if option.choices}
+    for command, each in [("", parser), *commands(parser)]:
+        for action in each._actions:
+            if action.dest in choices:
+                action.completer = chosen(choices[action.dest])             # type: ignore[attr-defined]
+            elif complete := COMPLETED.get(str(action.metavar)):
+                action.completer = complete                                 # type: ignore[attr-defined]
+            if action.dest == "operand" and command in COMPILING:
+                action.completer = texts                                    # type: ignore[attr-defined]
+    return parser
+
+
+def commands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser]]:
+    return [found for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+            for found in action.choices.items()]
+
+
+def chosen(choices: tuple[str, ...]) -> Complete:
+    return lambda **_: list(choices)
+
+
+def programs(prefix: str, **_: object) -> list[str]:
+    return files(prefix, PROGRAM)
+
+
+def texts(prefix: str, **_: object) -> list[str]:
+    """Programs, and texts of the compiler's forms."""
+    return sorted(path for path in files(prefix) if path.endswith(("/", PROGRAM, *OF_FORMS)))
+
+
+def any_file(prefix: str, **_: object) -> list[str]:
+    return files(prefix)
+
+
+def entries(parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """What the file on the line defines: functions, and variables."""
+    from nessie.syntax import nodes as syntax
+    from nessie.syntax import patterns
+    from nessie.syntax.parse import forms, read_source
+    names: dict[str, None] = {}
+    try:
+        for form in forms(read_source(parsed_args.operand)):
+            match form:
+                case syntax.FunctionDef(name):
+                    names[name] = None
+                case syntax.Assign(pattern) | syntax.FileVariable(pattern):
+                    names |= dict.fromkeys(leaf.name for leaf in patterns.names(pattern) if leaf.name != "_")
+    except (NessieError, AttributeError, TypeError):        # there is no such file, or none on the line
+        return []
+    return list(names)
+
+
+COMPLETED: dict[str, Complete] = {
+    "FILE": programs, "FILE...": programs, "PATH": any_file, "DIR": any_file, "ENTRY": entries, "SHELL": chosen(SHELLS),
+    "PROFILE": lambda prefix, **_: ["cpu", "h200", *files(prefix, ".json")],
+}

@@ -1,0 +1,135 @@
+"""What inference says when types do not fit: both types, both places, and what may help (typing.advice.hints)."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nessie.base.source import NessieError, Span
+from nessie.base.text.nearest import nearest
+from nessie.base.text.types_text import show_scheme
+from nessie.base.types import FLOAT, INT, Fun, Pair, Type, components, nest_right
+from nessie.syntax import nodes as syntax
+from nessie.typing.advice.hints import (
+    applied_hint,
+    argument_hint,
+    definition,
+    error_hint,
+    function_hint,
+    is_operator,
+    number_hint,
+    written,
+)
+from nessie.typing.unify import Clash
+
+Place = tuple[Span | None, str]
+GRAPHICS = """
+    display bounding_box bound_box scale_box window make_window make_ps_window close_window clear_window kill_window
+    default_window draw_points draw_lines draw_segments draw_string draw_strings get_mouse_info text_window
+    w_window w_box w_subbox w_make_window w_kill_window w_make_window_box w_kill_window_box w_add_box w_add_text_box
+    w_add_button w_add_button_stack w_add_text w_add_image w_get_named_box w_reset_box_size w_clear_box
+    w_bounds_from_box w_box_scale w_bounding_box w_draw_point w_draw_big_point w_draw_points w_draw_big_points
+    w_draw_segments w_draw_lines w_draw_string w_draw_rectangle w_draw_arrow w_shade_rectangle w_shade_polygon
+    w_write_text_centered w_write_text_left w_write_paragraph w_get_input w_get_input_noblock w_get_button_input
+    w_get_zoom_box w_get_color w_black w_white w_red w_blue w_green w_cyan w_yellow w_magenta w_pink w_light_green
+    w_light_blue w_purple w_gray w_dark_gray w_orange
+"""                                             # of the original library, and what begins with xps_
+
+
+def complaint(message: str, *places: Place, hint: str = "") -> NessieError:
+    return NessieError(message, *[(span, label) for span, label in places if span is not None], hint=hint)
+
+
+def of_type(type_: Type) -> str:
+    return f"this is {show_scheme(type_)}"
+
+
+def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
+    if name in GRAPHICS.split() or name.startswith("xps_"):
+        return complaint(f"{name} is for graphics, which Nessie does not have yet", (span, ""))
+    from nessie.syntax.errors.other_languages import name_hint  # only mistakes need it
+    elsewhere, why = definition(name, span)
+    near = nearest(name, known, 0.7)
+    hint = why or name_hint(name, span) or (f"did you mean {near}?" if near else "")
+    typed = written(span)               # True, for true
+    return complaint(f"{typed if typed.lower() == name else name} is not defined", (span, ""), *elsewhere, hint=hint)
+
+
+def no_function(name: str, own: Iterable[str], known: Iterable[str] = ()) -> NessieError:
+    """No function of this name is there to be called or compiled; `own` are the program's, `known` others."""
+    functions = list(own)
+    near = nearest(name, functions, 0.7) or nearest(name, known, 0.7)
+    return NessieError(f"the program has no function {name}",
+                       hint=f"did you mean {near}?" if near else f"it has {', '.join(functions) or 'none'}")
+
+
+def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]], clash: Clash,
+                   called: Span | None) -> NessieError:
+    """A function applied to what it does not take; `parts` are the components of the argument."""
+    actual = [type_ for _, type_ in parts]
+    given = show_scheme(nest_right(actual, Pair))
+    operator = is_operator(function)
+    labels: list[Place] = [(span, of_type(type_)) for span, type_ in parts]
+    takes = f"{function} takes {show_scheme(expected)}"
+    if function == "v[i]" and isinstance(actual[0], Fun):
+        message = f"{written(parts[0][0]) or 'this'} is a function: it cannot be indexed"
+        labels = [(parts[0][0], of_type(actual[0])), (parts[-1][0], "taken for an index, since [ follows a name")]
+    elif clash.kind == "infinite":
+        message = f"{function} is applied to something whose type would contain itself"
+    elif clash.kind == "class" and not operator:
+        message = f"{function} is not for {given}: {takes}"
+    elif operator and len(actual) == 2 and show_scheme(actual[0]) != show_scheme(actual[1]):
+        message = f"the two sides of {function} do not fit: {show_scheme(actual[0])} and {show_scheme(actual[1])}"
+    else:
+        message = f"{takes}, but gets {given}"
+    return complaint(message, *labels, (called, takes), hint=argument_hint(function, expected, parts, clash, called))
+
+
+def not_a_function(type_: Type, function: syntax.Exp, argument: syntax.Exp, argument_type: Type) -> NessieError:
+    return complaint(f"this is not a function, but {show_scheme(type_)}", (function.span, of_type(type_)),
+                     (argument.span, "applied to this"), hint=applied_hint(function, type_, argument, argument_type))
+
+
+def branches_differ(written: syntax.If, then: Type, orelse: Type, clash: Clash) -> NessieError:
+    hint = (error_hint(written) or number_hint(clash.left, clash.right)
+            or function_hint(clash.left, clash.right))
+    return complaint(f"the branches of if differ in type: {show_scheme(then)} and {show_scheme(orelse)}",
+                     (written.then.span, of_type(then)), (written.orelse.span, of_type(orelse)), hint=hint)
+
+
+def elements_differ(first: syntax.Exp, first_type: Type, other: syntax.Exp, other_type: Type,
+                    clash: Clash) -> NessieError:
+    return complaint(f"the elements of a sequence differ in type: {show_scheme(first_type)} and "
+                     f"{show_scheme(other_type)}", (first.span, of_type(first_type)), (other.span, of_type(other_type)),
+                     hint=number_hint(clash.left, clash.right) or function_hint(clash.left, clash.right))
+
+
+def not_bool(what: str, written: syntax.Exp, type_: Type) -> NessieError:
+    hint = "a comparison is a bool: x /= 0" if type_ in (INT, FLOAT) else ""
+    return complaint(f"{what} must be a bool, not {show_scheme(type_)}", (written.span, of_type(type_)), hint=hint)
+
+
+def no_match(pattern: syntax.Pattern, shape: str, type_: Type, value: Span | None) -> NessieError:
+    return complaint(f"the pattern is {shape}, but the value is {show_scheme(type_)}", (pattern.span, ""),
+                     (value, of_type(type_)))
+
+
+def too_few_components(pattern: syntax.Pattern, count: int, type_: Type, value: Span | None) -> NessieError:
+    """A tuple of `count` patterns for a shorter tuple of this type."""
+    return complaint(f"the pattern has {count} components, the value {len(components(type_))}", (pattern.span, ""),
+                     (value, of_type(type_)))
+
+
+def not_a_sequence(source: syntax.Exp, type_: Type) -> NessieError:
+    return complaint(f"an apply-to-each runs over sequences, but this is {show_scheme(type_)}",
+                     (source.span, of_type(type_)),
+                     hint=f"[0:{written(source.span) or 'n'}] is the ints from 0 up" if type_ == INT else "")
+
+
+def signature_differs(name: str, part: str, inferred: Type, declared: Type, where: Span | None,
+                      signature: Span | None) -> NessieError:
+    return complaint(f"the {part} of {name} is {show_scheme(inferred)}, but its signature says "
+                     f"{show_scheme(declared)}", (where, of_type(inferred)), (signature, "declared here"))
+
+
+def protected(name: str, span: Span | None) -> NessieError:
+    return complaint(f"{name} is built in, it cannot be redefined", (span, ""),
+                     hint=f"choose another name, such as my_{name}")

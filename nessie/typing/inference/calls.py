@@ -1,0 +1,168 @@
+"""The types of applications: of functions, and of what the syntax has operators for."""
+from __future__ import annotations
+
+from nessie.base.ints import MIN_INT
+from nessie.base.source import NessieError, Origin, Span
+from nessie.base.types import Fun, Identity, Pair, Type, Var, nest_right, unnest_right
+from nessie.library.primitives import BINARY, UNARY
+from nessie.syntax import nodes as syntax
+from nessie.typing import nodes as typed
+from nessie.typing.advice import messages as complaints
+from nessie.typing.environment import Entry
+from nessie.typing.inference.state import SELF, Inference, Result, global_name, number, origin, refuse_too_large
+from nessie.typing.unify import Clash
+
+Argument = tuple[Result, "Span | None"]
+
+
+def builtin(state: Inference, function: str, shown: str, arguments: tuple[syntax.Exp, ...],
+            span: Span | None) -> Result:
+    """A function of the library, whatever the program calls by its name now, applied by syntax of its own."""
+    entry = state.environment.builtin(function)
+    assert entry is not None, function
+    at = (span,) if span else ()
+    applied, type_ = global_name(state, entry, at)
+    return call(state, shown, (applied, type_, None), [(state.exp(a), a.span) for a in arguments], at)
+
+
+def call(state: Inference, shown: str, function: tuple[typed.Exp, Type, Span | None], arguments: list[Argument],
+         at: Origin) -> Result:
+    """The function applied to the tuple of the arguments."""
+    applied, type_, span = function
+    assert isinstance(type_, Fun)
+    argument, argument_type = tuple_of([result for result, _ in arguments])
+    expected = type_.argument
+    try:
+        state.unifier.unify(expected, argument_type)
+    except Clash as clash:
+        if isinstance(applied, typed.Global) and applied.name != SELF:
+            scheme = state.environment.global_scheme(applied.name)
+            expected = scheme.type.argument if scheme and isinstance(scheme.type, Fun) else expected
+        parts = [(place, state.resolve(t)) for (_, t), place in arguments]
+        raise complaints.wrong_argument(shown, state.resolve(expected), parts, clash, span) from None
+    refuse_too_large(state, type_.result, *at)
+    return typed.Apply(applied, argument, type_.result, at), type_.result
+
+
+def tuple_of(items: list[Result]) -> Result:
+    """A tuple: pairs nested to the right."""
+    return nest_right(items, pair_of)
+
+
+def pair_of(first: Result, second: Result) -> Result:
+    return typed.Pair(first[0], second[0], first[0].origin), Pair(first[1], second[1])
+
+
+def apply(state: Inference, written: syntax.Apply) -> Result:
+    function, type_ = state.exp(written.function)
+    items = unnest_right(written.argument, syntax.Pair)
+    entry = callee(state, written.function)
+    if entry is not None and entry.defaults:
+        items = with_defaults(entry, items, written)
+    arguments = [(state.exp(item), item.span) for item in items]
+    type_ = state.find(type_)
+    if isinstance(type_, Var):
+        shape = Fun(state.fresh(), state.fresh(), state.fresh())
+        try:
+            state.unifier.unify(type_, shape)
+        except Clash:
+            raise not_a_function(state, written, type_, arguments) from None
+        type_ = shape
+    if not isinstance(type_, Fun):
+        raise not_a_function(state, written, type_, arguments)
+    shown = written.function.name if isinstance(written.function, syntax.Name) else "the function"
+    return call(state, shown, (function, type_, written.function.span), arguments, origin(written))
+
+
+def not_a_function(state: Inference, written: syntax.Apply, type_: Type, arguments: list[Argument]) -> NessieError:
+    argument = nest_right([state.resolve(t) for (_, t), _ in arguments], Pair)
+    return complaints.not_a_function(state.resolve(type_), written.function, written.argument, argument)
+
+
+def callee(state: Inference, function: syntax.Exp) -> Entry | None:
+    """The global function that is called by name, if it is one."""
+    if isinstance(function, syntax.Name) and function.name not in state.scope:
+        return state.lookup(function.name)
+    return None
+
+
+def with_defaults(entry: Entry, items: list[syntax.Exp], written: syntax.Apply) -> list[syntax.Exp]:
+    """The arguments, with the defaults of those left out."""
+    given: list[syntax.Exp] = [item for item in items if not isinstance(item, syntax.Default)]
+    named = {item.name: item for item in items if isinstance(item, syntax.Default)}
+    names = [parameter for parameter, _ in entry.defaults]
+    for item in named.values():
+        if item.name not in names:
+            raise complaints.complaint(f"{entry.name} has no default argument {item.name}", (item.span, ""),
+                                       hint=f"it has {', '.join(names)}")
+    missing = entry.arity - len(given)
+    if not 0 <= missing <= len(names):
+        return items
+    for parameter, value in entry.defaults[len(names) - missing:]:
+        given.append(named.pop(parameter).value if parameter in named else value)
+    for item in named.values():
+        raise complaints.complaint(f"{item.name} is given twice", (item.span, ""), (written.span, ""))
+    return given
+
+
+def default(state: Inference, written: syntax.Default) -> Result:
+    raise complaints.complaint(f"{written.name} is no default argument of what is called here", (written.span, ""),
+                               hint="name := value stands in the call of a function with default arguments only")
+
+
+def closure(state: Inference, written: syntax.Closure) -> Result:
+    function, type_ = state.exp(written.function)
+    argument, argument_type = state.exp(written.argument)
+    rest, result = state.fresh(), state.fresh()
+    try:
+        state.unifier.unify(type_, Fun(Pair(argument_type, rest), result, state.fresh()))
+    except Clash:
+        raise complaints.complaint(
+            "closure(f,x) needs a function of two arguments and its first argument",
+            (written.function.span, complaints.of_type(state.resolve(type_))),
+            (written.argument.span, complaints.of_type(state.resolve(argument_type)))) from None
+    made = Fun(rest, result, Identity("closure", (), (type_, argument_type)))
+    return typed.Closure(function, argument, made, origin(written)), made
+
+# Operators ----------------------------------------------------------------------------------------
+
+
+def unary(state: Inference, written: syntax.Unary) -> Result:
+    match written:
+        case syntax.Unary("-", syntax.Number(int() as value)):
+            # MIN_INT is its own negation: the parser reads the number in -9223372036854775808 as it
+            return number(state, syntax.Number(value if value == MIN_INT else -value, written.span))
+    return builtin(state, UNARY[written.op], written.op, (written.operand,), written.span)
+
+
+def binary(state: Inference, written: syntax.Binary) -> Result:
+    match written:
+        case syntax.Binary("^", base, syntax.Number(2 | 3 as exponent)) if isinstance(exponent, int):
+            return product_power(state, base, exponent, written)
+    function = BINARY.get(written.op, written.op)
+    return builtin(state, function, written.op, (written.left, written.right), written.span)
+
+
+def product_power(state: Inference, base: syntax.Exp, exponent: int, written: syntax.Binary) -> Result:
+    """x^2 and x^3 are products."""
+    value, type_ = state.exp(base)
+    state.temporaries += 1
+    temporary = f"x'{state.temporaries}"
+    at = origin(written)
+    power: Result = (typed.Name(temporary, type_, at), type_)
+    for _ in range(exponent - 1):
+        entry = state.environment.builtin("*")
+        assert entry is not None
+        function, function_type = global_name(state, entry, at)
+        factor: Result = (typed.Name(temporary, type_, at), type_)
+        power = call(state, "^", (function, function_type, None), [(power, base.span), (factor, None)], at)
+    return typed.Let(typed.NamePattern(temporary, type_), value, power[0], at), type_
+
+
+def index(state: Inference, written: syntax.Index) -> Result:
+    return builtin(state, "elt", "v[i]", (written.sequence, written.index), written.span)
+
+
+def range_(state: Inference, written: syntax.Range) -> Result:
+    stride = written.stride or syntax.Number(1, written.span)
+    return builtin(state, "iseq", "[s:e:d]", (written.start, stride, written.end), written.span)

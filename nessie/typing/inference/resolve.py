@@ -1,0 +1,123 @@
+"""Puts what inference found out into the types of a typed definition.
+
+  in    a definition whose types have variables of the unifier
+  out   the same with every variable resolved: bound ones by their types, those that the definition is
+        general in by its type variables a, b, c ..; a type that nothing depends on becomes int
+"""
+from __future__ import annotations
+
+from collections.abc import Container
+
+from nessie.base.text.types_text import letters, visible_variables
+from nessie.base.types import INT, Base, Data, Fun, Identity, Pair, Seq, Type, Var, free_variables
+from nessie.typing import nodes as typed
+from nessie.typing.inference.state import SELF
+from nessie.typing.unify import Unifier
+
+NO_FUNCTION = Identity("no function")       # where no function can ever come
+
+
+class Settle:
+    """`general`: the types whose unresolved variables become the definition's type variables; `reserved`: names that
+    these may not have, those of datatypes; `own`: the identities that are made in it, which are at its type
+    variables."""
+
+    def __init__(self, unifier: Unifier, general: list[Type], reserved: Container[str], own: set[str]) -> None:
+        self.unifier, self.itself, self.own = unifier, "", own
+        self.names: dict[str, Var] = {}
+        supply = (n for n in letters() if n not in reserved)
+        for variable in unresolved(unifier, general):
+            self.names[variable.name] = Var(next(supply), unifier.cls(variable))
+        self.variables = tuple(self.names.values())
+        self.memo: dict[int, tuple[Type, Type]] = {}
+
+    def type(self, type_: Type) -> Type:
+        type_ = self.unifier.find(type_)
+        known = self.memo.get(id(type_))
+        if known is None:
+            self.memo[id(type_)] = known = (type_, self.settled(type_))     # keeps type_ alive, so its id stays its own
+        return known[1]
+
+    def settled(self, type_: Type) -> Type:
+        match type_:
+            case Var(name):
+                return self.names.get(name, INT)
+            case Base():
+                return type_
+            case Seq(element):
+                return Seq(self.type(element))
+            case Pair(first, second):
+                return Pair(self.type(first), self.type(second))
+            case Fun(argument, result, identity):
+                return Fun(self.type(argument), self.type(result), self.identity(identity))
+            case Data(name, arguments):
+                return Data(name, self.types(arguments))
+            case Identity():
+                return self.identity(type_)
+        raise TypeError(type_)
+
+    def identity(self, type_: Type) -> Type:
+        type_ = self.unifier.find(type_)
+        match type_:
+            case Identity(name, types, captured):
+                at = self.variables if name == SELF or name in self.own else self.types(types)
+                return Identity(self.itself if name == SELF else name, at, self.types(captured))
+            case Var(name):
+                return self.names.get(name, NO_FUNCTION)
+        raise TypeError(type_)
+
+    def types(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
+        return tuple([self.type(t) for t in types])
+
+    def pattern(self, pattern: typed.Pattern) -> typed.Pattern:
+        match pattern:
+            case typed.NamePattern(name, type_):
+                return typed.NamePattern(name, self.type(type_))
+            case typed.PairPattern(first, second):
+                return typed.PairPattern(self.pattern(first), self.pattern(second))
+            case typed.DataPattern(constructor, types, argument):
+                return typed.DataPattern(constructor, self.types(types), self.pattern(argument))
+        raise TypeError(pattern)
+
+    def exp(self, e: typed.Exp) -> typed.Exp:
+        match e:
+            case typed.Const() | typed.String():
+                return e
+            case typed.Name(name, type_, at):
+                return typed.Name(name, self.type(type_), at)
+            case typed.Global(name, types, type_, at):
+                if name == SELF:
+                    return typed.Global(self.itself, self.variables, self.type(type_), at)
+                return typed.Global(name, self.types(types), self.type(type_), at)
+            case typed.Apply(function, argument, type_, at):
+                return typed.Apply(self.exp(function), self.exp(argument), self.type(type_), at)
+            case typed.Pair(first, second, at):
+                return typed.Pair(self.exp(first), self.exp(second), at)
+            case typed.Let(pattern, value, body, at):
+                return typed.Let(self.pattern(pattern), self.exp(value), self.exp(body), at)
+            case typed.If(condition, then, orelse, at):
+                return typed.If(self.exp(condition), self.exp(then), self.exp(orelse), at)
+            case typed.Sequence(elements, type_, at):
+                return typed.Sequence(tuple([self.exp(e) for e in elements]), self.type(type_), at)
+            case typed.Each():
+                return self.each(e)
+            case typed.Lambda(pattern, body, captured, type_, at):
+                names = tuple([typed.Name(v.name, self.type(v.type), v.origin) for v in captured])
+                return typed.Lambda(self.pattern(pattern), self.exp(body), names, self.type(type_), at)
+            case typed.Closure(function, argument, type_, at):
+                return typed.Closure(self.exp(function), self.exp(argument), self.type(type_), at)
+            case typed.Time(body, at):
+                return typed.Time(self.exp(body), at)
+        raise TypeError(e)
+
+    def each(self, e: typed.Each) -> typed.Each:
+        generators = tuple([typed.Generator(self.pattern(g.pattern), self.exp(g.source)) for g in e.generators])
+        kept = self.exp(e.filter) if e.filter is not None else None
+        return typed.Each(self.exp(e.body), generators, kept, e.serial, e.origin)
+
+
+def unresolved(unifier: Unifier, types: list[Type]) -> list[Var]:
+    """The variables of the types that nothing is known of, in order of appearance, those of identities last."""
+    resolved = [unifier.resolve(t) for t in types]
+    shown = [v for t in resolved for v in visible_variables(t)]
+    return list(dict.fromkeys([*shown, *free_variables(*resolved)]))

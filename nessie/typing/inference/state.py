@@ -1,0 +1,147 @@
+"""The state while the types of one top-level form are inferred, and the rules for what it is about: names.
+
+    inference               the state; names and constants
+    inference_patterns      patterns
+    inference_calls         applications, operators
+    inference_structure     all other expressions, and RULES: the rule for each construct of the syntax
+
+A rule takes an expression and gives its typed form and its type. Types in the typed form may still have variables of
+the unifier; typing.inference.resolve puts in what became of them once the whole definition is done.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from nessie.base.records import dataclass
+from nessie.base.source import Origin, Span
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Scheme, Type, Var, instantiate
+from nessie.library.primitives import CONSTANTS
+from nessie.syntax import nodes as syntax
+from nessie.typing import nodes as typed
+from nessie.typing.advice import messages as complaints
+from nessie.typing.environment import Entry, Environment
+from nessie.typing.unify import LARGEST, Unifier, is_too_large
+
+Result = tuple[typed.Exp, Type]
+Rules = Mapping[type, Callable[["Inference", Any], Result]]
+
+SELF = "'self"                  # the function being defined; settle puts in its name and variables
+
+
+@dataclass(frozen=True)
+class Local:
+    """A local variable: its type, and how many lambdas are around its binder."""
+    type: Type
+    depth: int
+
+
+class Inference:
+    """The state while one top-level form is inferred."""
+
+    def __init__(self, environment: Environment, definition: str, rules: Rules) -> None:
+        self.environment, self.definition, self.rules = environment, definition, rules
+        self.unifier = Unifier()
+        self.scope: dict[str, Local] = {}
+        self.captured: list[dict[str, typed.Name]] = []         # per enclosing lambda: what it captures
+        self.itself: tuple[str, Entry] | None = None            # the function being defined
+        self.lambdas: set[str] = set()                          # the identities of the lambdas met
+        self.temporaries = 0
+
+    def exp(self, written: syntax.Exp) -> Result:
+        return self.rules[type(written)](self, written)
+
+    def fresh(self) -> Var:
+        return self.unifier.fresh()
+
+    def find(self, type_: Type) -> Type:
+        return self.unifier.find(type_)
+
+    def resolve(self, type_: Type) -> Type:
+        return self.unifier.resolve(type_)
+
+    def instantiate(self, scheme: Scheme) -> tuple[tuple[Type, ...], Type]:
+        types = tuple(self.unifier.fresh(v.cls) for v in scheme.variables)
+        return types, instantiate(scheme, types) if types else scheme.type
+
+    def lookup(self, name: str) -> Entry | None:
+        if self.itself and self.itself[0] == name:
+            return self.itself[1]
+        return self.environment.lookup(name)
+
+    @contextmanager
+    def binding(self, names: dict[str, Type]) -> Iterator[None]:
+        """The names are bound inside."""
+        before = {name: self.scope.get(name) for name in names}
+        self.scope.update({name: Local(type_, len(self.captured)) for name, type_ in names.items()})
+        yield
+        for name, local in before.items():
+            if local is None:
+                del self.scope[name]
+            else:
+                self.scope[name] = local
+
+
+def refuse_too_large(state: Inference, type_: Type, where: Span | None = None) -> None:
+    """A few functions that double a type make of any type one that no memory holds."""
+    if is_too_large([type_], state.find):
+        raise complaints.complaint(f"the type of this has more than {LARGEST:,} parts", (where, ""))
+
+# Names and constants --------------------------------------------------------------------------------
+
+
+def origin(written: syntax.Exp | syntax.Pattern) -> Origin:
+    return (written.span,) if written.span else ()
+
+
+def number(state: Inference, written: syntax.Number) -> Result:
+    type_ = INT if isinstance(written.value, int) else FLOAT
+    return typed.Const(written.value, type_, origin(written)), type_
+
+
+def boolean(state: Inference, written: syntax.Bool) -> Result:
+    return typed.Const(written.value, BOOL, origin(written)), BOOL
+
+
+def character(state: Inference, written: syntax.Char) -> Result:
+    return typed.Const(written.value, CHAR, origin(written)), CHAR
+
+
+def string(state: Inference, written: syntax.String) -> Result:
+    return typed.String(written.value, origin(written)), STRING
+
+
+def name(state: Inference, written: syntax.Name) -> Result:
+    local = state.scope.get(written.name)
+    if local is not None:
+        return capture(state, typed.Name(written.name, local.type, origin(written)), local.depth), local.type
+    entry = state.lookup(written.name)
+    if entry is None:
+        raise complaints.unbound(written.name, written.span, [*state.scope, *state.environment.names()])
+    return global_name(state, entry, origin(written))
+
+
+def capture(state: Inference, variable: typed.Name, depth: int) -> typed.Name:
+    """The lambdas between the variable's binder and this use capture it."""
+    for captured in state.captured[depth:]:
+        captured.setdefault(variable.name, variable)
+    return variable
+
+
+def global_name(state: Inference, entry: Entry, at: Origin) -> Result:
+    types, type_ = state.instantiate(entry.scheme)
+    if entry.kind == "constant":
+        return constant(state, CONSTANTS[entry.name].value, type_, at), type_
+    if entry.kind == "variable":
+        return capture(state, typed.Name(entry.name, type_, at), 0), type_
+    return typed.Global(entry.name, types, type_, at), type_
+
+
+def constant(state: Inference, value: int | float | str, type_: Type, at: Origin) -> typed.Exp:
+    """A constant of the library: a scalar, or a datatype's constructor applied to an int."""
+    if not isinstance(type_, Data):
+        return typed.Const(value, type_, at)
+    scheme = state.environment.global_scheme(type_.name)
+    assert scheme is not None, type_.name
+    return typed.Apply(typed.Global(type_.name, (), scheme.type, at), typed.Const(value, INT, at), type_, at)

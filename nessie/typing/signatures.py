@@ -1,0 +1,102 @@
+"""Types as programs write them, made types."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from nessie.base.source import NessieError, Span
+from nessie.base.text.nearest import nearest
+from nessie.base.text.types_text import BASES
+from nessie.base.types import CLASSES, Data, Fun, Pair, Seq, Type
+from nessie.syntax import nodes as syntax
+from nessie.typing.environment import Environment
+
+
+def places(span: Span | None, label: str) -> tuple[tuple[Span, str], ...]:
+    return ((span, label),) if span else ()
+
+
+def context_classes(contexts: tuple[syntax.Context, ...]) -> dict[str, str]:
+    """The classes of the variables that a context declares."""
+    classes: dict[str, str] = {}
+    for context in contexts:
+        if context.cls not in CLASSES:
+            raise NessieError(f"{context.cls} is not a type class", *places(context.span, ""),
+                              hint=f"the classes are {', '.join(CLASSES)}")
+        classes[context.variable] = context.cls
+    return classes
+
+
+def names_in(written: syntax.TypeExp) -> set[str]:
+    """The names of types and variables in the type written."""
+    match written:
+        case syntax.TypeName(name, arguments):
+            return {name}.union(*map(names_in, arguments))
+        case syntax.TypeSeq(element):
+            return names_in(element)
+        case syntax.TypePair(first, second) | syntax.TypeFun(first, second):
+            return names_in(first) | names_in(second)
+    raise TypeError(written)
+
+
+def to_type(written: syntax.TypeExp, variables: dict[str, Type], environment: Environment,
+            identity: Callable[[], Type] | None) -> Type:
+    """The type written; `variables` says what its variables stand for, `identity` makes the identity of a function
+    type (None: function types have no place here)."""
+    match written:
+        case syntax.TypeSeq(element):
+            return Seq(to_type(element, variables, environment, identity))
+        case syntax.TypePair(first, second):
+            return Pair(to_type(first, variables, environment, identity),
+                        to_type(second, variables, environment, identity))
+        case syntax.TypeFun(argument, result):
+            if identity is None:
+                raise NessieError("a function type cannot stand here", *places(written.span, ""))
+            return Fun(to_type(argument, variables, environment, identity),
+                       to_type(result, variables, environment, identity), identity())
+        case syntax.TypeName():
+            return named_type(written, variables, environment, identity)
+    raise TypeError(written)
+
+
+def named_type(written: syntax.TypeName, variables: dict[str, Type], environment: Environment,
+               identity: Callable[[], Type] | None) -> Type:
+    name, arguments = written.name, written.arguments
+    known = variables.get(name) or BASES.get(name)
+    if known is not None:
+        if arguments:
+            raise NessieError(f"the type {name} takes no arguments", *places(written.span, ""))
+        return known
+    entry = environment.lookup(name)
+    if entry is None or entry.kind != "constructor":
+        raise unknown_type(written, environment)
+    count = len(entry.scheme.variables)
+    if len(arguments) != count:
+        raise NessieError(f"the datatype {name} takes {count} type{'s' if count != 1 else ''}, not {len(arguments)}",
+                          *places(written.span, ""), *[(span, "declared here") for span in entry.origin[:1]])
+    return Data(entry.name, tuple([to_type(a, variables, environment, identity) for a in arguments]))
+
+
+def names(written: syntax.TypeExp) -> Iterator[syntax.TypeName]:
+    """The names in a type."""
+    match written:
+        case syntax.TypeSeq(element):
+            yield from names(element)
+        case syntax.TypePair(first, second) | syntax.TypeFun(first, second):
+            yield from names(first)
+            yield from names(second)
+        case syntax.TypeName():
+            yield written
+            for argument in written.arguments:
+                yield from names(argument)
+
+
+def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieError:
+    """No type has this name."""
+    if len(written.name) == 1:
+        hint = f"a type variable needs a class: {written.name} in any, after ::"
+    else:
+        entries = {name: environment.lookup(name) for name in environment.names()}
+        types = [name for name, entry in entries.items() if entry and entry.kind == "constructor"]
+        near = nearest(written.name, [*BASES, *types])
+        hint = f"did you mean {near}?" if near else ""
+    return NessieError(f"there is no type {written.name}", *places(written.span, ""), hint=hint)

@@ -1,0 +1,116 @@
+"""A scheduling problem: a graph, what may be fused in it, and a device's costs. Clusters are lists of node numbers."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import field, replace
+from itertools import combinations
+
+from nessie.base.records import dataclass
+from nessie.schedule.cost.cost import Cost, Traffic, cost
+from nessie.schedule.cost.kernel_arrays import Room
+from nessie.schedule.cost.profiles import Profile
+from nessie.schedule.graph.nodes import Graph, Index
+from nessie.schedule.legality.blocks import forced_blocks, with_room
+from nessie.schedule.legality.fusible import Fusible
+
+Clusters = list[list[int]]
+
+LEAST = 0.01                    # launches that copies should save
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Clusters, and what each computes again, in the same order."""
+    clusters: Clusters
+    again: Clusters = field(default_factory=list)
+
+
+class Problem:
+    """`blocks`: as few nodes together as the wishes say. `cheap`: the nodes that may be computed again: not what
+    somebody wants beside another node, since it is wanted there, and not small ones, which are not worth the search.
+    `again`: those of them for which it can pay, or make room for other arrays, with the nanoseconds that it takes.
+    Raises blocks.Refused if the graph's wishes cannot be met."""
+
+    def __init__(self, graph: Graph, profile: Profile) -> None:
+        self.index, self.profile = Index(graph), profile
+        self.fusible = Fusible(self.index)
+        self.traffic = Traffic(self.index)
+        self.room = Room(self.index, profile.arrays)
+        wished = [(self.index.position[u], self.index.position[v]) for u, v in graph.fused]
+        self.blocks = forced_blocks(self.fusible, wished) if wished else self.single()
+        self.first = with_room(self.fusible, self.blocks, self.excess) if wished else self.blocks
+        kept = {k for pair in wished for k in pair}
+        self.cheap = {k for k in self.traffic.again if k not in kept and self._matters(k)}
+        self.again = {k: profile.computing(*self.traffic.again[k]) for k in sorted(self.cheap)
+                      if self.crowded or self._pays(k)}
+
+    def _matters(self, k: int) -> bool:
+        """Do all that write and read what the node makes take time beside a launch?"""
+        streamed = [name for name in self.index.nodes[k].results if name in self.index.readers]
+        most = sum(self.traffic.bytes[name] * (1 + len(self.index.readers[name])) for name in streamed)
+        return self.profile.streaming(most) >= LEAST * self.profile.launch
+
+    def _pays(self, k: int) -> bool:
+        """Can computing a node again be cheaper than writing and reading what it makes? What nobody but the node
+        streams must be streamed for the copy. If survivors need no numbers then, that may save anything."""
+        traffic, profile = self.traffic, self.profile
+        streamed = [name for name in self.index.nodes[k].results if name in self.index.readers]
+        read = profile.streaming(sum(traffic.bytes[name] for name in streamed))
+        write = profile.streaming(sum(traffic.bytes[name] for name in streamed if name not in traffic.forced))
+        own = [name for name in traffic.streamed[k] if self.index.readers[name] == [k]
+               and self.index.maker.get(name) not in traffic.again]
+        inputs = profile.streaming(sum(traffic.bytes[name] for name in own))
+        numbered = any(name in arrays for arrays in traffic.carries.values() for name in streamed)
+        return numbered or any(write + sweeps * (read - inputs) > profile.computing(*traffic.again[k])
+                   for sweeps in (1, 1 + profile.rescan))
+
+    def cost(self, clusters: Iterable[Sequence[int]], again: Iterable[Sequence[int]] = ()) -> Cost:
+        return cost(self.traffic, self.profile, clusters, again)
+
+    def total(self, plan: Plan) -> float:
+        """What the plan costs, in nanoseconds."""
+        return self.cost(plan.clusters, plan.again).total
+
+    @property
+    def crowded(self) -> bool:
+        """Could a kernel have too many arrays?"""
+        return len(self.room.arrays) > self.room.most
+
+    def roomy(self) -> Problem:
+        """The problem where kernels may have any number of arrays."""
+        roomy = copy(self)
+        roomy.profile = replace(self.profile, arrays=len(self.room.arrays))
+        roomy.room = Room(self.index, roomy.profile.arrays)
+        roomy.first = roomy.blocks
+        roomy.again = {k: time for k, time in self.again.items() if self._pays(k)}
+        return roomy
+
+    def fits(self, members: Iterable[int], copies: Iterable[int] = ()) -> bool:
+        """Has a kernel of these nodes, which computes those again, few enough arrays in memory?"""
+        return not self.crowded or not self.excess(members, copies)
+
+    def excess(self, members: Iterable[int], copies: Iterable[int] = ()) -> int:
+        """How many arrays too many it has in memory."""
+        return max(0, len(self.room.held(members, copies)) - self.room.most)
+
+    def legal(self, members: Sequence[int]) -> bool:
+        """Every pair is allowed, and its hosts are here."""
+        here = set(members)
+        return self.fits(members) and all(
+            self.fusible.ok(u, v) and here.issuperset(self.fusible.hosts(u, v) or ())
+            for u, v in combinations(sorted(members), 2))
+
+    def legal_again(self, members: Sequence[int], copies: Sequence[int]) -> bool:
+        """May a legal kernel compute these nodes again, which it reads? Paths are nothing to them; their hosts are
+        those of what reads them."""
+        together = sum(1 << k for k in (*members, *copies))
+        return self.fits(members, copies) and not any(self.fusible.direct[p] & together for p in copies)
+
+    def single(self) -> Clusters:
+        """Every node on its own."""
+        return [[k] for k in range(len(self.index.nodes))]
+
+    def apart(self) -> Clusters:
+        """Kernels of the blocks; where these have too many arrays, of more."""
+        return [list(block) for block in self.first]

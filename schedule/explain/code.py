@@ -1,0 +1,35 @@
+"""What the kernels that an explanation lists are called in the code, and in profiles of runs.
+
+A kernel is found by what its launch makes; one that makes nothing anybody needs, by where it comes from.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.schedule.explain.explain import Explanation, RegionExplained
+from nessie.schedule.graph.nodes import Graph
+
+
+def with_code(explained: Explanation, graphs: Sequence[Graph], fused: ir.Program, mode: str) -> Explanation:
+    """The explanation of the graphs, with the names that kernels of the mode's schedule have in the fused program."""
+    launched: dict[tuple[str, object], str] = {}
+    for function in fused.functions:
+        for run in scope.statements(function.body):
+            if isinstance(run, ir.Run):
+                made: list[object] = [param.name for param in run.results if param.name != "_"]
+                launched.update(((function.name, key), run.kernel) for key in made or [run.origin])
+
+    def named(graph: Graph, region: RegionExplained) -> tuple[str, ...]:
+        nodes = {node.name: node for node in graph.nodes}
+        keys = [[(graph.name, key) for name in kernel for key in (*nodes[name].results, nodes[name].origin)]
+                for kernel in region.schedules[mode].kernels]
+        return tuple(next((launched[key] for key in of if key in launched), "") for of in keys)
+
+    regions = tuple(replace(region, code=named(graph, region))
+                    for graph, region in zip(graphs, explained.regions, strict=True))
+    calls = [statement for function in fused.functions for statement in scope.statements(function.body)
+             if isinstance(statement, ir.Branch | ir.Call)]
+    return replace(explained, regions=regions, function=fused.entry.function, mode=mode, once=not calls)

@@ -1,0 +1,93 @@
+"""Explanations of schedules as JSON can hold them: numbers in nanoseconds and bytes.
+
+    {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...]}
+                 "mode": the schedule that runs; "once": a call runs each region just once
+    a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": what the kernels of the
+                 mode's schedule are called in the code, where that is known
+    a schedule   "kernels" (how many), "members" (of each), "again" (what each computes again, if any does), "bytes",
+                 "cost", "launches", "syncs", "status", "moved"; of all regions together the sums; there with "measured"
+                 (nanoseconds in kernels) where it has been run
+    a pair       "first", "second", "verdict", "rule" or "reason" and "witness", "shared", "bytes", and "price" where
+                 it is known: "cost" and "launches" more than the best schedule, "more" reads and writes of arrays, and
+                 "members", "bytes", "status" of the schedule that joins the two
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from nessie.base.source import Span
+from nessie.schedule.explain.explain import (
+    SCHEDULES,
+    Explanation,
+    Member,
+    Moved,
+    PairExplained,
+    RegionExplained,
+    Scheduled,
+)
+from nessie.schedule.nodes import NEVER
+from nessie.schedule.solver.solve import OPTIMAL
+
+
+def as_json(function: str, explained: Explanation) -> dict[str, Any]:
+    return {"function": function, "machine": explained.machine, "mode": explained.mode, "once": explained.once,
+            "schedules": {mode: totals(explained, mode) for mode in SCHEDULES},
+            "regions": [region_json(region, explained.mode) for region in explained.regions]}
+
+
+def totals(explained: Explanation, mode: str) -> dict[str, Any]:
+    """The sums over all regions. They are said to be optimal if all are."""
+    of = [region.schedules[mode] for region in explained.regions]
+    measured = {"measured": explained.measured[mode] * 1e9} if mode in explained.measured else {}
+    return {"kernels": sum(len(found.kernels) for found in of), "bytes": sum(found.bytes for found in of),
+            "cost": round(sum(found.cost for found in of), 1), "launches": sum(found.launches for found in of),
+            "syncs": sum(found.syncs for found in of), "status": together([found.status for found in of]), **measured}
+
+
+def together(statuses: list[str]) -> str:
+    """What may be said of all schedules: the one thing that is said of each, or what is said of one that is no
+    optimum."""
+    return next((status for status in statuses if status != OPTIMAL), OPTIMAL)
+
+
+def region_json(region: RegionExplained, mode: str) -> dict[str, Any]:
+    code = {"code": list(region.code)} if region.code else {}
+    return {"function": region.function, "region": region.number, "nodes": [member_json(node) for node in region.nodes],
+            "sizes": dict(region.sizes), **code,
+            "schedules": {mode: schedule_json(region.schedules[mode]) for mode in SCHEDULES},
+            "pairs": [pair_json(pair) for pair in region.pairs]}
+
+
+def member_json(node: Member) -> dict[str, Any]:
+    return {"name": node.name, "op": node.op, "place": place_json(node.place)}
+
+
+def place_json(place: Span | None) -> dict[str, Any] | None:
+    if place is None:
+        return None
+    return {"source": place.source.name, "line": place.line, "column": place.column, "start": place.start,
+            "end": place.end}
+
+
+def schedule_json(found: Scheduled) -> dict[str, Any]:
+    again = {"again": [list(copies) for copies in found.again]} if any(found.again) else {}
+    return {"kernels": len(found.kernels), "members": [list(kernel) for kernel in found.kernels], **again,
+            "bytes": found.bytes,
+            "cost": round(found.cost, 1), "launches": found.launches, "syncs": found.syncs, "status": found.status,
+            "moved": [moved_json(array) for array in found.moved]}
+
+
+def moved_json(array: Moved) -> dict[str, Any]:
+    return {"name": array.name, "size": array.size, "width": array.width, "bytes": array.bytes, "read": array.read,
+            "written": array.written}
+
+
+def pair_json(pair: PairExplained) -> dict[str, Any]:
+    why = {"reason": pair.reason, "witness": pair.witness} if pair.verdict == NEVER else {"rule": pair.rule}
+    price = {} if pair.price is None else {"price": {
+        "cost": round(pair.price.cost, 1), "launches": pair.price.launches,
+        "more": [{"name": name, "read": read, "written": written} for name, read, written in pair.price.more],
+        "members": [list(kernel) for kernel in pair.price.kernels], "bytes": pair.price.bytes,
+        "status": pair.price.status}}
+    return {"first": pair.first, "second": pair.second, "verdict": pair.verdict, **why, "shared": list(pair.shared),
+            "bytes": pair.bytes, **price}

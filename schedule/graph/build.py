@@ -1,0 +1,214 @@
+"""Pass: from the steps of a control region to its dependence graph.
+
+  in    steps: bindings in the names of the host, and statements of the host that wait
+  out   a graph with a node for each
+  how   Spaces first: a size that a filter of the region counts is the space of its survivors. Then uses, by mode.
+        A flat MAP whose values a segmented binding reads at its own index walks that binding's segments too, if only
+        one descriptor comes into question: its neighbours there are then the same.
+        Order edges lead from each step that can fail, or is the host's, to the next, so that of several errors the
+        same comes first however the steps are fused; in one kernel, the first in the program does. What stands after
+        a mere check of the host relies on it, and comes later too.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.schedule.graph import nodes as pdg
+from nessie.schedule.graph.arithmetic import cheap_work
+from nessie.schedule.graph.nodes import (
+    GATHER,
+    HOST,
+    MEMBER,
+    ORDER,
+    OWN,
+    SIZE,
+    Elements,
+    Flat,
+    Graph,
+    Node,
+    Survivors,
+    Use,
+)
+from nessie.schedule.graph.regions import UNUSED, Region, Step
+from nessie.schedule.graph.sizes import Estimates
+from nessie.schedule.graph.uses import Uses, op_name, serial, uses_of
+
+
+def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, types: Mapping[str, ir.Type],
+                failing: Collection[str] = ()) -> Graph:
+    """The graph of the region's steps. `failing`: the scalar functions that may fail."""
+    spaces = Spaces()
+    nodes = []
+    for step in steps:
+        if step.bind is None:
+            nodes.append(opaque_node(step, spaces))
+        else:
+            uses, fails = uses_of(step.bind.soac, types, spaces.made), scope.soac_can_fail(step.bind.soac, failing)
+            node = node_of(step.name, step.bind, uses, spaces, types, fails)
+            nodes.append(replace(node, work=work_again(node, step.bind)))
+    nodes = with_twins(nodes)
+    names = dict.fromkeys([use.name for node in nodes for use in node.uses]
+                          + [name for node in nodes for name in node.results if name != "_"])
+    typed = tuple(ir.Param(name, types[name]) for name in names if name in types)
+    sizes = dict.fromkeys([*(param.type.size for param in typed if isinstance(param.type, ir.Array)),
+                           *(pdg.space_size(node.space) for node in nodes),
+                           *(pdg.segments_of(node.space) for node in nodes)])
+    outputs = tuple(name for node in nodes for name in node.results if name in region.outside)
+    return Graph(region.function, region.number, tuple((size, estimates.of(size)) for size in sizes
+                                                       if isinstance(size, str)),
+                 typed, tuple(nodes), order_edges(nodes), outputs, pieces=region.pieces)
+
+
+def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:
+    """The types of all names that the region's steps mention."""
+    types = dict(region.types)
+    types.update((param.name, param.type) for step in steps for param in scope.results(step.statement))
+    types.pop("_", None)
+    return types
+
+
+def work_again(node: Node, bind: ir.Bind) -> tuple[int, int] | None:
+    """The work of a MAP that may be done again: it is little, cannot fail, and reads no array at random."""
+    if not isinstance(bind.soac, ir.Map) or node.fails or any(use.mode == GATHER for use in node.uses):
+        return None
+    return cheap_work(bind.soac.thunk.body)
+
+
+def order_edges(nodes: Sequence[Node]) -> tuple[tuple[str, str], ...]:
+    """What can fail and the host's statements keep their order; nothing passes a check."""
+    edges: dict[tuple[str, str], None] = {}
+    last = check = None
+    for node in nodes:
+        if node.fails or node.op == HOST:
+            if last is not None:
+                edges[last.name, node.name] = None
+            last = node
+        elif check is not None:
+            edges[check.name, node.name] = None
+        if is_check(node):
+            check = node
+    return tuple(edges)
+
+
+def is_check(node: Node) -> bool:
+    """A mere check of the host: it has no use but that what stands after it runs only if it holds."""
+    return node.op == HOST and all(name.startswith(UNUSED) for name in node.results)
+
+
+class Spaces:
+    """Index spaces, and which sizes and offsets are a filter's."""
+
+    def __init__(self) -> None:
+        self.counts: dict[ir.Size, str] = {}
+        self.offsets: dict[str, tuple[str, ir.Size]] = {}
+        self.made: set[str] = set()
+
+    def space(self, space: ir.Space | None) -> tuple[pdg.Space, list[Use]]:
+        """The space, and what of the region it depends on."""
+        match space:
+            case None:
+                return pdg.Unit(), []
+            case ir.Flat(size) if size in self.counts:
+                return Survivors(self.counts[size], size), [Use(MEMBER, str(size))]
+            case ir.Flat(size):
+                found: pdg.Space = Flat(size)
+            case ir.Irregular(_, offsets, count) if self.offsets.get(offsets, ("", 0))[1] == count:
+                return (Survivors(self.offsets[offsets][0], count, space.segments),
+                        [Use(MEMBER, str(count)), Use(MEMBER, offsets)])
+            case _:
+                found = Elements(descriptor_text(space), space.segments, space.total)
+        offsets_read = [space.offsets] if isinstance(space, ir.Irregular) else []
+        return found, [Use(SIZE, name) for name in scope.space_names(space)
+                       if name in self.made or name in offsets_read]
+
+    def bind(self, node: str, bind: ir.Bind) -> None:
+        """Note what the binding makes."""
+        self.made.update(bind.names)
+        match bind.soac:
+            case ir.Filter(_, _, space):
+                self.counts[bind.names[0]] = node
+                if not isinstance(space, ir.Flat):
+                    self.offsets[bind.names[-1]] = (node, bind.names[0])
+            case ir.Partition():
+                self.counts[bind.names[0]] = node
+                self.counts[bind.names[1]] = node
+        self.counts.pop("_", None)
+        self.offsets.pop("_", None)
+        self.made.discard("_")
+
+
+def descriptor_text(space: ir.Space) -> str:
+    """What tells the descriptor from others."""
+    match space:
+        case ir.Uniform(segments, length, _):
+            return f"uniform({segments}, {length})"
+        case ir.Affine(segments, slope, offset, _):
+            return f"affine({segments}, {slope}, {offset})"
+        case ir.Irregular(_, offsets, _):
+            return f"irregular({offsets})"
+    raise TypeError(space)
+
+
+def node_of(name: str, bind: ir.Bind, uses: Uses, spaces: Spaces, types: Mapping[str, ir.Type],
+            fails: bool = False) -> Node:
+    """The binding's node; `spaces` learns what it makes."""
+    soac = bind.soac
+    space, needed = spaces.space(scope.space_of(soac))
+    if isinstance(soac, ir.Permute) and isinstance(soac.size, str) and soac.size in spaces.made:
+        needed.append(Use(SIZE, soac.size))
+    found = [use for use in (*needed, *uses.found) if isinstance(types.get(use.name), ir.Array) or (
+        use.name in spaces.made and isinstance(types.get(use.name), str))]
+    node = Node(name, op_name(soac), space, tuple(dict.fromkeys(found)), bind.names, uses.rank, uses.place,
+                fails, serial(soac), bind.origin)
+    spaces.bind(name, bind)
+    return node
+
+
+def kernel_graph(binds: Sequence[tuple[ir.Bind, Uses]], types: Mapping[str, ir.Type]) -> Graph:
+    """The graph of the bindings of one kernel, without estimates: to ask whether one walk computes them all."""
+    spaces = Spaces()
+    nodes = [node_of(f"b{k}", bind, uses, spaces, types) for k, (bind, uses) in enumerate(binds)]
+    names = dict.fromkeys([use.name for node in nodes for use in node.uses] + [r for n in nodes for r in n.results])
+    return Graph("kernel", 0, (), tuple(ir.Param(name, types[name]) for name in names if name in types),
+                 tuple(with_twins(nodes)), (), ())
+
+
+def opaque_node(step: Step, spaces: Spaces) -> Node:
+    """A node that shares a kernel with no other: the host's code, or a kernel that is not one binding."""
+    match step.statement:
+        case ir.HostLet(_, value):
+            op, names, fails = HOST, scope.free_names(value), scope.can_fail(value)
+        case ir.Run(_, _, arguments):
+            op, names, fails = ORDER, scope.atom_names(arguments), True
+        case _:
+            raise TypeError(step.statement)
+    made = tuple(param.name for param in scope.results(step.statement))
+    uses = tuple(Use(SIZE if op == ORDER else GATHER, name) for name in dict.fromkeys(names) if name in spaces.made)
+    spaces.made.update(name for name in made if name != "_")
+    return Node(step.name, op, pdg.Unit(), uses, made, fails=fails, origin=step.statement.origin)
+
+
+def with_twins(nodes: list[Node]) -> list[Node]:
+    """Flat MAPs moved to the one segmented space whose bindings read them at their own index."""
+    result = list(nodes)
+    maker = {name: k for k, node in enumerate(nodes) for name in node.results if name != "_"}
+    readers: dict[int, list[int]] = {}
+    for k, node in enumerate(nodes):
+        for use in node.uses:
+            if use.mode == OWN and use.name in maker:
+                readers.setdefault(maker[use.name], []).append(k)
+    for k in reversed(range(len(nodes))):
+        node = result[k]
+        if node.op != "MAP" or pdg.segments_of(node.space) is not None:
+            continue
+        spaces = {result[reader].space for reader in readers.get(k, ())}
+        segmented = {space for space in spaces if pdg.segments_of(space) is not None}
+        if len(segmented) == 1:
+            needed = [use for reader in readers[k] for use in result[reader].uses if use.mode in (SIZE, MEMBER)]
+            if all(maker.get(use.name, -1) < k for use in needed):
+                uses = dict.fromkeys([*node.uses, *(use for use in needed if use.name in maker)])
+                result[k] = replace(node, space=segmented.pop(), uses=tuple(uses))
+    return result

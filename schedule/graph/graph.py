@@ -1,0 +1,52 @@
+"""Pass: the dependence graphs of a program.
+
+  in    flat lambda_cu
+  out   for every control region that launches anything, its dependence graph (schedule.graph.nodes), with what the user
+        wants of it
+  how   Regions in order (schedule.graph.regions); what their arrays measure is estimated on the way
+        (schedule.graph.sizes); each becomes a graph (schedule.graph.build), and wishes become edges of it.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.schedule.cost.profiles import CPU, Profile
+from nessie.schedule.graph.build import build_graph, region_types
+from nessie.schedule.graph.nodes import Graph
+from nessie.schedule.graph.regions import Region, rewrite_regions, steps_of
+from nessie.schedule.graph.sizes import Estimates
+from nessie.schedule.wishes.pairs import with_wishes
+from nessie.schedule.wishes.sizes import hints
+from nessie.schedule.wishes.wishes import Wishes
+
+
+def graph(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None,
+          wishes: Wishes | None = None) -> tuple[Graph, ...]:
+    """The dependence graphs of the program's control regions, in the order of the regions."""
+    return tuple(found for _, found in regions_with_graphs(program, profile, sizes, wishes))
+
+
+def regions_with_graphs(program: ir.Program, profile: Profile, sizes: Mapping[str, float] | None,
+                        wishes: Wishes | None) -> list[tuple[Region, Graph]]:
+    """The regions that launch something."""
+    wishes = wishes or Wishes()
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    failing = scope.failing_functions(program.scalar_functions)
+    found: list[tuple[Region, Graph]] = []
+    given = hints(program, sizes or {}, wishes.strict)
+    for function in program.functions:
+        estimates = Estimates(profile, given[function.name])
+
+        def note(region: Region, estimates: Estimates = estimates) -> Sequence[ir.Statement]:
+            parts = steps_of(region, kernels)
+            estimates.learn(parts.first, parts.steps)
+            if parts.steps:
+                types = region_types(region, parts.steps)
+                found.append((region, build_graph(region, parts.steps, estimates, types, failing)))
+            return region.statements
+
+        rewrite_regions(function, note)
+    wished = with_wishes([made for _, made in found], wishes, profile)
+    return [(region, made) for (region, _), made in zip(found, wished, strict=True)]

@@ -1,0 +1,225 @@
+"""The control regions of a host function, and what is in them.
+
+A control region is a maximal run of Run, HostLet and Data statements of one block: no branch, no call and no effect
+between them; of a long run, consecutive pieces, so that the time to schedule it grows no faster than its length. A
+step is one of its statements that waits for something: the launch of a kernel, or scalar code of the host that needs
+a kernel's result. Other statements of the host come first and count as complete.
+
+Inside a region, names of the host that only rename another are replaced by it, and a kernel's one binding is written
+with the host's names: region, kernel and graph then speak of the same things.
+"""
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+from nessie.base.records import dataclass
+from nessie.base.system.forking import cached_property
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import rename, scope
+
+LONGEST = 200                   # statements of a region
+UNUSED = "_unused"              # begins the name of a result that nobody needs, within a region
+
+Transform = Callable[["Region"], Sequence[ir.Statement]]
+
+
+@dataclass(frozen=True)
+class Region:
+    """`number` counts the function's regions from 0, in the order of the text; `types` has every name of the function,
+    with no aliases; `outside`: names made here and used elsewhere; `pieces`: of the same run, of which it is one."""
+    function: str
+    number: int
+    statements: tuple[ir.Statement, ...]
+    types: Mapping[str, ir.Type]
+    aliases: Mapping[str, str]
+    outside: frozenset[str]
+    pieces: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """`bind`: the kernel's binding in the names of the host, None for what the scheduler takes as it is."""
+    statement: ir.Statement
+    bind: ir.Bind | None
+
+    @cached_property
+    def name(self) -> str:
+        """The first array among the results that have a use, else the first of these."""
+        names = [param.name for param in scope.results(self.statement) if param.name != "_"]
+        arrays = [param.name for param in scope.results(self.statement)
+                  if param.name != "_" and isinstance(param.type, ir.Array)]
+        return (arrays or names)[0]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A region in parts: `first` waits for nothing, `steps` are scheduled."""
+    first: tuple[ir.Statement, ...]
+    steps: tuple[Step, ...]
+
+
+def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
+    """The function with the statements of every region as `transform` gives them."""
+    aliases = aliases_of(scope.statements(function.body))
+    made = (param for statement in scope.statements(function.body) for param in scope.results(statement))
+    types = {param.name: rename.rename_type(param.type, aliases) for param in (*function.params, *made)}
+    uses = Counter(block_uses(function.body))
+    numbers = itertools.count()
+
+    def block(of: ir.Block) -> ir.Block:
+        done: list[ir.Statement] = []
+        pending: list[ir.Statement] = []
+
+        def flush() -> None:
+            count = ceil(len(pending) / LONGEST)
+            for here in pieces(pending, count):
+                used_here = Counter(name for statement in here for name in statement_uses(statement))
+                made = {param.name for statement in here for param in scope.results(statement)}
+                outside = frozenset(name for name in made if uses[name] > used_here[name])
+                done.extend(transform(Region(function.name, next(numbers), here, types, aliases, outside, count)))
+            pending.clear()
+
+        for statement in of.statements:
+            match statement:
+                case ir.Branch(_, _, then, orelse):
+                    flush()
+                    done.append(replace(statement, then=block(then), orelse=block(orelse)))
+                case ir.Call() | ir.Effect():
+                    flush()
+                    done.append(statement)
+                case _:
+                    pending.append(statement)
+        flush()
+        return ir.Block(tuple(done), of.results)
+
+    return replace(function, body=block(function.body))
+
+
+def pieces(statements: Sequence[ir.Statement], count: int) -> Iterator[tuple[ir.Statement, ...]]:
+    """So many neighbouring parts, about as long as each other."""
+    for number in range(count):
+        yield tuple(statements[len(statements) * number // count:len(statements) * (number + 1) // count])
+
+
+def statement_uses(statement: ir.Statement) -> list[str]:
+    """The names that the statement mentions, sizes of its results too, once per mention."""
+    names = [name for param in scope.results(statement) for name in scope.type_names(param.type)]
+    match statement:
+        case ir.Run(_, _, arguments) | ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
+            names += scope.atom_names(arguments)
+        case ir.HostLet(_, value):
+            names += scope.free_names(value)
+        case ir.Branch(_, condition, then, orelse):
+            names += [*scope.atom_names((condition,)), *block_uses(then), *block_uses(orelse)]
+    return names
+
+
+def block_uses(block: ir.Block) -> list[str]:
+    return [*[name for statement in block.statements for name in statement_uses(statement)],
+            *scope.atom_names(block.results)]
+
+
+# Steps ------------------------------------------------------------------------------------------
+
+def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
+    """The region's statements, those that wait apart from those that do not."""
+    first: list[ir.Statement] = []
+    steps: list[Step] = []
+    late: set[str] = set()
+    for statement in region.statements:
+        statement = without_aliases(statement, region.aliases)
+        match statement:
+            case ir.HostLet(result, ir.Var(_)) if result.name in region.aliases and result.name not in region.outside:
+                continue
+            case ir.HostLet(_, value) if scope.can_fail(value) or late.intersection(scope.free_names(value)):
+                steps.append(Step(with_a_name(statement, len(steps)), None))
+            case ir.Run(_, kernel, _):
+                run = with_a_name(statement, len(steps))
+                steps.append(Step(run, instantiate(run, kernels[kernel])))
+            case _:
+                first.append(statement)
+                continue
+        late.update(param.name for param in scope.results(steps[-1].statement) if param.name != "_")
+    return Steps(tuple(first), tuple(steps))
+
+
+def with_a_name(statement: ir.Run | ir.HostLet, number: int) -> Any:
+    """The statement, its first result named if none is: it runs for its errors only, but is a node as well."""
+    if any(param.name != "_" for param in scope.results(statement)):
+        return statement
+    if isinstance(statement, ir.HostLet):
+        return replace(statement, result=replace(statement.result, name=f"{UNUSED}{number}"))
+    return replace(statement, results=(replace(statement.results[0], name=f"{UNUSED}{number}"),
+                                       *statement.results[1:]))
+
+
+def without_a_name(param: ir.Param) -> ir.Param:
+    """The result as it was before with_a_name."""
+    return replace(param, name="_") if param.name.startswith(UNUSED) else param
+
+
+def aliases_of(statements: Iterable[ir.Statement]) -> dict[str, str]:
+    """The names that only rename another, with what they stand for."""
+    aliases: dict[str, str] = {}
+    for statement in statements:
+        match statement:
+            case ir.HostLet(result, ir.Var(name)) if result.name != "_":
+                aliases[result.name] = aliases.get(name, name)
+    return aliases
+
+
+def without_aliases(statement: ir.Statement, aliases: Mapping[str, str]) -> ir.Statement:
+    """The statement using what the aliases stand for."""
+    if not aliases:
+        return statement
+
+    def param(of: ir.Param) -> ir.Param:
+        return replace(of, type=rename.rename_type(of.type, aliases))
+
+    match statement:
+        case ir.Run(results, _, arguments):
+            atoms = tuple(ir.Var(aliases.get(atom.name, atom.name)) if isinstance(atom, ir.Var) else atom
+                          for atom in arguments)
+            return replace(statement, results=tuple(map(param, results)), arguments=atoms)
+        case ir.HostLet(_, value):
+            return replace(statement, value=rename.rename(value, aliases))
+        case ir.Data(result, _):
+            return replace(statement, result=param(result))
+    return statement
+
+
+def instantiate(run: ir.Run, kernel: ir.Kernel) -> ir.Bind | None:
+    """The kernel's binding in the names of the host; None if it has not just one, whose results it returns."""
+    if len(kernel.binds) != 1 or len(set(kernel.returns)) != len(kernel.returns) \
+            or not set(kernel.returns) <= set(kernel.binds[0].names):
+        return None
+    bind = kernel.binds[0]
+    names: dict[str, Any] = dict.fromkeys(bind.names, "_")
+    names.update((inner, outer.name) for inner, outer in zip(kernel.returns, run.results, strict=True))
+    constants: dict[str, ir.Exp] = {}
+    for param, atom in zip(kernel.params, run.arguments, strict=True):
+        if isinstance(atom, ir.Var):
+            names[param.name] = atom.name
+        else:
+            constants[param.name] = atom
+            names[param.name] = atom.value          # where it is a size; thunks have the constant by then
+    soac = with_constants(bind.soac, constants) if constants else bind.soac
+    bound = tuple(names[name] for name in bind.names)
+    return ir.Bind(bound, rename.rename_soac(soac, names), run.origin or bind.origin)
+
+
+def with_constants(soac: ir.Soac, constants: Mapping[str, ir.Exp]) -> ir.Soac:
+    """The SOAC with scalars replaced by constants in its thunks and identities."""
+    def thunk(of: ir.Thunk) -> ir.Thunk:
+        here = {name: value for name, value in constants.items() if name in of.using}
+        return scope.thunk(of.params, rename.substitute(of.body, here)) if here else of
+
+    soac = scope.map_thunks(soac, thunk)
+    if isinstance(soac, ir.Reduce | ir.Scan):
+        return replace(soac, identity=tuple(rename.substitute(exp, constants) for exp in soac.identity))
+    return soac

@@ -1,0 +1,138 @@
+"""Estimates of sizes: what an array measures before it is known. Only ratios matter to a schedule.
+
+Sizes that are given, or that the host computes from given ones, are taken so; a filter leaves a share of its space
+that its predicate's form suggests; an unknown segment has `profile.segment` elements, and any other size is
+`profile.size`.
+"""
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+from nessie.lambda_cu import nodes as ir
+from nessie.schedule.cost.profiles import Profile
+from nessie.schedule.graph.regions import Step
+from nessie.schedule.graph.uses import total
+
+SHARES = {"==": 0.1, "/=": 0.9}             # of a filter's elements that survive such a test
+SHARE = 0.5
+LARGEST = 2.0 ** 63             # number that sizes are computed with
+
+
+class Estimates:
+    def __init__(self, profile: Profile, given: Mapping[str, float] | None = None) -> None:
+        self.profile = profile
+        self.known: dict[str, float] = dict(given or {})
+
+    def of(self, size: ir.Size) -> float:
+        return float(size) if isinstance(size, int) else max(float(self.known.get(size, self.profile.size)), 0.0)
+
+    def knows(self, size: ir.Size) -> bool:
+        return isinstance(size, int) or size in self.known
+
+    def learn(self, statements: Sequence[ir.Statement], steps: Sequence[Step]) -> None:
+        """What the statements of a region say about sizes."""
+        for statement in statements:
+            self.host_statement(statement)
+        for step in steps:
+            if step.bind is None:
+                self.host_statement(step.statement)
+            else:
+                self.binding(step.bind)
+
+    def host_statement(self, statement: ir.Statement) -> None:
+        if isinstance(statement, ir.HostLet) and statement.result.type in ("int", "bool"):
+            value = self.value(statement.value)
+            if value is not None:
+                self.known.setdefault(statement.result.name, value)
+
+    def binding(self, bind: ir.Bind) -> None:
+        if not isinstance(bind.soac, ir.Once):
+            self.space(bind.soac.space)
+        match bind.soac:
+            case ir.Filter(_, predicate, space):
+                self.known.setdefault(bind.names[0], self.of(total(space)) * share(predicate.body))
+            case ir.Partition(_, predicate, space):
+                survive = share(predicate.body)
+                self.known.setdefault(bind.names[0], self.of(total(space)) * survive)
+                self.known.setdefault(bind.names[1], self.of(total(space)) * (1 - survive))
+
+    def space(self, space: ir.Space) -> None:
+        """Elements from segments or the other way round, whichever is known."""
+        if isinstance(space, ir.Flat):
+            return
+        length = self.profile.segment
+        if isinstance(space, ir.Uniform) and self.knows(space.length):
+            length = max(self.of(space.length), 1.0)
+        segments, elements = space.segments, space.total
+        if isinstance(elements, str) and elements not in self.known:
+            self.known[elements] = self.of(segments) * length if self.knows(segments) else self.profile.size
+        if isinstance(segments, str) and segments not in self.known:
+            self.known[segments] = max(self.of(elements) / length, 1.0)
+
+    def value(self, exp: ir.Exp, local: Mapping[str, float] | None = None) -> float | None:
+        """The value of a host expression as far as it is known: an int or a bool where the expression is one."""
+        local = local or {}
+        match exp:
+            case ir.Const(value) if isinstance(value, int | float):
+                return value
+            case ir.Var(name):
+                return local[name] if name in local else int(self.known[name]) if name in self.known else None
+            case ir.Op(op, arguments) if op in MEANINGS:
+                values = [self.value(argument, local) for argument in arguments]
+                return computed(op, [value for value in values if value is not None]) if None not in values else None
+            case ir.Let((name,), value, body):
+                known = self.value(value, local)
+                return self.value(body, local if known is None else {**local, name: known})
+            case ir.If(condition, then, orelse):
+                return self.branch(self.value(condition, local), (then, orelse), local)
+        return None
+
+    def branch(self, condition: float | None, branches: tuple[ir.Exp, ir.Exp],
+               local: Mapping[str, float]) -> float | None:
+        """The value of the branch that is taken: one that does not fail; else by the condition; else the greater."""
+        values = [self.value(branch, local) for branch in branches]
+        if condition is not None and not any(isinstance(branch, ir.Fail) for branch in branches):
+            return values[0 if condition else 1]
+        return max((value for value in values if value is not None), default=None)
+
+
+def divide(x: float, y: float) -> float:
+    """Of ints, towards zero."""
+    if isinstance(x, float):
+        return x / y
+    return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+
+MEANINGS: dict[str, Callable[..., float]] = {           # of what sizes are computed with
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": divide, "neg": operator.neg,
+    "rem": lambda x, y: x - y * divide(x, y), "max": max, "min": min,
+    "lshift": lambda x, y: x << min(y, 64), "rshift": operator.rshift, "float": float, "btoi": int,
+    "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "sqrt": math.sqrt, "ln": math.log,
+    "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def computed(op: str, values: Sequence[float]) -> float | None:
+    """What the operator gives; None where it fails, or where numbers end."""
+    try:
+        result = MEANINGS[op](*values)
+    except (ArithmeticError, ValueError):
+        return None
+    return result if abs(result) <= LARGEST else None
+
+
+def share(predicate: ir.Exp) -> float:
+    """The share of elements for which the predicate is likely to hold."""
+    while isinstance(predicate, ir.Let):
+        predicate = predicate.body
+    match predicate:
+        case ir.Op("not", (part,)):
+            return 1 - share(part)
+        case ir.Op("and", (left, right)):
+            return share(left) * share(right)
+        case ir.Op(op, _):
+            return SHARES.get(op, SHARE)
+        case ir.Const(value, "bool"):
+            return 1.0 if value else 0.0
+    return SHARE

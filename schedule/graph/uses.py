@@ -1,0 +1,98 @@
+"""How a binding uses names: which array it reads at its own index, which at its segment's number, which elsewhere."""
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import field
+
+from nessie.base.records import dataclass
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.schedule.graph.nodes import GATHER, OWN, SCALAR, SEG, Use
+
+
+@dataclass
+class Uses:
+    """`rank`: the index is computed with; `place`: the position in the segment is."""
+    found: dict[Use, None] = field(default_factory=dict)
+    rank: bool = False
+    place: bool = False
+
+    def add(self, mode: str, name: str) -> None:
+        self.found[Use(mode, name)] = None
+
+
+def op_name(soac: ir.Soac) -> str:
+    """The SOAC's name in a graph: SEG_ where segments make a difference to what it computes."""
+    name = type(soac).__name__.upper()
+    segmented = not isinstance(soac, ir.Once) and not isinstance(soac.space, ir.Flat)
+    return f"SEG_{name}" if segmented and name in ("REDUCE", "SCAN", "FILTER") else name
+
+
+def serial(soac: ir.Soac) -> bool:
+    """Must one thread of the CPU walk it, as the last write wins or a maximum of this type is no atomic operation?"""
+    return isinstance(soac, ir.Permute) and (
+        soac.mode == "last" or (soac.mode == "max" and soac.default[0].type != "int"))
+
+
+def total(space: ir.Space) -> ir.Size:
+    return space.size if isinstance(space, ir.Flat) else space.total
+
+
+def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type], made: Collection[ir.Size] = ()) -> Uses:
+    """What the thunks, operator and identity of the SOAC use. `made`: the names that are not complete before."""
+    uses = Uses()
+    for thunk in scope.thunks(soac):
+        visit(uses, thunk.body, indices_of(soac, thunk), types, made)
+    if isinstance(soac, ir.Reduce | ir.Scan):
+        for exp in soac.identity:
+            visit(uses, exp, Indices(), types, made)
+    return uses
+
+
+@dataclass(frozen=True)
+class Indices:
+    """A thunk's parameters and how far they go."""
+    index: str | None = None
+    place: str | None = None
+    segment: str | None = None
+    elements: ir.Size | None = None
+    segments: ir.Size | None = None
+
+
+def indices_of(soac: ir.Soac, thunk: ir.Thunk) -> Indices:
+    """Those of one of the SOAC's thunks; an operator has none."""
+    if isinstance(soac, ir.Once) or (isinstance(soac, ir.Reduce | ir.Scan) and thunk is soac.operator):
+        return Indices()
+    segment, place = thunk.params[:2] if len(thunk.params) == 3 else (None, None)
+    segments = None if isinstance(soac.space, ir.Flat) else soac.space.segments
+    return Indices(thunk.params[-1], place, segment, total(soac.space), segments)
+
+
+def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type], made: Collection[ir.Size]) -> None:
+    """Note the uses in an expression."""
+    stack = [body]
+    while stack:
+        exp = stack.pop()
+        match exp:
+            case ir.Read(array, index):
+                mode = read_mode(index, array, types.get(array), at, made)
+                uses.add(mode, array)
+                if mode == GATHER:
+                    stack.append(index)
+                continue
+            case ir.Var(name) if name == at.index:
+                uses.rank = True
+            case ir.Var(name) if name == at.place:
+                uses.place = True
+            case ir.Var(name) if isinstance(types.get(name), str):
+                uses.add(SCALAR, name)
+        stack.extend(reversed(scope.children(exp)))
+
+
+def read_mode(index: ir.Exp, array: str, type_: ir.Type | None, at: Indices, made: Collection[ir.Size]) -> str:
+    """An array that is complete may be longer than the walk, or checked to be as long by the host."""
+    if isinstance(index, ir.Var) and isinstance(type_, ir.Array):
+        for own, size, mode in ((at.index, at.elements, OWN), (at.segment, at.segments, SEG)):
+            if index.name == own and (type_.size == size or not (array in made or size in made)):
+                return mode
+    return GATHER

@@ -1,0 +1,200 @@
+"""Certificate: may these clusters be kernels, and is there an order to run them in?
+
+  in    a graph, and clusters of its nodes by name
+  out   what is wrong with them; nothing, if they can be run
+  how   A simulation of the walk. A kernel walks one root space in index order, tile by tile; a tile may wait once for
+        all earlier tiles (the look-back). The simulation tries each space as the root and gives every node the moment
+        at which its value exists:
+
+            element, 0 or 1 look-backs     segment start     segment end     kernel end
+
+        A cluster is a kernel if under some root every space is walked and every use finds its value made in time. What
+        it computes again, though it is another's, is walked like its own, and must be a MAP that cannot fail.
+  why   It reads the data of graphs and nothing else: no verdict, no index of the graph, no program of the solver and no
+        table of theirs. So a mistake in what they share shows here.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from nessie.schedule.graph.nodes import Elements, Flat, Graph, Node, Size, Space, Survivors, Unit
+
+BEFORE, AFTER, SEGMENT_START, SEGMENT_END, KERNEL_END = range(5)
+
+
+def complaints(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[Sequence[str]] = ()) -> list[str]:
+    """What is wrong with the schedule: nothing, if it can be run. `again`: per cluster, what it computes again."""
+    nodes = {node.name: node for node in graph.nodes}
+    if sorted(name for cluster in clusters for name in cluster) != sorted(nodes):
+        return ["the clusters do not hold every node once"]
+    if again and len(again) != len(clusters):
+        return ["what is computed again is not told of every kernel"]
+    copies = again or [()] * len(clusters)
+    found = [f"{name} cannot be computed again" for repeated in copies for name in repeated
+             if not repeatable(nodes[name])]
+    for members, repeated in zip(clusters, copies, strict=True):
+        if len({*members, *repeated}) < len(members) + len(repeated):
+            found.append("a kernel computes a node twice")
+        elif not one_pass(graph, [*members, *repeated]):
+            found.append(f"one walk cannot compute {', '.join((*members, *repeated))}")
+    if not runs(graph, clusters, copies):
+        found.append("the kernels wait for each other")
+    return found
+
+
+def repeatable(node: Node) -> bool:
+    """Does it do the same, and no harm, wherever it is computed?"""
+    return node.op == "MAP" and not node.fails
+
+
+def runs(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[Sequence[str]] = ()) -> bool:
+    """Do all kernels run in the end, each when what it needs from others is there? What is computed again has been
+    computed before."""
+    maker = {name: node.name for node in graph.nodes for name in node.results if name != "_"}
+    needs = {node.name: {maker[use.name] for use in node.uses if use.name in maker} for node in graph.nodes}
+    for before, after in graph.order:
+        needs[after].add(before)
+    waiting = []
+    for members, copies in zip(clusters, again or [()] * len(clusters), strict=True):
+        here = {*members, *copies}
+        waiting.append((members, set().union(*(needs[name] for name in here)) - here | set(copies)))
+    done: set[str] = set()
+    while waiting:
+        left = []
+        for members, missing in waiting:
+            if missing <= done:
+                done.update(members)
+            else:
+                left.append((members, missing))
+        if len(left) == len(waiting):
+            return False
+        waiting = left
+    return True
+
+
+def one_pass(graph: Graph, members: Collection[str]) -> bool:
+    """Can one kernel compute these nodes, everything outside being complete?"""
+    nodes = [node for node in graph.nodes if node.name in members]
+    if len(nodes) == 1:
+        return True
+    if any(node.op in ("HOST", "ORDER") for node in nodes):
+        return False
+    roots = dict.fromkeys(node.space for node in nodes if node.space != Unit()) or (Unit(),)
+    return any(Walk(graph, root, nodes).computes_all() for root in roots)
+
+
+def size_of(space: Space) -> Size:
+    """How many indices the space has."""
+    match space:
+        case Flat(size) | Elements(_, _, size) | Survivors(_, size):
+            return size
+    return 1
+
+
+def by_segments(space: Space) -> bool:
+    """Does the space know its segments?"""
+    return isinstance(space, Elements) or (isinstance(space, Survivors) and space.segments is not None)
+
+
+class Walk:
+    """One walk of `root` by these nodes: when each node's value exists."""
+
+    def __init__(self, graph: Graph, root: Space, nodes: Sequence[Node]) -> None:
+        self.root, self.nodes = root, nodes
+        self.hosts = {node.name: node for node in graph.nodes}
+        self.members = {node.name for node in nodes}
+        self.inside = {name: node for node in nodes for name in node.results if name != "_"}
+        self.segments = self.segments_walked(root)
+        self.moment: dict[str, int] = {}
+        self.levels: dict[Space, str | None] = {}
+
+    def segments_walked(self, root: Space) -> Size | None:
+        """How many segments begin and end in the walk. None: it knows of none, or has one for each element of the
+        descriptor that it comes from."""
+        if not isinstance(root, Elements | Survivors) or not by_segments(root):
+            return None
+        segments, source = root.segments, root
+        while isinstance(source, Survivors):
+            source = self.hosts[source.filter].space        # type: ignore[assignment]  # a SEG_FILTER has segments
+        return None if size_of(source) == segments else segments
+
+    def computes_all(self) -> bool:
+        levels = {self.level(node.space) for node in self.nodes}
+        if {"twin", "segment"} <= levels:           # who walks the elements only would not see where segments end
+            return False
+        return all(self.step(node) for node in self.nodes)
+
+    def hosted(self, space: Space) -> bool:
+        """Does the space consist of survivors of this kernel?"""
+        return isinstance(space, Survivors) and space.filter in self.members
+
+    def level(self, space: Space) -> str | None:
+        """Where in the walk the space's indices come by: element, segment, end; None if they do not. A twin has
+        the elements' indices, but knows no segments."""
+        if space not in self.levels:
+            self.levels[space] = self.find_level(space)
+        return self.levels[space]
+
+    def find_level(self, space: Space) -> str | None:
+        if space == Unit():
+            return "end"
+        if space == self.root:
+            return "element"
+        if isinstance(space, Survivors) and self.hosted(space):
+            parent = self.level(self.hosts[space.filter].space)
+            return parent if parent in ("element", "twin") else None
+        if by_segments(space):
+            return None
+        if by_segments(self.root) and size_of(space) == size_of(self.root):
+            return "twin"
+        return "segment" if size_of(space) == self.segments else None
+
+    def step(self, node: Node) -> bool:
+        """Note when the node's value exists; False if it can not be computed in this walk."""
+        level = self.level(node.space)
+        if level is None:
+            return False
+        if level == "end":
+            self.moment[node.name] = KERNEL_END
+            return all(use.mode == "scalar" for use in node.uses if use.name in self.inside)
+        if level == "segment" and node.op not in ("MAP", "REDUCE", "PERMUTE"):
+            return False
+        needs = [self.arrival(node, use.mode, use.name, level) for use in node.uses if use.name in self.inside]
+        hosted = self.hosted(node.space)
+        if None in needs or (hosted and node.place):
+            return False
+        looked = AFTER in needs or (hosted and node.rank)
+        self.moment[node.name] = self.result_moment(node.op, level, looked, SEGMENT_END in needs)
+        return not (looked and node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE", "FILTER", "SEG_FILTER", "PARTITION"))
+
+    def arrival(self, node: Node, mode: str, name: str, level: str) -> int | None:
+        """When the used value exists, if that is in time."""
+        if mode == "member":
+            return BEFORE
+        if mode not in ("own", "seg"):
+            return None
+        moment = self.value_moment(self.inside[name], name)
+        if mode == "seg":
+            return BEFORE if level == "element" and moment == SEGMENT_START else None
+        in_time = (SEGMENT_START, SEGMENT_END) if level == "segment" else (BEFORE, AFTER)
+        return moment if moment in in_time else None
+
+    def value_moment(self, maker: Node, name: str) -> int:
+        """When an element of the array exists. A survivor is known at its element; its place among all, after the
+        look-back; offsets at the end."""
+        if maker.op == "SEG_FILTER" and name == maker.results[-1]:
+            return KERNEL_END
+        if maker.op == "PARTITION" and name == maker.results[-1]:
+            return AFTER
+        return BEFORE if maker.op in ("FILTER", "SEG_FILTER", "PARTITION") else self.moment[maker.name]
+
+    def result_moment(self, op: str, level: str, looked: bool, segment_over: bool) -> int:
+        if op in ("REDUCE", "PERMUTE", "ONCE"):
+            return KERNEL_END
+        if level == "segment":
+            return SEGMENT_END if segment_over else SEGMENT_START
+        if op == "SEG_REDUCE":
+            return SEGMENT_END
+        if op in ("SCAN", "SEG_SCAN"):
+            return AFTER
+        return AFTER if looked else BEFORE

@@ -1,0 +1,255 @@
+"""Which two nodes may share a kernel, or why not; and which filters must then be in it too.
+
+A set of nodes is a kernel exactly if every pair in it is allowed and every pair's hosts are in the set (the
+certificate says the same by simulating the walk; tests compare the two on all small sets). Pairs are what the integer
+program needs, reasons are what users need. One of them is no law of the walk, but sure to be slow: one-thread.
+
+    gather           the value is read at other indices than the walk has reached
+    size             a size or descriptor must be known before the launch
+    kernel-end       the value exists only when the kernel has ended
+    segment-late     only a MAP over the segments is known where a segment begins
+    segment-end      a segment's reduction is known where the segment ends, its elements have passed
+    scatter-order    a PERMUTE writes in another order than the walk's
+    two-look-backs   a tile would wait twice for all earlier tiles
+    one-thread       one thread of the CPU walks a PERMUTE where the last write wins; others are better off with all
+    position         a survivor's position in its segment is not counted by the walk
+    once-reads-array scalar code reads arrays that are complete
+    space            the index spaces are not walked together
+    path             a path from one to the other leads through a pair that is not allowed
+    missing-host     a filter that must be in the kernel too may not be with one of them, or with another such filter
+    cut              the user does not want it
+    library, host    a library kernel; a statement of the host
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nessie.schedule.graph.nodes import (
+    FILTERS,
+    GATHER,
+    HOST,
+    LOOK_BACK,
+    MEMBER,
+    ON_SEGMENTS,
+    ONCE,
+    ORDER,
+    SCALAR,
+    SEG,
+    SIZE,
+    Index,
+    Node,
+    Size,
+    Space,
+    Survivors,
+    Unit,
+    segments_of,
+    space_size,
+)
+
+SINGLE = (HOST, ORDER, ONCE)            # what may share a kernel with nothing, or with whatever ends it
+
+
+class Fusible:
+    """reason[u, v] for u < v that may not share a kernel, in such an order that what others follow from comes first;
+    `bad[u]` is the mask of u's impossible partners, `direct[u]` of those that are so for more than a path or hosts: for
+    a copy of u there are no others, what needs u has it elsewhere too. `alike[u]` is the first node of u's kind: they
+    differ only for what depends on them, or they on it."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.chains = [self._chain(node.space) for node in index.nodes]
+        self.places = [places_of(chain) for chain in self.chains]
+        self.reason: dict[tuple[int, int], str] = {}
+        self.bad = [0] * len(index.nodes)
+        self._hosts: dict[tuple[int, int], tuple[int, ...] | None] = {}
+        alike: dict[tuple[Space, bool, str, bool], int] = {}
+        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS, node.op if node.op in SINGLE else "",
+                                        node.serial), u) for u, node in enumerate(index.nodes)]
+        late = [self._needs_look_back(u) for u in range(len(index.nodes))]
+        apart: dict[tuple[int, int], str | None] = {}           # of nodes that do not depend on one another
+        for v in range(len(index.nodes)):
+            for u in range(v):
+                if index.dependents[u] >> v & 1:
+                    reason = self._pair(u, v, late[u])
+                else:
+                    kinds = self.alike[u], self.alike[v]
+                    reason = apart[kinds] if kinds in apart else apart.setdefault(kinds, self._unlike(u, v))
+                if reason:
+                    self._forbid(u, v, reason)
+        self.cuts = 0                   # the mask of nodes that are to be in another kernel than some other
+        for pair in index.graph.cuts:
+            u, v = sorted(index.position[name] for name in pair)
+            self.cuts |= 1 << u | 1 << v
+            if self.ok(u, v):
+                self._forbid(u, v, "cut")
+        self.direct = list(self.bad)
+        self._close_paths()
+        while self._close_hosts():
+            self._close_paths()
+
+    def ok(self, u: int, v: int) -> bool:
+        return not self.bad[u] >> v & 1
+
+    def _forbid(self, u: int, v: int, reason: str) -> None:
+        self.reason[u, v] = reason
+        self.bad[u] |= 1 << v
+        self.bad[v] |= 1 << u
+
+    def _close_paths(self) -> None:
+        """A pair is impossible if a path between them takes a step to or from one that is."""
+        index = self.index
+        before = [sum(1 << w for w in nodes) for nodes in index.predecessors]
+        ancestors = [0] * len(index.nodes)
+        for v, mask in enumerate(before):
+            for w in index.predecessors[v]:
+                mask |= ancestors[w]
+            ancestors[v] = mask
+        for u in reversed(range(len(index.nodes))):
+            for v in range(u + 1, len(index.nodes)):
+                if index.descendants[u] >> v & 1 and not self.bad[u] >> v & 1 and (
+                        index.after[u] & self.bad[v] & ancestors[v] or before[v] & self.bad[u] & index.descendants[u]):
+                    self._forbid(u, v, "path")
+
+    def _close_hosts(self) -> bool:
+        """A pair is impossible if one of its hosts is with one of it, or with another host. Were there such pairs?"""
+        kinds: dict[int, int] = {}
+        for u, kind in enumerate(self.alike):
+            kinds[kind] = kinds.get(kind, 0) | 1 << u
+        found = False
+        for kind, members in kinds.items():
+            for other, partners in kinds.items():
+                hosts = self.hosts(kind, other) or ()
+                needed = sum(1 << h for h in hosts)
+                never = any(self.bad[h] & needed for h in hosts)
+                for u in bits(members) if hosts else ():
+                    for v in bits(partners & ~self.bad[u] & ~(1 << u)) if never or self.bad[u] & needed else ():
+                        self._forbid(min(u, v), max(u, v), "missing-host")
+                        found = True
+        return found
+
+    def _chain(self, space: Space) -> list[tuple[Space, int | None]]:
+        """The space and those it is a part of, each with the filter that hosts it."""
+        chain: list[tuple[Space, int | None]] = []
+        while isinstance(space, Survivors):
+            chain.append((space, self.index.filter_of(space)))
+            space = self.index.parent(space)
+        return [*chain, (space, None)]
+
+    def hosts(self, u: int, v: int) -> tuple[int, ...] | None:
+        """The filters that must be in a kernel of u and v; None if nothing walks both spaces."""
+        pair = self.alike[u], self.alike[v]
+        if pair not in self._hosts:
+            self._hosts[pair] = self._find_hosts(*pair)
+        return self._hosts[pair]
+
+    def _find_hosts(self, u: int, v: int) -> tuple[int, ...] | None:
+        if Unit() in (self.index.nodes[u].space, self.index.nodes[v].space):
+            return ()
+        for i, (space, _) in enumerate(self.chains[u]):
+            alike = [self.places[v][walked] for walked in (space, other_walk(space)) if walked in self.places[v]]
+            if alike:
+                below = [host for _, host in self.chains[u][:i] + self.chains[v][:min(alike)] if host is not None]
+                return tuple(dict.fromkeys(below))
+        above = self._over_segments_of(u, v)
+        return self._over_segments_of(v, u) if above is None else above
+
+    def _over_segments_of(self, u: int, v: int) -> tuple[int, ...] | None:
+        """What hosts v where u is a prologue or epilogue of the segments whose elements v walks."""
+        a = self.index.nodes[u]
+        if a.op in ON_SEGMENTS and segments_of(a.space) is None:
+            for i, (space, _) in enumerate(self.chains[v]):
+                if space_size(a.space) == self.index.segments(space):
+                    return tuple(host for _, host in self.chains[v][:i] if host is not None)
+        return None
+
+    def _needs_look_back(self, u: int) -> int:
+        """The mask of nodes that depend on what u knows only after the look-back."""
+        index, node = self.index, self.index.nodes[u]
+        if node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE"):
+            return index.dependents[u]
+        mask = 0
+        if node.op in FILTERS:
+            for v, other in enumerate(index.nodes):
+                ranked = other.rank and isinstance(other.space, Survivors) and other.space.filter == node.name
+                placed = node.op == "PARTITION" and any(use.name == node.results[-1] for use in other.uses)
+                if ranked or placed:
+                    mask |= index.dependents[v] | 1 << v
+        return mask
+
+    def _unlike(self, u: int, v: int) -> str | None:
+        """Why no two nodes of these kinds may share a kernel."""
+        a, b = self.index.nodes[u], self.index.nodes[v]
+        if HOST in (a.op, b.op):
+            return "host"
+        if ORDER in (a.op, b.op):
+            return "library"
+        if a.serial != b.serial and ONCE not in (a.op, b.op):
+            return "one-thread"
+        return "space" if self.hosts(u, v) is None else None
+
+    def _pair(self, u: int, v: int, late: int) -> str | None:
+        """Why u and v, which depends on it, may not share a kernel, as far as the two alone can tell."""
+        unlike = self._unlike(u, v)
+        if unlike and unlike != "space":
+            return unlike
+        a, b = self.index.nodes[u], self.index.nodes[v]
+        by_segments = False
+        for use in b.uses:
+            if self.index.maker.get(use.name) == u:
+                if reason := use_reason(a, b, use.mode, use.name):
+                    return reason
+                by_segments |= use.mode == SEG
+        if by_segments and self.index.segments(b.space) is None:
+            return "gather"             # as many segments as elements: they are not walked as segments
+        return unlike or self._path_reason(a, b, late >> v & 1)
+
+    def _path_reason(self, a: Node, b: Node, late: int) -> str | None:
+        """Why a node that depends on the other, perhaps through others, comes too early."""
+        if a.op == "PERMUTE" or (a.op in ("REDUCE", ONCE) and b.op != ONCE):
+            return "kernel-end"
+        if a.op == "SEG_REDUCE" and b.op != ONCE and space_size(b.space) != self.index.segments(a.space):
+            return "segment-end"
+        return "two-look-backs" if late and b.op in LOOK_BACK else None
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The numbers of a mask's bits."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+Walked = Space | tuple[bool, Size]
+
+
+def places_of(chain: list[tuple[Space, int | None]]) -> dict[Walked, int]:
+    """Where a space first is in the chain, and where one is that is segmented, or not, and so large."""
+    places: dict[Walked, int] = {}
+    for place, (space, _) in enumerate(chain):
+        places.setdefault(space, place)
+        places.setdefault((segments_of(space) is not None, space_size(space)), place)
+    return places
+
+
+def other_walk(space: Space) -> Walked:
+    """What one walk walks together with the space: of two spaces of one size, one of which is segmented, the index has
+    the same meaning."""
+    return segments_of(space) is None, space_size(space)
+
+
+def use_reason(producer: Node, consumer: Node, mode: str, name: str) -> str | None:
+    """Why a use between the two cannot be met inside one kernel."""
+    if consumer.op == ONCE:
+        return None if mode == SCALAR else "once-reads-array"
+    if mode in (GATHER, SIZE):
+        return mode
+    if mode == SCALAR:
+        return "kernel-end"
+    if mode == MEMBER:
+        return "position" if consumer.place else None
+    if producer.op == "PERMUTE":
+        return "scatter-order"
+    if producer.op == "SEG_FILTER" and name == producer.results[-1]:
+        return "kernel-end"
+    return "segment-late" if mode == SEG and producer.op != "MAP" else None

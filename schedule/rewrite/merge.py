@@ -1,0 +1,101 @@
+"""Merging: the bindings of a cluster's launches become one kernel, and their launches one launch.
+
+The bindings stand in program order, in the names of the host, which are unique already. Arguments that launches share
+are passed once. Results that are used outside the kernel are returned, and the sizes that their types name; what is
+only computed again here stays here: the host has it from elsewhere.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.base.source import Origin
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import rename, scope
+from nessie.schedule.graph.nodes import Elements, Node, Space, Survivors, segments_of, space_size
+from nessie.schedule.graph.regions import Step, without_a_name
+
+
+def merge(name: str, steps: Sequence[Step], again: Collection[str], needed: Collection[str],
+          types: Mapping[str, ir.Type], nodes: Mapping[str, Node],
+          descriptors: Mapping[str, ir.Space]) -> tuple[ir.Kernel, ir.Run]:
+    """The kernel of these steps, some of which are only done `again`, and its launch. `needed`: the names that others
+    use; `nodes`: the steps' nodes in the graph, wanted where there are `descriptors`: the spaces that its Elements
+    stand for."""
+    binds = tuple(step.bind for step in with_segments(steps, nodes, descriptors) if step.bind is not None)
+    members = [step for step in steps if step.name not in again]
+    made = {param.name: param for step in members for param in scope.results(step.statement) if param.name != "_"}
+    returned = [param for param in made.values() if param.name in needed]
+    sizes = {size for param in returned for size in scope.type_names(param.type)}
+    returned = [param for param in made.values() if param.name in needed or param.name in sizes]
+    returned = returned or list(made.values())[:1]
+    bound = {bound for bind in binds for bound in bind.names}
+    params = tuple(ir.Param(used, types[used]) for used in with_type_sizes(
+        [used for bind in binds for used in scope.soac_names(bind.soac) if used not in bound], types, bound))
+    origin: Origin = members[0].statement.origin
+    kernel = ir.Kernel(name, params, own_names(binds, {param.name for param in params} | bound),
+                       tuple(param.name for param in returned), origin,
+                       tuple(step.statement.origin for step in steps))
+    run = ir.Run(tuple(map(without_a_name, returned)), name, tuple(ir.Var(param.name) for param in params), origin)
+    return kernel, run
+
+
+def with_type_sizes(names: Sequence[str], types: Mapping[str, ir.Type], bound: Collection[str]) -> list[str]:
+    """The names once each, before each array the size of its type."""
+    result: dict[str, None] = {}
+    for name in names:
+        for size in scope.type_names(types[name]):
+            if size not in bound:
+                result[size] = None
+        result[name] = None
+    return sorted(result, key=lambda name: isinstance(types[name], ir.Array))
+
+
+def own_names(binds: Sequence[ir.Bind], taken: Collection[str]) -> tuple[ir.Bind, ...]:
+    """The bindings; parameters and lets of their thunks that are called like something of the kernel, renamed."""
+    result = []
+    for bind in binds:
+        def thunk(of: ir.Thunk) -> ir.Thunk:
+            local = {*of.params, *scope.bound_names(of.body)}
+            return rename.freshen_thunk(of, Names({*taken, *of.using})) if local.intersection(taken) else of
+
+        result.append(replace(bind, soac=scope.map_thunks(bind.soac, thunk)))
+    return tuple(result)
+
+
+def with_segments(members: Sequence[Step], nodes: Mapping[str, Node],
+                  descriptors: Mapping[str, ir.Space]) -> list[Step]:
+    """The steps, flat MAPs over the elements of segments where the graph has put them there and where others here
+    know the segments too. Beside flat ones only they stay flat: nobody needs the segments' bounds."""
+    if not descriptors:
+        return list(members)
+    here = [nodes[step.name] for step in members]
+    segmented = any(step.bind is not None and not isinstance(scope.space_of(step.bind.soac), ir.Flat | None)
+                    for step in members)
+    beside = any(space_size(node.space) == segments_of(other.space) and segments_of(node.space) is None
+                 for node in here for other in here)
+    if not segmented and not beside:
+        return list(members)
+    return [over_elements(step, descriptor_of(node.space, nodes, descriptors))
+            for step, node in zip(members, here, strict=True)]
+
+
+def descriptor_of(space: Space, nodes: Mapping[str, Node], descriptors: Mapping[str, ir.Space]) -> ir.Space | None:
+    """The segments by which the space of the graph is walked."""
+    match space:
+        case Elements(descriptor):
+            return descriptors[descriptor]
+        case Survivors(filtered, count, segments) if segments is not None:
+            return ir.Irregular(segments, nodes[filtered].results[-1], count)
+    return None
+
+
+def over_elements(step: Step, segments: ir.Space | None) -> Step:
+    """The step; a flat MAP, over these segments."""
+    match step.bind:
+        case ir.Bind(_, ir.Map(thunk, ir.Flat())) if segments is not None:
+            names = Names({*rename.all_names(thunk.body), *thunk.params, *thunk.using})
+            inside = ir.Thunk((names.fresh("s"), names.fresh("j"), *thunk.params), thunk.body, thunk.using)
+            return replace(step, bind=replace(step.bind, soac=ir.Map(inside, segments)))
+    return step

@@ -1,0 +1,142 @@
+"""Rewriting a merged kernel by the fusion rules until none applies.
+
+  in    a kernel whose bindings one walk can compute, one after another
+  out   a kernel with the same results and fewer bindings, which one walk can compute too
+  how   two bindings are joined if no third stands between them on a path; the certificate's simulation must accept
+        the kernel afterwards, since a joined binding waits for what either waited for. Pairs are joined before pairs of
+        pairs, so that a long chain is not written anew for each of its links
+  ends  because every rule leaves one binding where there were two
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.base.records import dataclass
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import rename, scope
+from nessie.schedule.graph.build import kernel_graph
+from nessie.schedule.graph.uses import Uses, uses_of
+from nessie.schedule.legality.certificate import one_pass
+from nessie.schedule.rewrite.rules import RULES, Rule
+from nessie.schedule.rewrite.thunks import Setting
+
+
+def rewrite_kernel(kernel: ir.Kernel, types: Mapping[str, ir.Type],
+                   failing: Collection[str] | None = None) -> ir.Kernel:
+    """The kernel with its bindings joined. `types` has everything it names."""
+    rewriting = Rewriting(kernel, types, failing)
+    while any(rewriting.apply(rule) for rule in RULES):
+        pass
+    return replace(kernel, binds=tuple(rewriting.binds))
+
+
+def all_names(kernel: ir.Kernel) -> set[str]:
+    """Every name in the kernel, the thunks' own too."""
+    names = {param.name for param in kernel.params}
+    for bind in kernel.binds:
+        names.update(bind.names, scope.soac_names(bind.soac))
+        for thunk in scope.thunks(bind.soac):
+            names.update(thunk.params, rename.all_names(thunk.body))
+    return names
+
+
+class Rewriting:
+    """The bindings of a kernel as far as they are rewritten, and what each uses."""
+
+    def __init__(self, kernel: ir.Kernel, types: Mapping[str, ir.Type], failing: Collection[str] | None) -> None:
+        self.binds = list(kernel.binds)
+        self.returned, self.types, self.failing = frozenset(kernel.returns), types, failing
+        self.names = Names(all_names(kernel))
+        self.made = frozenset(name for bind in kernel.binds for name in bind.names)
+        self.uses = {id(bind): self.uses_in(bind) for bind in self.binds}
+        self.readers = Counter(name for bind in self.binds for name in self.used(bind))
+
+    def uses_in(self, bind: ir.Bind) -> BindUses:
+        return BindUses(bind, uses_of(bind.soac, self.types, self.made), frozenset(scope.soac_names(bind.soac)))
+
+    def apply(self, rule: Rule) -> bool:
+        """Join bindings by the rule wherever it applies; is there one? In rounds, each of which joins a binding once:
+        so many become one in few rounds, and each is written anew in each."""
+        found = False
+        while self.round(rule):
+            found = True
+        return found
+
+    def round(self, rule: Rule) -> bool:
+        """Join what one walk still computes when all is joined; else what it computes with each join."""
+        before = self.binds, self.readers.copy()
+        if self.joins(rule, checked=False) and not self.one_walk(self.binds):
+            self.binds, self.readers = before
+            self.joins(rule, checked=True)
+        return self.binds is not before[0]
+
+    def joins(self, rule: Rule, checked: bool) -> bool:
+        """Join each binding with the first before it with which that can be; is there one?"""
+        new: set[int] = set()
+        q = 0
+        while q < len(self.binds):
+            kind = type(self.binds[q].soac)
+            q += not any(self.join(rule, p, q, checked, new) for p in range(q)
+                         if id(self.binds[p]) not in new and (type(self.binds[p].soac), kind) in rule.kinds)
+        return bool(new)
+
+    def join(self, rule: Rule, p: int, q: int, checked: bool, new: set[int]) -> bool:
+        """Replace two bindings by what the rule makes of them, if it does; if that is `checked`, one walk must compute
+        the kernel then. The binding is added to the `new` ones."""
+        first, second = self.binds[p], self.binds[q]
+        made = set(first.names) - {"_"}
+        others = frozenset(name for name in made if self.readers[name] > (name in self.used(first))
+                           + (name in self.used(second)))
+        if self.path_between(p, q):
+            return False
+        joined = rule.join(first, second, Setting(self.names, others | (self.returned & made), self.failing))
+        if joined is None:
+            return False
+        self.uses[id(joined)] = self.uses_in(joined)
+        binds = self.in_order([*self.binds[:p], *self.binds[p + 1:q], joined, *self.binds[q + 1:]])
+        if checked and not self.one_walk(binds):
+            return False
+        self.binds = binds
+        self.readers.update(self.used(joined))
+        self.readers.subtract([*self.used(first), *self.used(second)])
+        new.add(id(joined))
+        return True
+
+    def one_walk(self, binds: Sequence[ir.Bind]) -> bool:
+        """Does one walk compute these bindings?"""
+        graph = kernel_graph([(bind, self.uses[id(bind)].uses) for bind in binds], self.types)
+        return one_pass(graph, {node.name for node in graph.nodes})
+
+    def used(self, bind: ir.Bind) -> frozenset[str]:
+        return self.uses[id(bind)].names
+
+    def path_between(self, p: int, q: int) -> bool:
+        """Does q need a binding that needs p?"""
+        own = set(self.binds[p].names) - {"_"}
+        reached = set(own)
+        for bind in self.binds[p + 1:q]:
+            if self.used(bind) & reached:
+                reached |= set(bind.names) - {"_"}
+        return bool(self.used(self.binds[q]) & (reached - own))
+
+    def in_order(self, binds: Sequence[ir.Bind]) -> list[ir.Bind]:
+        """The bindings, each after those it needs; otherwise as they stand."""
+        left, result = list(binds), list[ir.Bind]()
+        waiting = {name for bind in left for name in bind.names}
+        while left:
+            ready = next(bind for bind in left if not waiting & self.used(bind) - set(bind.names))
+            left.remove(ready)
+            waiting.difference_update(ready.names)
+            result.append(ready)
+        return result
+
+
+@dataclass(frozen=True)
+class BindUses:
+    """A binding, what it uses and how, and all names in it."""
+    bind: ir.Bind
+    uses: Uses
+    names: frozenset[str]

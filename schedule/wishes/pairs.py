@@ -1,0 +1,194 @@
+"""From what users want of a schedule, in their names, to pairs of a graph's nodes.
+
+A name stands for the node that graphs and explanations call so; else for those whose names differ from it by a number
+only (a function that is called twice makes sq_1 and sq_2); else for those that come from what it is bound to. Of
+several, those of one call belong together. A pragma means the nodes of its own top-level form, and the arguments that
+the form is called with.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from nessie.base.names import stem
+from nessie.base.source import NessieError, Span, user_span
+from nessie.schedule.cost.problem import Problem
+from nessie.schedule.cost.profiles import Profile
+from nessie.schedule.graph.nodes import Graph, Node
+from nessie.schedule.legality.blocks import Refused
+from nessie.schedule.legality.witness import refused_text
+from nessie.schedule.wishes.wishes import CUT, FUSE, Bound, Met, Wish, Wishes
+
+Places = list[tuple[Span, str]]
+
+
+def with_wishes(graphs: Sequence[Graph], wishes: Wishes, profile: Profile) -> list[Graph]:
+    """The graphs with what is wanted of their nodes. What cannot be is an error."""
+    result = list(graphs)
+    for wish in wishes.wanted:
+        result = granted(result, wish, wishes)
+    for graph in result:
+        if graph.fused:
+            check_legal(graph, profile, wishes)
+    return result
+
+
+def granted(graphs: Sequence[Graph], wish: Wish, wishes: Wishes) -> list[Graph]:
+    """The graphs with this wish."""
+    found = [(named(graph, wish.first, wish, wishes), named(graph, wish.second, wish, wishes)) for graph in graphs]
+    note(graphs, wish, found, wishes.met)
+    if wishes.strict and concerned(graphs, wish):
+        for number, name in enumerate((wish.first, wish.second)):
+            if not any(nodes[number] for nodes in found):
+                raise missing(graphs, name, wish, wishes)
+    result = []
+    for graph, (firsts, seconds) in zip(graphs, found, strict=True):
+        pairs = matched(firsts, seconds)
+        for first, second in pairs:
+            if first is second and wish.kind == CUT:
+                raise NessieError(f"{wish.first} and {wish.second} are computed by one node, {first.name}",
+                                  *[*places_of([first]), *place_of(wish)])
+        names = tuple((first.name, second.name) for first, second in pairs if first is not second)
+        result.append(replace(graph, cuts=graph.cuts + names) if wish.kind == CUT else
+                      replace(graph, fused=graph.fused + names))
+    if wishes.strict and wish.kind == FUSE and concerned(graphs, wish) and not any(a and b for a, b in found):
+        first = next(nodes[0] for nodes, _ in found if nodes)
+        second = next(nodes[0] for _, nodes in found if nodes)
+        raise NessieError(f"{wish.first} and {wish.second} cannot share a kernel: a condition, a call or an effect "
+                          "stands between them, and what is before it runs before it",
+                          *[*places_of([first, second]), *place_of(wish)])
+    return result
+
+
+def note(graphs: Sequence[Graph], wish: Wish, found: Sequence[tuple[list[Node], list[Node]]], met: Met) -> None:
+    """What there is of the wish in these graphs."""
+    met.nodes.update((node.name, None) for graph in graphs for node in graph.nodes)
+    for firsts, seconds in found:
+        met.names.update(name for name, nodes in ((wish.first, firsts), (wish.second, seconds)) if nodes)
+        if firsts and seconds:
+            met.wishes.add(wish)
+
+
+def unmet(wanted: Iterable[Wish], met: Met) -> list[str]:
+    """What is to be said of the options that have changed nothing in any form of a program that has run."""
+    told = []
+    for wish in wanted:
+        option = f"{'--cut' if wish.kind == CUT else '--fuse-edge'} {wish.first},{wish.second} changes nothing"
+        missing = [name for name in (wish.first, wish.second) if name not in met.names]
+        if missing:
+            told.append(f"{option}: no form that ran has a kernel that computes {' or '.join(missing)}\n"
+                        f"hint: there are {listed(met.nodes)}")
+        elif wish.kind == FUSE and wish not in met.wishes:
+            told.append(f"{option}: no form that ran computes both without a condition, a call or an effect between")
+    return told
+
+
+# Names ------------------------------------------------------------------------------------------
+
+
+def concerned(graphs: Sequence[Graph], wish: Wish) -> bool:
+    """Is anything of the pragma's form in the program?"""
+    return wish.scope is None or any(within(node, wish.scope) for graph in graphs for node in graph.nodes)
+
+
+def named(graph: Graph, name: str, wish: Wish, wishes: Wishes) -> list[Node]:
+    """The nodes that the name stands for."""
+    if wish.scope is None:
+        exact = [node for node in graph.nodes if name == node.name or name in node.results]
+        if exact:
+            return exact
+    meant = [node for node in graph.nodes if may_mean(node, name, wish, wishes)]
+    alike = [node for node in meant if name in {stem(other) for other in (node.name, *node.results)}]
+    bound = [b for b in wishes.bound if b.name == name and b.value and wish.scope in (None, b.scope)]
+    inside = {b: [node for node in meant if owner(node, wishes.bound) == b] for b in bound}
+    bindings = [b for b in bound if any(not alike or node in alike for node in inside[b])]
+    if len(bindings) > 1:
+        raise NessieError(f"{name} is bound more than once", *[*((b.value, "here") for b in bindings if b.value),
+                                                             *place_of(wish)],
+                          hint=f"name the nodes: there are {listed_names([graph])}")
+    return alike or [node for b in bindings for node in inside[b]]
+
+
+def may_mean(node: Node, name: str, wish: Wish, wishes: Wishes) -> bool:
+    """Can a name of the wish's form stand for the node? A parameter stands for what comes from outside."""
+    if wish.scope is None or within(node, wish.scope):
+        return True
+    return any(b.name == name and b.value is None and b.scope == wish.scope for b in wishes.bound)
+
+
+def within(node: Node, scope: Span) -> bool:
+    return any(scope.holds(span) for span in node.origin)
+
+
+def owner(node: Node, bound: Iterable[Bound]) -> Bound | None:
+    """The innermost binding that the node comes from."""
+    for span in node.origin:
+        holding = [b for b in bound if b.value and b.value.holds(span)]
+        if holding:
+            return min(holding, key=lambda b: b.value.end - b.value.start if b.value else 0)
+    return None
+
+
+def matched(firsts: Sequence[Node], seconds: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """The pairs of nodes that belong together: of one call, where that can be told."""
+    pairs = [(first, second) for first in firsts for second in seconds if of_one_call(first, second)]
+    alone = [(first, second) for first in firsts for second in seconds
+             if all(first is not a for a, _ in pairs) or all(second is not b for _, b in pairs)]
+    return list(dict.fromkeys([*pairs, *alone]))
+
+
+def of_one_call(first: Node, second: Node) -> bool:
+    """Do the two come from one call of a function, or one from an argument of the call that the other comes from?"""
+    one, other = ([span for span in node.origin if not span.source.library] for node in (first, second))
+    shorter, longer = sorted((one[1:], other[1:]), key=len)
+    if longer[len(longer) - len(shorter):] != shorter:
+        return False
+    outer = one if len(one) <= len(other) else other
+    return len(longer) == len(shorter) or (bool(outer) and longer[len(longer) - len(shorter) - 1].holds(outer[0]))
+
+
+# Errors -----------------------------------------------------------------------------------------
+
+
+def check_legal(graph: Graph, profile: Profile, wishes: Wishes) -> None:
+    """Raises what is wrong with the pairs that are to be fused: with the first of them that is wrong by itself, or
+    beside the others."""
+    for count in range(1, len(graph.fused) + 1):
+        try:
+            Problem(replace(graph, fused=graph.fused[:count]), profile)
+        except Refused as refused:
+            raise illegal(replace(graph, fused=()), graph.fused[count - 1], refused, profile, wishes) from None
+
+
+def illegal(graph: Graph, pair: tuple[str, str], refused: Refused, profile: Profile, wishes: Wishes) -> NessieError:
+    problem = Problem(graph, profile)
+    u, v = sorted(problem.index.position[name] for name in pair)
+    reason, text = refused_text(problem.fusible, u, v, refused)
+    first, second = graph.nodes[u], graph.nodes[v]
+    asked = [place for wish in wishes.wanted if wish.kind == FUSE for place in place_of(wish)]
+    return NessieError(f"{first.name} and {second.name} cannot share a kernel: {text} ({reason})",
+                       *[*places_of([first, second]), *asked])
+
+
+def missing(graphs: Sequence[Graph], name: str, wish: Wish, wishes: Wishes) -> NessieError:
+    if any(b.name == name for b in wishes.bound):
+        message = f"no kernel computes {name}: it comes from outside, is computed where it is used, or not at all"
+    else:
+        message = f"nothing is called {name}"
+    return NessieError(message, *place_of(wish), hint=f"there are {listed_names(graphs)}")
+
+
+def listed_names(graphs: Sequence[Graph]) -> str:
+    return listed(dict.fromkeys(node.name for graph in graphs for node in graph.nodes))
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "no kernels"
+
+
+def places_of(nodes: Iterable[Node]) -> Places:
+    return [(span, node.name) for node in nodes if (span := user_span(node.origin))]
+
+
+def place_of(wish: Wish) -> Places:
+    return [(wish.place, f"you want to {wish.kind} them")] if wish.place else []

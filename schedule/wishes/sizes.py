@@ -1,0 +1,64 @@
+"""What users say of sizes, by their names: per function, what its sizes measure.
+
+    xs=1e7              the array xs has so many elements; the rows of a nested sequence xs are so many
+    flatten(xs)=1e8     so many elements have its rows together
+    n=1000              the number n, or a size that lambda_cu calls n
+
+Numbers that the user has come before sizes that lambda_cu has called the same. A name stands for all that differ from
+it by a number only, if none is called just so.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from nessie.base.names import stem
+from nessie.base.source import NessieError
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+
+
+def hints(program: ir.Program, sizes: Mapping[str, float], strict: bool) -> dict[str, dict[str, float]]:
+    """Per function the sizes that are known. `strict`: one that is nowhere is an error."""
+    known = {of.name: sizes_of(of) for of in program.functions}
+    result: dict[str, dict[str, float]] = {name: {} for name in known}
+    for wish, number in sizes.items():
+        name = wish.lstrip("#").lower()
+        meant = [(function, found) for function, names in known.items()
+                 for found in ([names[name]] if name in names else
+                               dict.fromkeys(size for other, size in names.items() if stem(other) == name))]
+        if strict and not meant:
+            there = dict.fromkeys(other for names in known.values() for other in names)
+            raise NessieError(f"nothing is called {wish} that has a size", hint=f"there are {', '.join(there)}")
+        for function, size in meant:
+            result[function][size] = number
+    return result
+
+
+def sizes_of(function: ir.Function) -> dict[str, str]:
+    """The names of a function by which a size may be given, with the size."""
+    found: dict[str, str] = {}
+    for name, size in named_sizes(function):
+        found.setdefault(name, size)
+    return found
+
+
+def named_sizes(function: ir.Function) -> Iterator[tuple[str, str]]:
+    """Those names; the first of several alike is meant."""
+    made = [param for statement in scope.statements(function.body) for param in scope.results(statement)]
+    params = [param for param in (*function.params, *made) if param.name != "_"]
+    arrays = {param.name: param.type for param in params if isinstance(param.type, ir.Array)}
+    counts = {type_.size for param in function.params if isinstance(type_ := param.type, ir.Array)}
+    for param in function.params:
+        if param.type == "int" and param.name not in counts:
+            yield stem(param.name), param.name
+    for name, type_ in arrays.items():
+        if isinstance(type_.size, str):
+            if type_.plus:
+                yield name.removesuffix("_offsets"), type_.size
+            elif f"{name}_offsets" in arrays:
+                yield f"flatten({name})", type_.size
+            else:
+                yield name, type_.size
+    for param in params:
+        if param.type == "int":
+            yield param.name, param.name

@@ -1,0 +1,239 @@
+"""Kernels as machine code: all compile for every architecture, without a warning and without spills; what tells so."""
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from built import gpu_code
+from cuda_programs import EXAMPLES, PROGRAMS, built, skeletons
+
+from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.cuda.nvidia import compiler, detection, nvrtc
+from nessie.cudagen.cuda.nvidia.usage import TITLES, Usage, assembled, table, unmangled, usages_in
+from nessie.tool.cli import main
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+QUICK = ("dotp", "fusion/scan_then_pack", "norm2", "sparse_mxv")
+MOST_SHARED = 48 << 10          # bytes that a block may have on every GPU, unless it asks for more
+NVRTC = pytest.mark.skipif(not nvrtc.library_path(), reason="there is no NVRTC (pip install nvidia-cuda-nvrtc)")
+made = cache(built)
+
+
+def programs() -> list[object]:
+    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PROGRAMS]
+
+
+def kernels_of(program: GpuProgram) -> set[str]:
+    return set(re.findall(r'^extern "C" __global__ void (\w+)\(', program.text, re.MULTILINE))
+
+
+@NVRTC
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", programs())
+def test_all_kernels_compile_and_none_spills(name: str, architecture: str) -> None:
+    for one in made(name):
+        found = assembled(one.built.text, architecture)
+        assert found.warnings == (), one.schedule
+        assert {u.function for u in found.usages if u.registers is not None} == kernels_of(one.built) != set()
+        for usage in found.usages:
+            assert (usage.spill_stores, usage.spill_loads, usage.stack) == (0, 0, 0), (one.schedule, usage)
+            assert usage.shared <= MOST_SHARED
+
+
+@NVRTC
+def test_what_some_skeletons_take() -> None:
+    """They are among the programs; here, that there is something to see."""
+    names = ("map", "scan", "order", "irregular_segmented_filter")
+    program = skeletons()
+    few = gpu_code(replace(program, kernels=tuple(k for k in program.kernels if k.name in names)))
+    usages = {usage.function: usage for usage in assembled(few.text, "sm_90").usages}
+    sweeps = [usages[f"{name}_sweep"] for name in ("map", "scan", "irregular_segmented_filter")]
+    assert sweeps[0].shared == 0 < sweeps[1].shared < usages["order_scatter"].shared
+    assert 8 <= (sweeps[0].registers or 0) < (sweeps[2].registers or 0) <= 255
+
+
+ACCESS = re.compile(r"^\s*(?:@\S+ )?((?:ld|st|atom|red)\.(?!param)[\w.]+)", re.MULTILINE)
+SPACES = {"global", "shared", "local", "const"}
+
+
+@NVRTC
+@pytest.mark.parametrize("name", ["scan", "filter", "irregular_row_sums", "irregular_segmented_scan"])
+def test_what_tiles_publish_is_stored_before_they_say_so(name: str) -> None:
+    """And loaded after they have said so, in the order of PTX, of which the accesses are looked at."""
+    orders = ACCESS.findall(assembly(alone(name), f"{name}_sweep", "compute_80"))
+    releases = [at for at, order in enumerate(orders) if order.startswith("st.release")]
+    acquires = [at for at, order in enumerate(orders) if order.startswith("ld.acquire")]
+    assert len(releases) == (4 if "row_sums" in name or "segmented_scan" in name else 3) and len(acquires) == 2
+    assert all(orders[at - 1].startswith("st.global") for at in releases)
+    assert all(orders[at - 1].startswith("ld.relaxed") and orders[at + 1].startswith("ld.volatile") for at in acquires)
+
+
+@NVRTC
+@pytest.mark.parametrize("architecture", ["compute_75", "compute_80", "compute_90"])
+@pytest.mark.parametrize("name, sweep", [("scan", "scan_sweep"), ("irregular_row_sums", "irregular_row_sums_sweep"),
+                                         ("permute_max_of_other_types", "permute_max_of_other_types_sweep")])
+def test_accesses_say_where_the_memory_is(name: str, sweep: str, architecture: str) -> None:
+    """A GPU need not find out whether a pointer is of memory of all blocks or of one."""
+    orders = ACCESS.findall(assembly(alone(name), sweep, architecture))
+    ordered = [order for order in orders if order.split(".")[1] in ("acquire", "release", "relaxed")]
+    assert len(ordered) >= 2 and len(orders) > len(ordered)
+    assert [order for order in orders if not SPACES & set(order.split("."))] == []
+    assert all("global" in order.split(".") for order in ordered)
+
+
+def alone(name: str) -> str:
+    """The text of a skeleton's kernel."""
+    program = skeletons()
+    return gpu_code(replace(program, kernels=tuple(k for k in program.kernels if k.name == name))).text
+
+
+def assembly(text: str, kernel: str, architecture: str) -> str:
+    """The kernel in PTX."""
+    path = nvrtc.library_path()
+    assert path is not None
+    library, program = nvrtc.Nvrtc(path), ctypes.c_void_p()
+    options = [option.encode() for option in (f"--gpu-architecture={architecture}", *compiler.FLAGS)]
+    library.do("CreateProgram", ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
+    library.do("CompileProgram", program, len(options), (ctypes.c_char_p * len(options))(*options))
+    found = library.content(program, "PTX").decode().split(f".entry {kernel}(")[1]
+    library.library.nvrtcDestroyProgram(ctypes.byref(program))
+    return found.split(".entry ")[0]
+
+
+# What tells so --------------------------------------------------------------------------------------
+
+PLANTED = """
+extern "C" __global__ void __launch_bounds__(1024) spilling(const double *xs, double *ys) {
+  double kept[90];
+#pragma unroll
+  for (int i = 0; i < 90; i++) kept[i] = xs[i * 1024 + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 90; i++) ys[i * 1024 + threadIdx.x] = kept[89 - i] * kept[i];
+}
+extern "C" __global__ void sharing(double *xs) {
+  __shared__ double tile[100];
+  const int unread = 4;
+  tile[threadIdx.x % 100] = xs[threadIdx.x];
+  __syncthreads();
+  xs[threadIdx.x] = tile[99 - threadIdx.x % 100];
+}
+static __device__ __noinline__ double chosen(double x, int n) {
+  volatile double many[40];
+  for (int i = 0; i < 40; i++) many[i] = x * i;
+  return many[n];
+}
+extern "C" __global__ void calling(double *xs, int n) { xs[n] = chosen(xs[0], n); }
+"""
+
+
+@NVRTC
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_what_is_planted_is_seen(architecture: str) -> None:
+    found = assembled(PLANTED, architecture)
+    (warning,) = found.warnings
+    assert "unread" in warning and found.cubin.startswith(b"\x7fELF")
+    usages = {usage.function: usage for usage in found.usages}
+    assert set(usages) == {"spilling", "sharing", "chosen", "calling"}
+    assert usages["spilling"].registers == 64 and usages["spilling"].spill_stores >= 100
+    assert min(usages["spilling"].spill_loads, usages["spilling"].stack) >= 100
+    assert usages["sharing"] == Usage("sharing", usages["sharing"].registers, 0, 0, 800, 0)
+    assert usages["chosen"].registers is None and usages["calling"].stack >= 320
+
+
+LOGS = {
+    "ptxas info    : 0 bytes gmem\n"                                                            # CUDA 13, by NVRTC
+    "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+    "ptxas info    : Function properties for k\n"
+    "ptxas         .     16 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n"
+    "ptxas info    : Used 14 registers, used 1 barriers, 24 bytes cumulative stack size, 800 bytes smem\n": 24,
+    "ptxas info    : Compiling entry function 'k' for 'sm_75'\n"                                # CUDA 11, by nvcc
+    "ptxas info    : Function properties for k\n"
+    "    16 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n"
+    "ptxas info    : Used 14 registers, 800 bytes smem, 364 bytes cmem[0]\n": 16,
+}
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_logs_of_several_versions(log: str) -> None:
+    assert usages_in(log) == (Usage("k", 14, 4, 8, 800, LOGS[log]),)
+    assert usages_in("") == ()
+
+
+@pytest.mark.parametrize("name", ["_Z6chosendi", "_ZN41_INTERNAL_00000000_10_kernels_cu_spilling6chosenEdi", "chosen"])
+def test_names_of_functions(name: str) -> None:
+    assert unmangled(name) == "chosen"
+
+
+def test_the_table() -> None:
+    rows = [TITLES, Usage("K1_sweep", 32, 0, 0, 80, 0).cells, Usage("f", None, 4, 8, 0, 16).cells]
+    assert table(rows) == ("kernel    registers  spill stores  spill loads  shared  stack\n"
+                           "K1_sweep         32             0            0      80      0\n"
+                           "f                 -             4            8       0     16\n")
+
+
+# nessie compile --emit cubin ------------------------------------------------------------------------
+
+COMPILE = ["compile", str(EXAMPLES / "norm2.nesl"), "-e", "norm2", "-t", "[float]", "--emit", "cubin"]
+
+
+@NVRTC
+def test_cubins_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMPILE, "--arch", "sm_90", "-o", str(tmp_path / "code")]) == 0
+    told = capsys.readouterr().out
+    lines = [line.split() for line in told.splitlines()]
+    assert lines[0][0] == "kernel" and all(line[0].startswith("K") and int(line[1]) > 0 for line in lines[1:])
+    written = sorted((tmp_path / "code").iterdir())
+    assert len(written) >= 2 and all(re.fullmatch(r"norm2_K\d+\.cubin", path.name) for path in written)
+    assert all(path.read_bytes().startswith(b"\x7fELF") for path in written)
+    for name, *_ in lines[1:]:
+        (path,) = (path for path in written if f"_{name.split('_')[0]}." in path.name)
+        assert name.encode() in path.read_bytes()
+    assert main([*COMPILE, "--arch", "sm_90"]) == 0
+    assert capsys.readouterr().out == told
+
+
+@NVRTC
+def test_cubins_are_for_the_gpu_that_is_here(monkeypatch: pytest.MonkeyPatch,
+                                             capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[str] = []
+    real = compiler.build_verbosely
+    monkeypatch.setattr(compiler, "build_verbosely", lambda *given: asked.append(given[2]) or real(*given))
+    monkeypatch.setattr(detection, "devices", lambda: [detection.Gpu("some GPU", (8, 6))])
+    assert main(COMPILE) == 0
+    assert set(asked) == {"sm_86"} and "K1" in capsys.readouterr().out
+
+
+@NVRTC
+@pytest.mark.parametrize("architecture, told", [
+    ("sm_60", "kernels need a GPU of compute capability 7.0 or more: sm_60 is too old"),
+    ("sm_95", "compiles nothing for GPUs that are sm_95"),
+])
+def test_architectures_that_there_is_no_code_for(architecture: str, told: str,
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    """Others are named, and those do."""
+    assert main([*COMPILE, "--arch", architecture]) == 1
+    error = capsys.readouterr().err
+    assert told in error and "hint: name one of sm_" in error
+    named = re.findall(r"sm_\d+", error.partition("hint: ")[2])
+    assert {"sm_80", "sm_90"} <= set(named) and not {"sm_50", "sm_60", architecture} & set(named)
+    assert main([*COMPILE, "--arch", named[0]]) == main([*COMPILE, "--arch", named[-1]]) == 0
+
+
+@pytest.mark.parametrize("words, status, told", [
+    ([], 2, "which GPU is the code to be for? There is none here\nhint: name its architecture, as in --arch sm_90"),
+    (["--arch", "volta"], 2, "volta is not an architecture, such as sm_90"),
+    (["--arch", "sm_90", "--target", "cpu"], 2, "cuda is code of the target cuda or cudasim, not of cpu"),
+    (["--arch", "sm_10"], 1, "there is neither NVRTC nor nvcc to compile kernels\nhint: pip install"),
+    (["--emit", "cuda", "--arch", "sm_90"], 2, "--arch is for --emit cubin"),
+])
+def test_cubins_that_are_not_made(words: list[str], status: int, told: str, monkeypatch: pytest.MonkeyPatch,
+                                  capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(detection, "devices", lambda: [])
+    monkeypatch.setattr(compiler, "found", lambda: None)
+    assert main([*COMPILE, *words]) == status
+    assert told in capsys.readouterr().err

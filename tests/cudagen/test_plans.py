@@ -1,0 +1,181 @@
+"""Plans: text both ways, and the validator's invariants, each broken alone."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from executors import Compiled
+from gpu_programs import PROGRAMS
+
+from nessie.base.source import IllFormed, NessieError
+from nessie.base.system.deep import run_deep
+from nessie.cudagen.cpu import sorting
+from nessie.cudagen.generate import generate
+from nessie.cudagen.loops.check import check
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import LIBRARY
+from nessie.cudagen.loops.text import parse, show
+
+HOST = """\
+plan K1(int n, float x, int[n + 1] offsets, char[n] xs) {
+  cells 3;
+  elements n + 1;
+  phase K1_count(n, offsets, counts, cells) chunks (n + 31) / 32 {
+    buffer int counts[n] = -1;
+  }
+  phase K1_keep(n, x, xs, kept, flags, cells, cells, errors) once {
+    buffer char kept[max(cells[0], 1)] = '\\n';
+    buffer bool flags[3 * n];
+  }
+  library segmented_ascending(kept, offsets, order) once {
+    buffer int order[cells[0]];
+  }
+  result int k = cells[0];
+  result float x = cells[1];
+  result kept;
+  result order[cells[0] - 1];
+}
+
+host K1_count(int first_chunk, int last_chunk, int n, int[] offsets, writable int[] counts, writable int[] cells) {
+  counts[0] = offsets[n];
+  cells[0] = n;
+}
+
+host K1_keep(int n, float x, char[] xs, writable char[] kept, writable bool[] flags, \
+writable float[] cells_float, writable bool[] cells_bool, writable int[] errors) {
+  kept[0] = xs[0];
+  flags[0] = true;
+  cells_float[1] = x;
+  cells_bool[16] = true;
+  errors[0] = n;
+}
+"""
+CUDA = """\
+plan K1(int n, float[n] xs) {
+  cells 1;
+  elements n;
+  phase K1_sweep(n * 2, xs, ys, interrupt) chunks n {
+    buffer float ys[n];
+  }
+  phase K1_more(n, ys, xs, interrupt) once;
+  result ys;
+}
+
+cuda K1_sweep(int twice, int[] xs, writable float[] ys, int[] interrupt) {
+  ys[xs[0]] = 1.0;
+}
+
+cuda K1_more(int n, writable float[] ys, float[] xs, int[] interrupt) {
+  ys[n] = xs[0];
+}
+
+host other(int n, float[] xs) {
+}
+"""
+
+
+@pytest.mark.parametrize("text", [HOST, CUDA])
+def test_text_is_read_back_and_well_formed(text: str) -> None:
+    module = parse(text)
+    check(module)
+    assert show(module) == text
+    assert parse(show(module)) == module
+
+
+BROKEN = [
+    # names
+    (CUDA, "host other", "plan K1() { cells 0; elements 1; } host other", "two plans have one name"),
+    (HOST, "offsets, char[n] xs", "offsets, char[n] `x s`", "'x s' is no identifier"),
+    (HOST, "float x, int[n + 1]", "float errors, int[n + 1]", "errors is a special name"),
+    (HOST, "float x, int[n + 1]", "float n, int[n + 1]", "n is bound twice"),
+    (HOST, "buffer bool flags", "buffer bool counts", "counts is bound twice"),
+    (HOST, "buffer bool flags", "buffer bool x", "x is bound twice"),
+    # what is called, and how
+    (CUDA, "phase K1_more", "phase K1_most", "phase K1_most: it is no host or cuda function of the module"),
+    (CUDA, "cuda K1_more", "device K1_more", "phase K1_more: it is no host or cuda function"),
+    (CUDA, "phase K1_more(n, ys, xs, interrupt)", "phase other(n, xs)", "phases of kind cuda and host"),
+    (HOST, "chunks (n + 31) / 32 {", "once {", "begins with the range of chunks"),
+    (HOST, "cells, errors) once {", "cells, errors) chunks 1 {", "begins with the range of chunks"),
+    (HOST, "int first_chunk, int last_chunk", "int last_chunk, int first_chunk", "begins with the range of chunks"),
+    (HOST, "library segmented_ascending", "library shuffled", "the library has no such function"),
+    (CUDA, "phase K1_more(n, ys, xs, interrupt)", "library order_ascending(xs, ys)", "phases of kind cuda and host"),
+    (HOST, "order) once {", "order) chunks 1 {", "functions of the library are called once"),
+    (HOST, "library segmented_ascending(kept, offsets", "library segmented_ascending(kept, flags",
+     "argument offsets is bool, not int"),
+    (HOST, "buffer int order", "buffer char order", "argument order is char, not int"),
+    (HOST, "(kept, offsets, order)", "(kept, order, offsets)", "offsets is written, but given"),
+    # arguments
+    (HOST, "(kept, offsets, order)", "(kept, order)", "it takes 3 arguments, and gets 2"),
+    (HOST, "(n, offsets, counts, cells)", "(n, offsets, counts)", "it takes 4 arguments, and gets 3"),
+    (HOST, "counts, cells)", "counts, cells, errors)", "it takes 4 arguments, and gets 5"),
+    (HOST, "(n, offsets, counts, cells)", "(n, offsets, kept, cells)", "argument counts is no array of the plan"),
+    (HOST, "(n, offsets, counts", "(n, n, counts", "argument offsets is no array of the plan"),
+    (HOST, "(n, offsets, counts", "(n, xs, counts", "argument offsets is char, not int"),
+    (HOST, "flags, cells, cells, errors", "errors, cells, cells, errors", "argument flags is int, not bool"),
+    (HOST, "(n, x, xs, kept", "(n, n, xs, kept", "argument x is int, not float"),
+    (HOST, "(n, x, xs, kept", "(n, y, xs, kept", "argument x is no scalar parameter of the plan"),
+    (HOST, "(n, x, xs, kept", "(n + 1, x, xs, kept", "argument n is no scalar parameter of the plan"),
+    (CUDA, "int twice", "float twice", "argument twice is int, not float"),
+    (CUDA, "n * 2, xs", "n rem 2, xs", "argument twice is none that is made of"),
+    (CUDA, "n * 2, xs", "xs, xs", "argument twice reads xs, which is no int parameter"),
+    # what is written
+    (CUDA, "phase K1_more(n, ys, xs", "phase K1_more(n, xs, ys", "xs is written, but given"),
+    (CUDA, "phase K1_more(n, ys, xs", "phase K1_more(n, ys, ys", "ys is written, and passed twice"),
+    # sizes
+    (HOST, "int[n + 1] offsets", "int[m + 1] offsets", "the size of offsets reads m, which is no int parameter"),
+    (HOST, "int[n + 1] offsets", "int[cells[0]] offsets", r"the size of offsets reads cells\[0\], where no phase"),
+    (HOST, "flags[3 * n]", "flags[3 * x]", "the size of flags reads x, which is no int parameter"),
+    (HOST, "flags[3 * n]", "flags[counts[0]]", "the size of flags is none that is made of"),
+    (HOST, "flags[3 * n]", "flags[-n]", "an expression is expected"),
+    (HOST, "flags[3 * n]", "flags[9223372036854775808]", "is no int"),
+    (HOST, "flags[3 * n]", "flags[2.0]", "the size of flags is none that is made of"),
+    (HOST, "flags[3 * n]", "flags[cells[1]]", r"the size of flags reads cells\[1\], where no phase before it stores"),
+    (HOST, "counts[n] = -1", "counts[cells[0]] = -1", r"reads cells\[0\], where no phase before it stores an int"),
+    (HOST, "chunks (n + 31) / 32", "chunks cells[0]", r"the number of chunks reads cells\[0\]"),
+    (HOST, "elements n + 1", "elements cells[1]", r"the number of elements reads cells\[1\]"),
+    (HOST, "order[cells[0] - 1]", "order[cells[1] - 1]", r"the length of order reads cells\[1\]"),
+    # cells, results and fills
+    (HOST, "cells 3;", "cells 2;", r"it stores cells_bool\[16\], where none of the 2 cells begins"),
+    (HOST, "cells_bool[16]", "cells_bool[17]", r"it stores cells_bool\[17\], where none of the 3 cells begins"),
+    (HOST, "result float x = cells[1]", "result float x = cells[0]", r"no phase stores the float x in cells\[0\]"),
+    (HOST, "result int k = cells[0]", "result int k = cells[7]", r"no phase stores the int k in cells\[7\]"),
+    (HOST, "result kept", "result xs", "result xs is no buffer"),
+    (HOST, "result kept", "result gone", "result gone is no buffer"),
+    (HOST, "counts[n] = -1", "counts[n] = -1.0", "constant -1.0 is no int"),
+]
+
+
+@pytest.mark.parametrize(("text", "whole", "broken", "message"), BROKEN)
+def test_each_invariant_is_enforced(text: str, whole: str, broken: str, message: str) -> None:
+    assert text.count(whole) == 1
+    with pytest.raises((IllFormed, NessieError), match=message):
+        check(parse(text.replace(whole, broken)))
+
+
+def test_types_of_buffers_exist() -> None:
+    module = parse(CUDA)
+    [plan] = module.plans
+    first, *rest = plan.phases
+    first = replace(first, buffers=(replace(first.buffers[0], base="long"),))
+    with pytest.raises(IllFormed, match="type long does not exist"):
+        check(replace(module, plans=(replace(plan, phases=(first, *rest)),)))
+
+
+def test_the_library_is_the_targets() -> None:
+    assert {name: name.startswith("segmented") for name in sorting.SORTS} == LIBRARY
+
+
+# Programs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+def test_plans_of_programs(name: str, target: str) -> None:
+    """Their text comes back, and they are well formed."""
+    def modules() -> list[Module]:
+        program = Compiled(PROGRAMS[name][0], target=target)
+        return [generate(program.executable(fuse), target) for fuse in ("none", "ilp")]
+
+    for module in run_deep(modules):
+        run_deep(lambda module=module: check(module))       # type: ignore[misc]
+        assert parse(show(module)) == module

@@ -1,0 +1,65 @@
+"""The benchmarks' runner works: on tiny inputs, all workloads agree with NumPy, and results are written."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from paths import BENCHMARKS
+
+from nessie.cudagen.cuda.nvidia import nvrtc
+
+RUNNER = BENCHMARKS / "run.py"
+
+
+def test_all_workloads_run_on_tiny_inputs(tmp_path: Path) -> None:
+    saved = tmp_path / "results.json"
+    words = [sys.executable, str(RUNNER), "--size", "90", "--rounds", "1", "--threads", "2", "--save", str(saved)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    results = {row["name"]: row for row in json.loads(saved.read_text("utf-8"))["results"]}
+    assert set(results) == {"dotp", "norm2", "sparse_mxv", "quicksort"}
+    assert results["dotp"]["launches"] == 1
+    assert results["dotp"]["bytes"] == 8 * (2 * 90 + 1 + 1 + 1)     # elements; a sum, written and read; the cell
+    assert results["norm2"]["launches"] == 2
+
+
+def test_all_shapes_grow() -> None:
+    words = [sys.executable, str(BENCHMARKS / "growth.py"), "--size", "4", "--doublings", "1"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert len(ran.stdout.splitlines()) == 1 + 3 * 44
+
+
+def test_all_shapes_are_scheduled() -> None:
+    words = [sys.executable, str(BENCHMARKS / "schedules.py"), "--nodes", "10"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert [line.split()[-1] for line in ran.stdout.splitlines()[1:]] == ["optimal"] * 6
+
+
+def test_programs_are_compiled_and_timed_beside_another_version() -> None:
+    words = [sys.executable, str(BENCHMARKS / "compile.py"), "--target", "reference", "--every", "60",
+             "--rounds", "1", "--against", str(BENCHMARKS.parent)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("5 programs, reference, the other version first\ncases a second")
+    assert "\nflatten " in ran.stdout
+
+
+@pytest.mark.skipif(not nvrtc.library_path(), reason="there is no NVRTC (pip install nvidia-cuda-nvrtc)")
+def test_what_kernels_take_of_gpus_is_told(tmp_path: Path) -> None:
+    saved = tmp_path / "cubins.txt"
+    words = [sys.executable, str(BENCHMARKS / "cubins.py"), "norm2", "--arch", "sm_80", "--arch", "sm_90", "--save",
+             str(saved)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    head, _, titles, *rows, _, summary = ran.stdout.splitlines()
+    assert head.endswith("; sm_80 / sm_90") and titles.split()[:4] == ["program", "form", "schedule", "kernel"]
+    assert {row.split()[2] for row in rows} == {"none", "ilp"} and all(row.startswith("norm2 ") for row in rows)
+    assert summary.startswith(f"{len(rows)} kernels, 0 with spills; at most ")
+    assert saved.read_text("utf-8") == ran.stdout
+    wrong = subprocess.run([*words[:2], "nothing"], capture_output=True, text=True, timeout=120)
+    assert wrong.returncode == 2 and "there is no program nothing" in wrong.stderr

@@ -1,0 +1,52 @@
+"""The documentation's pictures are what docs/pictures.py makes, and each is shown."""
+from __future__ import annotations
+
+import html
+import importlib.util
+import re
+from types import ModuleType
+
+import pytest
+from paths import ROOT
+
+DOCS = ROOT / "docs"
+
+
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("pictures", DOCS / "pictures.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PICTURES = script()
+
+
+@pytest.mark.parametrize("name", ["norm2-flat.svg", "norm2-fused.svg"])
+def test_a_graph_is_drawn_as_it_is_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert PICTURES.PICTURES[name]() == (DOCS / name).read_bytes(), "run python docs/pictures.py"
+
+
+def test_the_prompt_shows_what_its_forms_give() -> None:
+    """Another version of the library may draw it otherwise."""
+    lines = re.findall(r"<text [^>]*>(.*?)</text>", (DOCS / "prompt.svg").read_text("utf-8"))
+    shown = re.sub(r"\s", "", html.unescape("".join(lines)).replace("\xa0", " "))
+    assert re.sub(r"\s", "", PICTURES.transcript()) in shown, "run python docs/pictures.py prompt.svg"
+
+
+def test_the_bars_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+
+    def texts(drawn: str) -> list[str]:
+        return re.findall(r"<text [^>]*>(.*?)</text>", drawn)
+    assert texts(PICTURES.speed().decode()) == texts((DOCS / "speed.svg").read_text("utf-8"))
+
+
+def test_every_picture_is_shown_and_made() -> None:
+    pages = "".join(path.read_text("utf-8") for path in [ROOT / "README.md", *DOCS.rglob("*.md")])
+    there = {path.name for path in DOCS.rglob("*") if path.suffix in (".svg", ".png")}
+    assert there == set(PICTURES.PICTURES)
+    for name in there:
+        assert re.search(rf"\]\((docs/|\.\./)?{re.escape(name)}\)", pages), name

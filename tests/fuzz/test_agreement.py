@@ -1,0 +1,185 @@
+"""All executors agree: on random programs, and on those that once made them differ. Every form's text comes back."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amounts import many
+from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from paths import EXAMPLES
+from random_programs import RandomProgram, programs, sharing_programs
+
+from nessie import driver, forms, pipeline
+from nessie.base.source import Source
+from nessie.base.system.deep import run_deep
+from nessie.base.types import Type
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import layout_of
+from nessie.syntax.parser import parse_type
+
+ENTRIES = {             # an entry of each example, and its argument's type where that is open
+    "bfs": ("bfs", None), "dotp": ("dotp", "([float],[float])"), "mandelbrot": ("mandelbrot", None),
+    "mxv": ("mxv", "([[float]],[float])"), "norm2": ("norm2", None), "pi": ("pi_by", None), "primes": ("primes", None),
+    "quickhull": ("quickhull", None), "quicksort": ("quicksort", "[int]"),
+    "sparse_mxv": ("sparse_mxv", "([[(int,float)]],[float])"), "spmv": ("spmv", None),
+    "string_search": ("string_search", "([char],[char])"), "wordcount": ("wordcount", None),
+}
+quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def compare(random: RandomProgram, executors: tuple[str, ...], layouts: tuple[ir.Layout, ...] | None = None) -> None:
+    program = Compiled(random.source, layouts=layouts)
+    expected = outcome(program, "interpreter", random.arguments)
+    if isinstance(expected, Failed) and expected.limit:
+        return
+    for executor in executors:
+        found = outcome(program, executor, random.arguments)
+        assert agree(expected, found), f"{executor}: {found}, not {expected}\n{random}"
+        expected = found            # it knows more of a failure than the interpreter
+
+
+@quick
+@given(programs(4))
+def test_random_programs(random: RandomProgram) -> None:
+    compare(random, ("reference none", "reference ilp", "loops ilp"))
+
+
+@settings(quick, max_examples=25)
+@given(programs(4))
+def test_random_programs_on_matrices(random: RandomProgram) -> None:
+    """Arguments whose rows are all of one length come without offsets."""
+    arguments = tuple(map(squared, random.arguments))
+    layouts = tuple(map(uniform, arguments, Compiled(random.source).signature[0]))
+    compare(RandomProgram(random.source, arguments), ("reference none", "reference ilp", "loops ilp"), layouts)
+
+
+def squared(value: Any) -> Any:
+    """The value with rows as short as the shortest of them, at every level."""
+    if not isinstance(value, list) or not value or not all(isinstance(row, list) for row in value):
+        return value
+    rows = [squared(row[:min(map(len, value))]) for row in value]
+    inner = [row for rest in rows for row in rest if isinstance(row, list)]
+    return [[row[:min(map(len, inner))] for row in rest] for rest in rows] if inner else rows
+
+
+def uniform(value: Any, type_: Type) -> ir.Layout:
+    layout = layout_of(type_)
+    match layout:
+        case ir.SeqLayout(ir.SeqLayout(ir.SeqLayout(element))):
+            return ir.SeqLayout(ir.SeqLayout(ir.SeqLayout(element, "uniform"), "uniform"))
+        case ir.SeqLayout(ir.SeqLayout(element)):
+            return ir.SeqLayout(ir.SeqLayout(element, "uniform"))
+    return layout
+
+
+@settings(quick, max_examples=6)
+@given(programs(3))
+def test_random_programs_compiled(random: RandomProgram) -> None:
+    compare(random, QUICK)
+
+
+@quick
+@given(sharing_programs())
+def test_random_programs_with_several_results(random: RandomProgram) -> None:
+    compare(random, ("reference none", "reference ilp", "loops ilp"))
+
+
+@pytest.mark.slow
+@settings(quick, max_examples=many(400))
+@given(st.integers(2, 4).flatmap(sharing_programs))
+def test_many_random_programs_with_several_results(random: RandomProgram) -> None:
+    compare(random, tuple(executor for executor in EXECUTORS if executor.startswith(("reference", "loops"))))
+
+
+@pytest.mark.slow
+@settings(quick, max_examples=many(400))
+@given(st.integers(4, 7).flatmap(programs))
+def test_many_random_programs(random: RandomProgram) -> None:
+    compare(random, tuple(executor for executor in EXECUTORS if executor.startswith(("reference", "loops"))))
+
+
+@pytest.mark.slow
+@settings(quick, max_examples=60)
+@given(st.integers(4, 6).flatmap(programs))
+def test_many_random_programs_compiled(random: RandomProgram) -> None:
+    compare(random, EXECUTORS[1:])
+
+
+# What random programs have found ----------------------------------------------------------------
+
+SUFFIXES = "function suffixes(v) = if #v == 0 then [v] else [v] ++ suffixes(drop(v, 1));"
+FOUND: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "a payload of constant size comes back from a call and leaves a conditional": (
+        f"""{SUFFIXES}
+        function main(a) : [int] -> [[[int]]] =
+          let v = {{suffixes([3, 6]) : x in [1, 2]}} in if #v == #a then v else v -> {{0 : x in a}};""",
+        ([1, 2, 3],)),
+    "lengths whose sum wraps": (
+        "function main(v, k) : ([int], int) -> [[int]] = partition(v, [k, k, k, k + 3]);", ([1, 2, 3], 2**62)),
+    "lengths whose sum wraps, in rows": (
+        "function main(m, v) : ([[int]], [int]) -> [[[int]]] = {partition(r, v) : r in m};",
+        ([[1], [2, 3]], [2**62, 2**62, 2**62, 2**62 + 1])),
+    "the greater and the lesser of two zeros": (
+        """function main(v) : [float] -> ([[float]], ([float], [float])) =
+          let p = v[0]; z = v[1] in
+          ([[max(z, p), max(p, z), min(z, p), min(p, z), max_val([p, z]), max_val([z, p]), min_val([p, z])],
+            {max(x, y) : x in [z, p, z, p]; y in [p, z, z, p]}, {min(x, y) : x in [z, p, z, p]; y in [p, z, z, p]}],
+           (max_scan([z, p, z]), min_scan([p, z, p])));""", ([0.0, -0.0],)),
+    "sums of negative zeros": (
+        """function main(z) : float -> ([float], [[float]]) =
+          ([sum([z]), sum([z, z]), -z, abs(z), product([z])],
+           [plus_scan([z, z]), {sum(v) : v in [[z], drop([z], 1), [z, z]]}]);
+        """, (-0.0,)),
+    "survivors walked as one sequence beside the lengths of their rows": (
+        """function kept(m) : [[int]] -> [[int]] = {{x in r | x > 1} : r in m};
+        function main(m) : [[int]] -> ((([int], [int]), ([int], [(int, int)])), (([int], [int]), ([int], [[int]]))) =
+          let a = kept(m); b = kept(reverse(m)); c = kept(m ++ m); d = kept([[4]] ++ m);
+              e = kept(m ++ [[2]]); g = kept([[5, 0]] ++ m); h = kept(m ++ [[0, 7]]) in
+          (((reverse(flatten(a)), {#r : r in a}), (remove_duplicates(flatten(b)) ++ {sum(r) : r in b},
+             let s = {#r : r in c} in histogram(flatten(c)) ++ zip(s, s))),
+           ((sort(flatten(d)) ++ {sum(r) : r in d}, rank(flatten(e)) ++ {#r : r in e}),
+            (flatten(g) -> [0, 1] ++ {#r : r in g}, partition(flatten(h), {#r : r in h}) ++ [{sum(r) : r in h}])));
+        """, ([[1, 2], [3], [], [0, 9]],)),
+    "rows that are longer than what they are zipped with": (
+        "function main(m, v) : ([[int]], [int]) -> [int] = {sum({x * y : x in r; y in v}) : r in m};",
+        ([[1], list(range(50))], [1])),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name: str) -> None:
+    source, arguments = FOUND[name]
+    compare(RandomProgram(source, arguments), EXECUTORS[1:])
+
+
+# Texts ------------------------------------------------------------------------------------------
+
+
+def comes_back(source: Source, job: pipeline.Job) -> None:
+    """Each form on the way to loops is what its text says."""
+    passes = [p for p in (*pipeline.stages(job), pipeline.pass_named("graph")) if p.output.parse]
+    for step in driver.steps(job, forms.TEXT, source, tuple(passes)):
+        form = step.ran.output
+        if form.parse:
+            text = form.show(step.program)
+            again = forms.read(form, Source("text", text))
+            assert form.show(again) == text, step.ran.name
+            assert again == step.program, step.ran.name
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.nesl")), ids=lambda path: path.stem)
+def test_texts_of_examples(path: Path, target: str) -> None:
+    entry, type_ = ENTRIES[path.stem]
+    job = pipeline.Job(entry=entry, argument=type_ and parse_type(Source("type", type_)), target=target)
+    run_deep(lambda: comes_back(Source(path.name, path.read_text("utf-8")), job))
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+@settings(quick, max_examples=15)
+@given(programs(4))
+def test_texts_of_random_programs(target: str, random: RandomProgram) -> None:
+    run_deep(lambda: comes_back(Source("random.nesl", random.source), pipeline.Job(entry="main", target=target)))

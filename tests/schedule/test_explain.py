@@ -1,0 +1,352 @@
+"""`nessie explain`: its text and JSON, its prices, and that it says something of every pair.
+
+A golden file is a comment that says what it shows, the command (run where nesl_examples is), `==>`, what is printed.
+"""
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from brute_force import brute, brute_wishful
+from paths import GOLDEN_FILES, ROOT
+from random_graphs import PROFILES, random_graph
+
+from nessie.schedule.cost import profiles
+from nessie.schedule.cost.problem import Problem
+from nessie.schedule.cost.profiles import CPU
+from nessie.schedule.explain.explain import SCHEDULES, explain
+from nessie.schedule.explain.json import as_json
+from nessie.schedule.explain.text import as_text as explained_text
+from nessie.schedule.graph import text as graph_text
+from nessie.schedule.legality import fusible
+from nessie.schedule.nodes import APART, NEVER, TOGETHER
+from nessie.tool import calibrate
+from nessie.tool.cli import main
+
+GOLDEN = sorted((GOLDEN_FILES / "explain").glob("*.txt"))
+FUSION = ROOT / "nesl_examples" / "fusion"
+
+# Kernels, megabytes and milliseconds of the greedy schedule and of the best one.
+BETTER = {
+    "scan_then_pack": ((3, 76.0, 3.874), (2, 68.0, 3.420)),
+    "neighbour": ((3, 92.0, 4.647), (3, 68.0, 3.488)),
+    "two_uses": ((3, 80.0, 4.068), (3, 64.0, 3.295)),
+    "two_scans": ((3, 89.0, 4.502), (3, 57.0, 2.956)),
+    "late_reader": ((2, 68.0, 3.420), (2, 60.0, 3.034)),
+    "normalise": ((3, 40.0, 2.135), (3, 32.0, 1.774)),
+}
+
+
+@pytest.fixture(autouse=True)
+def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def explained(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["explain", *words, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_golden(path: Path, update_golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    case, _, expected = path.read_text("utf-8").partition("==>\n")
+    command = next(line.removeprefix("$ nessie ") for line in case.splitlines() if line.startswith("$ "))
+    assert main(shlex.split(command)) == 0
+    found = capsys.readouterr().out
+    if "--json" in command:
+        found = json.dumps(json.loads(found), indent=1) + "\n"
+    if update_golden:
+        path.write_text(f"{case}==>\n{found}", "utf-8")
+    else:
+        assert found == expected
+
+
+# What is known --------------------------------------------------------------------------------------
+
+
+def test_norm2_is_two_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    found = explained(capsys, "nesl_examples/norm2.nesl", "-e", "norm2")
+    assert found["schedules"]["ilp"]["kernels"] == 2 and found["schedules"]["none"]["kernels"] == 5
+    assert found["regions"][0]["schedules"]["ilp"]["members"] == [["sum1", "gts", "sum2"], ["it", "it_1"]]
+    assert found["schedules"]["ilp"]["status"] == "optimal"
+
+
+def test_both_schedules_of_the_conflict(capsys: pytest.CaptureFixture[str]) -> None:
+    """Squares with the sum: four words an element. With the division: three."""
+    found = explained(capsys, "nesl_examples/fusion/squares.nesl", "-e", "squares", "-t", "[float]", "--size", "as=1e7")
+    best = found["regions"][0]["schedules"]["ilp"]
+    assert best["members"] == [["total"], ["sq", "it"]] and best["bytes"] == 3 * 8e7
+    (pair,) = [pair for pair in found["regions"][0]["pairs"] if pair["verdict"] == APART]
+    assert pair["price"]["members"] == [["total", "sq"], ["it"]] and pair["price"]["bytes"] == 4 * 8e7
+    assert pair["price"]["cost"] == pytest.approx(8e7 / CPU.bandwidth, rel=1e-3)
+    assert {"name": "sq", "read": 1.0, "written": 1} in pair["price"]["more"]
+
+
+@pytest.mark.parametrize("name", BETTER)
+def test_greedy_is_not_always_best(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explained(capsys, str(FUSION / f"{name}.nesl"), "-e", name)["schedules"]
+    costs = [(found[mode]["kernels"], found[mode]["bytes"] / 1e6, found[mode]["cost"] / 1e6)
+             for mode in ("greedy", "ilp")]
+    assert costs == [pytest.approx(known, abs=1e-3) for known in BETTER[name]]
+    assert found["ilp"]["status"] == "optimal"
+
+
+def test_each_small_program_is_tested_and_says_what_it_shows() -> None:
+    assert {path.stem for path in FUSION.glob("*.nesl")} == {*BETTER, "squares"}
+    assert all(path.read_text("utf-8").startswith("% ") for path in FUSION.glob("*.nesl"))
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_pieces_of_a_long_run_claim_no_optimum(words: tuple[str, ...], tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither from the program nor from its graphs; nor are their prices exact."""
+    steps = "".join(f"a{k + 1} = {{x * {k + 2} + y : x in a{k}; y in permute(a{k}, rank(v))}};\n" for k in range(120))
+    path, graph = tmp_path / "long.nesl", tmp_path / "long.graph"
+    path.write_text(f"function long(v) : [int] -> [int] = let a0 = v;\n{steps}in a120;")
+    assert main(["compile", str(path), "-e", "long", "--emit", "graph"]) == 0
+    graph.write_text(capsys.readouterr().out)
+    for source in ([str(path), "-e", "long"], [str(graph)]):
+        assert main(["explain", *source, *words]) == 0
+        text = capsys.readouterr().out
+        assert "optimal" not in text and text.count("region") > 2
+
+
+# What holds of all ----------------------------------------------------------------------------------
+
+
+def test_prices_are_what_brute_force_says() -> None:
+    seen = set()
+    for seed in range(120):
+        graph, profile = random_graph(seed, 5), PROFILES[seed % len(PROFILES)]
+        problem = Problem(graph, profile)
+        (region,) = explain([graph], profile, math.inf).regions
+        least = brute(problem)
+        for pair in region.pairs:
+            joined = brute_wishful(replace(graph, fused=((pair.first, pair.second),)), profile)
+            seen.add(pair.verdict)
+            if pair.verdict == NEVER:
+                assert joined == float("inf") and pair.witness and pair.reason, (seed, pair)
+            elif pair.verdict == TOGETHER:
+                assert joined == pytest.approx(least), (seed, pair)
+            else:
+                assert pair.price is not None
+                assert pair.price.cost == pytest.approx(joined - least, abs=1e-6 * least), (seed, pair)
+    assert seen == {NEVER, TOGETHER, APART}
+
+
+def test_every_reason_has_a_witness() -> None:
+    """And every explanation a text and a JSON."""
+    seen: set[str] = set()
+    for seed in range(400):
+        graph = random_graph(seed, 9)
+        found = explain([graph], CPU, 0)
+        for pair in found.regions[0].pairs:
+            if pair.verdict == NEVER:
+                seen.add(pair.reason)
+                names = {node.name for node in graph.nodes}
+                assert names.intersection(pair.witness.replace("'s", "").replace(",", "").split()), pair
+        assert json.loads(json.dumps(as_json("random", found)))["regions"]
+        assert explained_text("random", found, True).count("\n") > 5
+    assert seen >= {"gather", "size", "kernel-end", "segment-late", "segment-end", "scatter-order", "two-look-backs",
+                    "space", "path", "missing-host"}
+    assert all(f"    {reason} " in (fusible.__doc__ or "") for reason in seen)
+
+
+RARE = """graph rare 0 {
+  size n = 1000.0
+  array xs : [float; n]
+  array ys : [float; n]
+  array zs : [float; n]
+  scalar a : float
+  scalar c : float
+  scalar h : float
+  array ws : [float; n]
+  node ys = MAP flat(n) (own xs) -> (ys)
+  node zs = PERMUTE flat(n) (own xs) -> (zs) serial
+  node a = REDUCE flat(n) (own xs) -> (a)
+  node c = ONCE unit() (scalar a, gather ys) -> (c)
+  node h = HOST unit() (gather a) -> (h)
+  node ws = ORDER unit() (size ys) -> (ws) fails
+  outputs (zs, c, ws)
+}
+"""
+
+
+def test_prices_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with most at stake, in whichever region, have a price, and as many as there is work for."""
+    graphs = [random_graph(seed, 9) for seed in range(12)]
+    whole = explain(graphs, CPU, math.inf)
+    found = explain(graphs, CPU, 500)
+    assert [len(region.pairs) for region in found.regions] == [len(region.pairs) for region in whole.regions]
+    work, least, most = 0, math.inf, 0.0
+    for graph, region, all_priced in zip(graphs, found.regions, whole.regions, strict=True):
+        for pair, wanted in zip(region.pairs, all_priced.pairs, strict=True):
+            if pair.price is not None or pair.verdict != wanted.verdict:
+                work, least = work + len(graph.nodes) ** 2, min(least, pair.bytes)
+                assert pair == wanted
+            elif pair.verdict == APART:
+                most = max(most, pair.bytes)
+    assert 500 - 81 < work <= 500
+    assert least >= most
+    text = explained_text("random", found, True)
+    assert "not priced" in text and "not priced" not in explained_text("random", whole, True)
+
+
+def test_rare_reasons() -> None:
+    (region,) = explain([graph_text.parse(RARE)], CPU).regions
+    found = {(pair.first, pair.second): (pair.reason, pair.witness) for pair in region.pairs if pair.verdict == NEVER}
+    assert found["ys", "zs"] == ("one-thread", "one thread walks zs, so that the last of several writes to one place "
+                                 "wins; ys is better off with all threads")
+    assert found["ys", "c"] == ("once-reads-array",
+                                "c is scalar code and reads ys, which is complete only when the kernel has ended")
+    assert found["a", "h"] == ("host", "h is computed by the host")
+    assert found["ys", "ws"] == ("library", "ws is a kernel of the library")
+
+
+def test_a_large_region_stays_readable(capsys: pytest.CaptureFixture[str]) -> None:
+    texts = []
+    for more in ((), ("--all",)):
+        assert main(["explain", "nesl_examples/bfs.nesl", "-e", "bfs", *more]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0].count("\n") + 10 < texts[1].count("\n")
+    assert "more pairs, with less at stake: --all shows them" in texts[0]
+    assert "more pairs" not in texts[1] and "--all" not in texts[1]
+
+
+def test_what_the_host_computes_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "host.nesl"
+    path.write_text("function host(xs) = let a = {x in xs | x > 0.0}; n = #a * 2; b = {float(i) : i in [0:n]};"
+                    " c = {float(i * i) : i in [0:n]} in (b, c);")
+    words = ["explain", str(path), "-e", "host", "-t", "[float]"]
+    texts = []
+    for more in ([], ["--all"]):
+        assert main([*words, *more]) == 0
+        texts.append(capsys.readouterr().out)
+    hidden = texts[1].count("computed by the host [host]")
+    assert hidden > 1 and "[host]" not in texts[0] and "with what the host computes" not in texts[1]
+    assert texts[0].endswith(f"{hidden} pairs, with what the host computes: --all shows them\n")
+
+
+@pytest.mark.parametrize("body, elements", [
+    ("{sum({v[j] : j in [0:i+1]}) : i in [0:#v]}", 500500),
+    ("{sum({v[j] : j in [i:#v]}) : i in [0:#v]}", 500500),
+    ("{sum({v[j] : j in [0:3*i+2]}) : i in [0:#v]}", 1500500),
+    ("{sum({v[j] : j in [i+1:#v-1]}) : i in [0:#v-2]}", 498501),
+    ("{sum({v[j] : j in [0:#v:2]}) : i in [0:#v]}", 500000),
+    ("let n = 2 * (#v / 3) + 1 in {v[0] + float(i) : i in [0:n]}", 667),
+    ("let n = lshift(rem(#v, 7), 3) - rshift(#v, 4) in {v[0] + float(i) : i in [0:max(n, -n)]}", 14),
+    ("let n = if #v > 10 then #v / 10 else #v in {v[0] + float(i) : i in [0:n]}", 100),
+    ("let n = if #v < 10 then 7 * #v else trunc(sqrt(float(#v))) in {v[0] + float(i) : i in [0:n]}", 31)])
+@pytest.mark.parametrize("words", [("-t", "[float]", "--size", "v=1000"), ("{float(i) : i in [0:1000]}",)])
+def test_what_the_host_computes_from_known_sizes_is_known(body: str, elements: int, words: tuple[str, ...],
+                                                          tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sized.nesl"
+    path.write_text(f"function sized(v) = {body};")
+    sizes = explained(capsys, str(path), "-e", "sized", *words, "--target", "reference")["regions"][0]["sizes"]
+    assert elements in sizes.values()
+
+
+def test_what_runs_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, -2.0, 3.0]"]
+    found = explained(capsys, *words)
+    assert all(found["schedules"][mode]["measured"] > 0 for mode in SCHEDULES)
+    assert found["regions"][0]["sizes"]["#xs"] == 3
+    assert "measured" not in explained(capsys, *words, "--target", "reference")["schedules"]["ilp"]
+    assert main(["explain", *words]) == 0
+    assert "measured" in capsys.readouterr().out.splitlines()[1]
+
+
+def test_kernels_are_called_as_in_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """And as in a profile, where their elements are the same."""
+    (region,) = explained(capsys, "nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, 2.0, 3.0]")["regions"]
+    assert main(["profile", "nesl_examples/norm2.nesl", "-e", "norm2", "[1.0, 2.0, 3.0]", "--json"]) == 0
+    profiled = json.loads(capsys.readouterr().out)["kernels"]
+    assert region["code"] == ["K1", "K2"] == [kernel["name"] for kernel in profiled]
+    assert main(["explain", "nesl_examples/fusion/two_scans.nesl", "-e", "two_scans"]) == 0
+    text = capsys.readouterr().out
+    assert main(["compile", "nesl_examples/fusion/two_scans.nesl", "-e", "two_scans", "--emit", "fused"]) == 0
+    *_, host = capsys.readouterr().out.split("function two_scans")
+    for name, first, made in (("K1", "a", "a"), ("K2", "n_2", "n_2"), ("K3", "b", "result_1")):
+        (run,) = [line for line in host.splitlines() if f"run {name} " in line]
+        assert f"{made} : " in run and f"({name} in the code)\n    {first} " in text
+
+
+@pytest.mark.parametrize("mode, count, first", [("none", 5, ["sum1"]), ("greedy", 2, ["sum1", "gts", "sum2"])])
+def test_the_kernels_are_those_of_the_mode(mode: str, count: int, first: list[str],
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["nesl_examples/norm2.nesl", "-e", "norm2", "--fuse", mode]
+    found = explained(capsys, *words)
+    (region,) = found["regions"]
+    assert found["mode"] == mode and len(region["code"]) == count
+    assert region["schedules"][mode]["members"][0] == first
+    assert main(["explain", *words]) == 0
+    text = capsys.readouterr().out
+    assert f"kernel {count} (" in text and f"kernel {count + 1} (" not in text and "\n  not fused by ilp\n" in text
+
+
+@pytest.mark.parametrize("form", ["flat", "graph"])
+def test_forms_are_called_after_their_function(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / f"norm2.{form}"
+    assert main(["compile", "nesl_examples/norm2.nesl", "-e", "norm2", "--emit", form]) == 0
+    path.write_text(capsys.readouterr().out, "utf-8")
+    assert main(["explain", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("norm2 on cpu, ") and ("  kernel 1 (K1 in the code)\n" in text) == (form == "flat")
+    assert explained(capsys, str(path))["function"] == "norm2"
+
+
+@pytest.mark.parametrize("body, once", [("halves(v)", False), ("if #v > 2 then {x + 1 : x in v} else v", False),
+                                        ("{x + 1 : x in v}", True)])
+def test_times_of_what_runs_more_than_once_are_told_apart(body: str, once: bool, tmp_path: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "runs.nesl"
+    path.write_text("function halves(v) : [int] -> [int] = if #v < 2 then v else halves({v[2 * i] : i in [0:#v/2]});"
+                    f"function runs(v) = {body};")
+    words = [str(path), "-e", "runs", "[1, 2, 3, 4]"]
+    assert explained(capsys, *words)["once"] == once
+    assert main(["explain", *words]) == 0
+    assert ("measured is the whole call, predicted one run of each region" in capsys.readouterr().out) == (not once)
+
+
+def test_sizes_are_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "nesl_examples/norm2.nesl", "-e", "norm2", "--size", "xs=1e300"]) == 2
+    assert "xs=1e300 is not a size: no sequence has more than 281474976710656 elements" in capsys.readouterr().err
+
+
+def test_arguments_are_what_the_function_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "points.nesl"
+    path.write_text("datatype point(float, float); scale = 2.0;\n"
+                    "function far((vs, n), point(x, _), w) = {v * x * scale + float(n) : v in vs; u in w};")
+    found = explained(capsys, str(path), "-e", "far", "([1.0, 2.0], 3)", "point(1.0, 2.0)", "[4, 5]")
+    assert found["regions"][0]["sizes"]["#vs"] == 2
+
+
+def test_a_function_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scalar.nesl"
+    path.write_text("function twice(n) = n * 2;")
+    assert main(["explain", str(path), "-e", "twice", "-t", "int"]) == 0
+    assert capsys.readouterr().out == "twice on cpu, no kernels\n"
+    assert explained(capsys, str(path), "-e", "twice", "-t", "int")["schedules"]["ilp"]["kernels"] == 0
+
+
+# The machine ----------------------------------------------------------------------------------------
+
+
+def test_a_measured_profile_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    small = calibrate.Computer(large=2000, short=200, runs=1)
+    monkeypatch.setattr(calibrate, "Computer", lambda threads: small)
+    path = tmp_path / "here.json"
+    assert main(["doctor", "--calibrate", "-o", str(path)]) == 0
+    found = profiles.named(str(path))
+    assert found.bandwidth > 0 and found.launch > 0 and 0 <= found.rescan <= 1
+    assert min(found.gather, found.operation, found.function) > 0
+    words = ["nesl_examples/norm2.nesl", "-e", "norm2", "--machine"]
+    assert explained(capsys, *words, str(path))["machine"] == "measured"
+    assert explained(capsys, *words, "h200")["machine"] == "h200"

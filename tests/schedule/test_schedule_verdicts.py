@@ -1,0 +1,105 @@
+"""The table of verdicts: for every reason why two nodes may not share a kernel, and every rule, a pair (the last two
+nodes of a row). The certificate says the same, but of what is only sure to be slow."""
+from __future__ import annotations
+
+import pytest
+from test_schedule_costs import HEAD
+
+from nessie.cudagen.kernels.walk import walk_of
+from nessie.lambda_cu.text.parser import parse
+from nessie.schedule.check import check_graph
+from nessie.schedule.graph import text as graph_text
+from nessie.schedule.graph.graph import graph as graphs
+from nessie.schedule.graph.nodes import Graph, Index
+from nessie.schedule.legality.certificate import one_pass
+from nessie.schedule.legality.fusible import Fusible
+from nessie.schedule.legality.sharing import rule
+
+TABLE = {
+    "MAP-X": "MAP flat(n) (own x) -> (a) | SCAN flat(n) (own a) -> (b)",
+    "gather": "MAP flat(n) (own x) -> (a) | MAP flat(n) (gather a) -> (b)",
+    "SEG-PROLOGUE": "MAP flat(r) (own z) -> (c) | SEG_SCAN elements(d, r, t) (own e, seg c) -> (f)",
+    "segment-late": "SCAN flat(r) (own z) -> (c) | MAP elements(d, r, t) (seg c) -> (f)",
+    "SCAN-MAP": "SCAN flat(n) (own x) -> (a) | MAP flat(n) (own a) -> (b)",
+    "SCAN-REDUCE": "SCAN flat(n) (own x) -> (a) | REDUCE flat(n) (own a) -> (s)",
+    "SCAN-PERMUTE": "SCAN flat(n) (own x) -> (a) | PERMUTE flat(n) (own a) -> (b)",
+    "SEG_SCAN-MAP": "SEG_SCAN elements(d, r, t) (own e) -> (f) | MAP elements(d, r, t) (own f) -> (y)",
+    "PARTITION-PERMUTE": "PARTITION flat(n) (own x) -> (k, l, g, i, p) | PERMUTE flat(n) (own p) -> (a)",
+    "ONCE-ONCE": "ONCE unit() (scalar k) -> (s) | ONCE unit() (scalar s) -> (q)",
+    "two-look-backs": "SCAN flat(n) (own x) -> (a) | SCAN flat(n) (own a) -> (b)",
+    "FILTER-MAP": "FILTER flat(n) (own x) -> (k, g) | MAP survivors(g, k) (member k, own g) -> (h)",
+    "FILTER-REDUCE": "FILTER flat(n) (own x) -> (k, g) | REDUCE survivors(g, k) (member k, own g) -> (s)",
+    "FILTER-FILTER": "FILTER flat(n) (own x) -> (k, g) | FILTER survivors(g, k) (member k, own g) -> (l, h)",
+    "FILTER-SCAN": "FILTER flat(n) (own x) -> (k, g) | SCAN survivors(g, k) (member k, own g) -> (h)",
+    "FILTER-PERMUTE": "FILTER flat(n) (own x) -> (k, g) | PERMUTE survivors(g, k) (member k, own g) -> (h)",
+    "two-look-backs, rank": "FILTER flat(n) (own x) -> (k, g) | SCAN survivors(g, k) (member k, own g) -> (h) rank",
+    "kernel-end, count": "FILTER flat(n) (own x) -> (k, g) | MAP flat(n) (scalar k) -> (b)",
+    "FILTER-ONCE": "FILTER flat(n) (own x) -> (k, g) | ONCE unit() (scalar k) -> (s)",
+    "SEG_FILTER-SEG_REDUCE": "SEG_FILTER elements(d, r, t) (own e) -> (k, g, o)"
+                             " | SEG_REDUCE survivors(g, k, r) (member k, member o, own g) -> (c)",
+    "position": "SEG_FILTER elements(d, r, t) (own e) -> (k, g, o)"
+                " | SEG_REDUCE survivors(g, k, r) (member k, member o, own g) -> (c) place",
+    "missing-host": "SEG_FILTER elements(d, r, t) (own e) -> (k, g, o)"
+                    " | MAP survivors(g, k) (member k, gather g) -> (h) | MAP flat(r) (gather o) -> (w)",
+    "PARTITION-MAP": "PARTITION flat(n) (own x) -> (k, l, g, i, p) | MAP survivors(g, l) (member l, own i) -> (h)",
+    "SEG-EPILOGUE": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | MAP flat(r) (own c) -> (w)",
+    "space, scan of segments": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | SCAN flat(r) (own c) -> (w)",
+    "segment-late, softmax": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+                             " | MAP elements(d, r, t) (own e, seg c) -> (f)",
+    "REDUCE-ONCE": "REDUCE flat(n) (own x) -> (s) | ONCE unit() (scalar s) -> (q)",
+    "kernel-end": "REDUCE flat(n) (own x) -> (s) | MAP flat(n) (scalar s) -> (a)",
+    "scatter-order": "PERMUTE flat(n) (own x) -> (a) | MAP flat(n) (own a) -> (b)",
+    "one-thread": "MAP flat(n) (own x) -> (a) | PERMUTE flat(n) (own a) -> (b) serial",
+    "HORIZONTAL, one thread": "PERMUTE flat(n) (own x) -> (a) serial | PERMUTE flat(n) (own y) -> (b) serial",
+    "once-reads-array": "MAP flat(n) (own x) -> (a) | ONCE unit() (gather a) -> (s)",
+    "size": "SCAN flat(r) (own z) -> (c) | SEG_REDUCE elements(c, r, t) (size c, own e) -> (w)",
+    "library": "MAP flat(n) (own x) -> (a) | ORDER flat(n) (own a) -> (b)",
+    "host": "REDUCE flat(n) (own x) -> (s) | HOST unit() (gather s) -> (q)",
+    "HORIZONTAL": "REDUCE flat(n) (own x) -> (s) | SCAN flat(n) (own x) -> (a)",
+    "space": "MAP flat(n) (own x) -> (a) | MAP flat(t) (own e) -> (f)",
+    "space, descriptors": "MAP elements(d, r, t) (own e) -> (f) | MAP elements(u, r, t) (own e) -> (w)",
+    "HORIZONTAL, twins": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | REDUCE flat(t) (own e) -> (s)",
+}
+
+NAMES = """ scalar k : int scalar l : int scalar s : float scalar q : float array a : [float; n] array b : [float; n]
+  array c : [float; r] array f : [float; t] array g : [float; k] array h : [float; k] array i : [float; l]
+  array o : [int; r+1] array p : [int; n] array w : [float; r] """
+
+
+def table_graph(case: str) -> Graph:
+    first, *others = TABLE[case].split(" | ")
+    named = "g" if "FILTER" in first or "PARTITION" in first else "u"
+    nodes = " ".join(f"node {name} = {node}" for name, node in zip((named, "v", "v2"), (first, *others)))
+    return graph_text.parse(HEAD.replace("size k", "size l = 5e5 size k").format(f"{NAMES}{nodes} outputs ()"))
+
+
+@pytest.mark.parametrize("case", TABLE)
+def test_the_table_of_verdicts(case: str) -> None:
+    graph = table_graph(case)
+    check_graph(graph)
+    fusible = Fusible(Index(graph))
+    last = len(graph.nodes) - 2, len(graph.nodes) - 1
+    assert fusible.reason.get(last) or rule(fusible.index, *last) == case.split(",")[0]
+    if fusible.reason.get(last):
+        assert fusible.reason[last] == case.split(",")[0]
+    walked = one_pass(graph, {graph.nodes[k].name for k in last})
+    assert walked == (last not in fusible.reason or case == "one-thread")
+    assert graph_text.parse(graph_text.show(graph)) == graph
+
+
+@pytest.mark.parametrize(("mode", "base", "zero"), [
+    ("distinct", "float", "0.0"), ("last", "int", "0"), ("max", "int", "0"), ("max", "float", "0.0")])
+def test_one_thread_walks_what_the_graph_says(mode: str, base: str, zero: str) -> None:
+    program = parse(f"""
+kernel K (n : int, xs : [{base}; n], at : [int; n]) {{
+  let ys = PERMUTE {{ i => xs[i] using xs }} {{ i => at[i] using at }} (n) into n ({zero}) {mode}
+  return ys
+}}
+function f (n : int, xs : [{base}; n], at : [int; n]) -> (m : int, out : [{base}; m]) {{
+  let ys : [{base}; n] = run K (n, xs, at)
+  return (n, ys)
+}}
+entry f : [{base}], [int] -> [{base}]
+""")
+    [graph] = graphs(program)
+    assert graph.nodes[0].serial == walk_of(program.kernels[0], program).sequential

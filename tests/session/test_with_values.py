@@ -1,0 +1,71 @@
+"""The values that a failed check is told with, and when they are not looked for."""
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from nessie.base.source import NessieError, Source
+from nessie.interpreter import interpreter
+from nessie.running.targets import Limits, Target
+from nessie.session import with_values
+from nessie.session.session import Session
+from nessie.typing import nodes as typed
+
+
+def failure(program: str, target: Target | None = None) -> NessieError:
+    """Of the last form."""
+    *_, found = Session(target or Target("reference")).run(Source("test", program))
+    assert isinstance(found, NessieError)
+    return found
+
+
+def told(error: NessieError) -> str:
+    return error.places[0][1]
+
+
+def test_values_are_told() -> None:
+    assert "3" in told(failure("v = [5, 7]; v[3];"))
+
+
+def test_much_is_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter would take seconds for this."""
+    worked: list[int] = []
+    run = interpreter.run
+
+    def recorded(program: typed.Program, world: interpreter.World) -> object:
+        try:
+            return run(program, world)
+        finally:
+            worked.append(world.work)
+
+    monkeypatch.setattr(interpreter, "run", recorded)
+    error = failure("v = [0:300000]; {v[i + 1] : i in [0:300000]};")
+    assert "300000" not in told(error) and "out of bounds" in error.message and max(worked, default=0) < 100_000
+
+
+def test_a_large_variable_matters_only_where_it_is_used() -> None:
+    assert "3" in told(failure("big = [0:300000]; v = [5, 7]; v[3];"))
+
+
+PROGRAM = "v = [5, 7]; v[sum([1, 2])];"
+
+
+def test_it_ends_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told(failure(PROGRAM)) == "the index is 3, the length 2"
+    monkeypatch.setattr(with_values, "SECONDS", 0.0)
+    assert told(failure(PROGRAM)) != "the index is 3, the length 2"
+
+
+def test_it_ends_when_the_run_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(with_values, "mix", lambda seed: time.sleep(0.3))
+    monkeypatch.setattr(with_values, "SECONDS", 60.0)
+    limited = Target("reference", limits=Limits(seconds=0.25))
+    assert told(failure(PROGRAM, limited)) != "the index is 3, the length 2"
+
+
+def test_a_bug_of_the_interpreter_hides_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: object) -> None:
+        raise KeyError("lost")
+    monkeypatch.setattr(interpreter, "run", broken)
+    assert "out of bounds" in failure("v = [5, 7]; v[3];").message

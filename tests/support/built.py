@@ -1,0 +1,42 @@
+"""Programs of lambda_cu, ready for devices and on them: the passes behind `fuse`, without a driver. `width`: items a
+chunk of a CPU's, as narrow as a test likes."""
+from __future__ import annotations
+
+from typing import Any
+
+from nessie.cudagen.cpu import llvm
+from nessie.cudagen.cpu.assemble import CpuProgram, assemble
+from nessie.cudagen.cpu.device import Cpu
+from nessie.cudagen.cuda import cuda
+from nessie.cudagen.cuda.device import Driver, Gpu
+from nessie.cudagen.cuda.link import GpuProgram, link
+from nessie.cudagen.generate import generate
+from nessie.cudagen.host import host
+from nessie.cudagen.host.translate import translate
+from nessie.cudagen.loops.unread import unread
+from nessie.lambda_cu import nodes as ir
+
+
+def cpu_code(program: ir.Program, width: int | None = None) -> CpuProgram:
+    module = generate(program, "cpu", width)
+    return assemble(program, translate(program), module, llvm.llvm(module))
+
+
+def gpu_code(program: ir.Program) -> GpuProgram:
+    """Without comments, so that tests may look at the code alone."""
+    module = unread(generate(program, "cuda"))
+    return link(program, translate(program), module, cuda.cuda(module))
+
+
+def cpu_device(program: ir.Program, threads: int | None = None, width: int | None = None,
+               limit: int | None = None) -> Cpu:
+    return Cpu(cpu_code(program, width), threads, limit)
+
+
+def gpu_device(program: ir.Program | GpuProgram, driver: Driver, limit: int | None = None) -> Gpu:
+    return Gpu(program if isinstance(program, GpuProgram) else gpu_code(program), driver, limit)
+
+
+def execute(program: ir.Program, arguments: Any, device: Any, *options: Any, **named: Any) -> Any:
+    """host.execute, of a program that nobody has translated."""
+    return host.execute(program, translate(program), arguments, device, *options, **named)

@@ -1,0 +1,177 @@
+"""Runs one NESL program everywhere: by the interpreter, the reference executor, the loops interpreter and the CPU.
+
+    compiled = Compiled(source)                 every pass, every validator; `layouts`: of the arguments, if not dense;
+                                                `target`: for which it is flattened and fused, "cuda" for a GPU
+    outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
+
+An executor is named by where it runs and how the program was fused; "cudasim ilp", for what the GPU can do, is none of
+EXECUTORS. The loops interpreter and the CPU get chunks of three items, so that short sequences cross their borders.
+Random programs that ask for too much are Failed with `limit`, which agrees with nothing. Of several failures all
+executors tell the same one, in the same words.
+"""
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from built import cpu_device, execute, gpu_device
+
+from nessie import driver, forms, pipeline
+from nessie.base.source import NessieError, Source, Span
+from nessie.base.system.deep import run_deep
+from nessie.base.types import Type
+from nessie.base.values import flatten_value, plain_value
+from nessie.cudagen.cpu.interpreted import Interpreted
+from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.cudagen.host import host
+from nessie.cudagen.host.check import check as check_instructions
+from nessie.cudagen.host.translate import translate
+from nessie.interpreter import interpreter
+from nessie.interpreter.effects import Effects
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.reference import reference
+from nessie.library import library
+from nessie.mono import nodes as mono
+from nessie.running.world import World
+from nessie.typing import nodes as typed
+
+WIDTH = 3                       # items a chunk
+MEMORY = 1 << 30
+DEPTH = 5000                    # calls within calls
+FUSE = ("none", "greedy", "ilp")
+EXECUTORS = ("interpreter", *(f"reference {fuse}" for fuse in FUSE), *(f"loops {fuse}" for fuse in FUSE),
+             *(f"cpu {fuse}" for fuse in FUSE), "cpu3 ilp")
+QUICK = ("reference none", "reference ilp", "loops ilp", "cpu3 ilp")
+LIMITS = ("out of memory", "recursion is deeper")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The program fails: the message, the place in the source; all that is told of places (None: not known, as the
+    interpreter numbers no elements and tells no calls). `limit`: it asks for more than there is."""
+    message: str
+    place: tuple[Span, ...] = ()
+    told: tuple[tuple[Span, str], ...] | None = None
+    limit: bool = False
+
+
+ANY = Failed("")                # agrees with every failure
+
+
+class Compiled:
+    """A program with a function `main`, compiled as far as it is asked for."""
+
+    def __init__(self, source: str, entry: str = "main", layouts: tuple[ir.Layout, ...] | None = None,
+                 target: str = "cpu") -> None:
+        self.entry, self.layouts, self.target = entry, layouts, target
+        self.program: typed.Program = self.passes(forms.TEXT, Source("test.nesl", source), "infer")
+        self.fused: dict[str, ir.Program] = {}
+        self.printed: list[str] = []            # by the last run
+        self.outside = World(self.printed.append)
+        self.devices: dict[str, Any] = {}
+
+    def passes(self, start: forms.Form, program: Any, until: str) -> Any:
+        job = pipeline.Job(entry=self.entry, layouts=self.layouts, target=self.target)
+        return driver.compile_program(job, start, program, pipeline.pass_named(until))
+
+    @cached_property
+    def world(self) -> interpreter.World:
+        effects = Effects(self.outside.perform)
+        world = interpreter.World(library.prebuilt(), effects=effects, depth_limit=DEPTH)
+        for definition in self.program.definitions:
+            interpreter.define(world, definition)
+        return world
+
+    @cached_property
+    def mono(self) -> mono.Program:
+        found: mono.Program = self.passes(forms.TYPED, self.program, "inline")
+        return found
+
+    @cached_property
+    def flat(self) -> ir.Program:
+        found: ir.Program = self.passes(forms.MONO, self.mono, "simplify")
+        return found
+
+    @cached_property
+    def signature(self) -> tuple[tuple[Type, ...], Type]:
+        function = next(f for f in self.mono.functions if f.name == self.mono.entry)
+        return tuple(p.type for p in function.parameters), function.result
+
+    def executable(self, fuse: str) -> ir.Program:
+        """The program that is executed, whose host level is well formed as instructions, too."""
+        if fuse not in self.fused:
+            self.fused[fuse] = self.scheduled(fuse)
+            check_instructions(translate(self.fused[fuse]))
+        return self.fused[fuse]
+
+    def scheduled(self, fuse: str) -> ir.Program:
+        if fuse == "none":
+            return self.flat
+        stages = pipeline.stages(job := pipeline.Job(fuse=fuse, target=self.target))
+        behind, last = [stages.index(ran) for ran in (pipeline.pass_named("simplify"), pipeline.pass_named("fuse"))]
+        *_, step = driver.steps(job, forms.FLAT, self.flat, stages[behind + 1:last + 1])
+        program: ir.Program = step.program
+        return program
+
+    def device(self, executor: str) -> Any:
+        where, fuse = executor.split()
+        if executor not in self.devices:
+            program = self.executable(fuse)
+            self.devices[executor] = (
+                Interpreted(program, WIDTH) if where == "loops"
+                else gpu_device(program, Cudasim()) if where == "cudasim"
+                else cpu_device(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
+        return self.devices[executor]
+
+
+def outcome(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
+    """The plain value of main, or Failed."""
+    return run_deep(lambda: result(program, executor, arguments))
+
+
+def result(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
+    try:
+        return run(program, executor, arguments)
+    except NessieError as error:
+        told = None if executor == "interpreter" else tuple(error.places)
+        place = tuple(span for span, _ in error.places[:1])
+        return Failed(error.message, place, told, error.message.startswith(LIMITS))
+
+
+def run(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
+    program.printed.clear()
+    if executor == "interpreter":
+        argument = arguments[-1]
+        for value in reversed(arguments[:-1]):
+            argument = (value, argument)
+        return interpreter.call(program.world, program.entry, argument).value
+    where, fuse = executor.split()
+    types, type_ = program.signature
+    flat = [flatten_value(value, type_) for value, type_ in zip(arguments, types, strict=True)]
+    if where == "reference":
+        limits = reference.Limits(depth=DEPTH, memory=MEMORY)
+        return plain_value(reference.execute(program.executable(fuse), flat, limits,
+                                            perform=program.outside.perform), type_)
+    found = execute(program.executable(fuse), flat, program.device(executor), host.Limits(DEPTH, MEMORY),
+                         perform=program.outside.perform)
+    return plain_value(found, type_)
+
+
+def agree(a: Any, b: Any) -> bool:
+    """Equal values, bit for bit and of equal types (one NaN is like another), or equal failures."""
+    match a, b:
+        case Failed(), Failed():
+            return not a.limit and not b.limit and (ANY in (a, b) or (
+                (a.message, a.place) == (b.message, b.place) and (a.told == b.told or None in (a.told, b.told))))
+        case (list(), list()) | (tuple(), tuple()):
+            return len(a) == len(b) and all(map(agree, a, b))
+        case float(), float():
+            return (math.isnan(a) and math.isnan(b)) or struct.pack("<d", a) == struct.pack("<d", b)
+    return type(a) is type(b) and bool(a == b)
+
+
+__all__ = ["ANY", "EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "outcome"]

@@ -1,0 +1,82 @@
+"""Programs for GPUs, with the arguments they are run on: what may go wrong between kernels, and on hard values.
+
+    PROGRAMS[name]                          the source of `main`, and arguments of several runs
+    on_gpu(program, device, arguments)      the plain value of main
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from built import execute
+from executors import Compiled
+
+from nessie.base.system.deep import run_deep
+from nessie.base.values import flatten_value, plain_value
+from nessie.cudagen.cuda.device import Gpu
+from nessie.cudagen.host import host
+
+NAN, INF = math.nan, math.inf
+MIXED = [0.5, -0.0, NAN, 0.0, -INF, INF, -1e-310, 2.0, -3.5]
+FARTHEST = (2**63 - 1, -2**63)
+PROGRAMS: Mapping[str, tuple[str, list[list[Any]]]] = {
+    "map and sum": ("function main(xs) : [int] -> (int, [int]) = let ys = {x * x : x in xs} in (sum(ys), ys);",
+                    [[list(range(n))] for n in (0, 1, 256, 700)]),
+    "two passes": ("function main(xs) : [float] -> [float] = let s = sum(xs) in {x / s : x in xs};",
+                   [[[1.5] * n] for n in (0, 1, 257)]),
+    "host branches": ("function main(xs) : [int] -> int = "
+                      "if sum(xs) > 10 then max_val(xs) else sum({x + 1 : x in xs});", [[[1, 2]], [[100, 7] * 300]]),
+    "host loop": ("function halve(xs, n) : ([int], int) -> [int] = "
+                  "if n == 0 then xs else halve({x / 2 : x in xs}, sum({n - 1 : x in [0:1]})); "
+                  "function main(xs) : [int] -> [int] = halve(xs, 5);", [[[1000, 31]], [[7] * 300]]),
+    "chars and bools": ("function main(s) : [char] -> [bool] = {c == `a or c > `x : c in s};", [["xyz abc" * 40]]),
+    "loops per element": ("function steps(n, k) : (int, int) -> int = if n <= 1 then k else "
+                          "steps((if rem(n, 2) == 0 then n / 2 else 3 * n + 1), k + 1); "
+                          "function main(xs) : [int] -> [int] = {steps(x, 0) : x in xs};", [[list(range(1, 300))]]),
+    "write": ("function main(xs) : [int] -> [int] = dist(0, #xs) <- {(#xs - 1 - i, x) : i in [0:#xs]; x in xs};",
+              [[list(range(n))] for n in (0, 1, 300)]),
+    "division by zero": ("function main(xs) : [int] -> [int] = {100 / (x - 3) : x in xs};",
+                         [[[1, 2, 4]], [[5] * 270 + [3] * 5], [[3]]]),
+    "index": ("function main(xs) : [int] -> [int] = xs -> {x + 1 : x in xs};", [[[0, -1, 1]], [[0, 9, 1] * 100]]),
+    "kernels after a failure": (
+        "function main(xs) : [int] -> ([int], int, [int]) = let a = {100 / x : x in xs}; b = rank(a); "
+        "c = a -> {10 / y : y in b} in (c, sum({7 / z : z in c}), plus_scan({z + 1 / y : z in c; y in b}));",
+        [[[3, 1, 2]], [[5, 0, 7]], [[2]], [[0] * 300]]),
+    "gather": ("function main(xs, at) : ([float], [int]) -> [float] = xs -> at;",
+               [[MIXED, [8, 0, 1] * 300], [[], []], [[], [0]], [MIXED, [9]], [MIXED, [-1]],
+                *([MIXED, [*[3] * 2500, at, 4, 9]] for at in FARTHEST)]),
+    "gather in rows": ("function main(m, at) : ([[int]], [[int]]) -> [[int]] = {r -> a : r in m; a in at};",
+                       [[[[5, 6], [], [7]] * 200, [[1, 1, 0], [], [0] * 9] * 200], [[[5]] * 300, [[0]] * 299 + [[1]]],
+                        [[[5], []] * 200, [[0], []] * 199 + [[0], [0]]], [[], []]]),
+    "scatter": ("function main(xs, at) : ([int], [(int, int)]) -> [int] = xs <- at;",
+                [[[7] * 5, []], [[], []], [[7] * 300, [(k % 3, k) for k in range(5000)]],
+                 [[7], [(0, k) for k in range(9)]],
+                 *([[7] * 9, [*[(8, 1)] * 2500, (at, 2)]] for at in (9, -1, *FARTHEST)), [[], [(0, 0)]]]),
+    "sums of what is no number": (
+        "function main(xs) : [float] -> ((float, (float, float)), [[float]]) = "
+        "((sum(xs), (max_val(xs), min_val(xs))), [plus_scan(xs), max_scan(xs), min_scan(xs)]);",
+        [[[]], [MIXED], [[1.0] * 2500 + MIXED], [[INF, 1.0] * 1300], [[1.0] * 2500 + [-INF]], [[-0.0] * 2500],
+         [[-0.0, 0.0] * 300], [[NAN] * 300], [[-INF] * 300 + [INF] * 300]]),
+    "rows of what is no number": (
+        "function main(m) : [[float]] -> ([float], ([float], ([[float]], [[float]]))) = "
+        "({sum(r) : r in m}, ({max_val(r) : r in m}, ({plus_scan(r) : r in m}, {min_scan(r) : r in m})));",
+        [[[[NAN], [], [1.0, 2.0], [INF, 1.0], [], [-0.0, -0.0], [INF, -INF, 2.0], [0.5]] * 300],
+         [[[NAN] * 2500, [1.0], [INF] * 2500, [2.0] * 300]]]),
+    "orders of what is no number": (
+        "function main(xs) : [float] -> ([float], ([int], [int])) = (sort(xs), (rank(xs), rank_down(xs)));",
+        [[[]], [[NAN]], [MIXED * 60], [[INF, NAN, -INF, -0.0, 0.0] * 500]]),
+    "rows without elements": (
+        "function main(m) : [[int]] -> ([int], ([[int]], ([[int]], int))) = "
+        "({sum(r) : r in m}, ({plus_scan(r) : r in m}, "
+        "({{x : x in r | x > 1} : r in m}, sum({max_val(r) : r in m}))));",
+        [[[]], [[[]]], [[[]] * 2500], [[[], list(range(3000)), []]], [[[]] * 2500 + [[1, 2, 3]] + [[]] * 2500]]),
+}
+ENDLESS = ("function spin(x) : int -> int = if x == 0 then 0 else spin(x + 2); "
+           "function main(xs) : [int] -> [int] = {spin(x) : x in xs};")
+
+
+def on_gpu(program: Compiled, device: Gpu, arguments: Sequence[Any], limits: host.Limits | None = None) -> Any:
+    types, type_ = program.signature
+    flat = [flatten_value(value, t) for value, t in zip(arguments, types, strict=True)]
+    return plain_value(run_deep(lambda: execute(device.program, flat, device, limits)), type_)

@@ -1,0 +1,214 @@
+"""Kernels run under a sanitizer: what a driver is told is taped, then done again by a program of its own (replay.cpp).
+
+    tape(built, kernel, arguments)      runs it on cudasim; what was done and found
+    Watched(sanitizer, text, names)     the text's kernels, compiled with the sanitizer; replays tapes
+    planted(text)                       the text, in which each barrier and each ordered access can be left out
+"""
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from built import gpu_device
+from paths import TESTS
+
+from nessie.base.values import DTYPES
+from nessie.cudagen.cuda.cudasim import compiler
+from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.cudagen.cuda.device import DeviceMemory
+from nessie.cudagen.cuda.link import POINTER, GpuProgram
+from nessie.cudagen.host.device import Array
+from nessie.cudagen.host.memory import Block
+
+INTERRUPT = 0                           # the number of the array that is the interrupt word
+SPARE = 16                              # bytes of each array, so that no two have the same address
+PATIENCE = 60                           # seconds; the program has less
+
+
+# Tapes ------------------------------------------------------------------------------------------
+
+
+class Recorder(Cudasim):
+    """Runs kernels, and writes down what it does."""
+
+    def __init__(self, formats: dict[str, str]) -> None:
+        super().__init__(1, 0)
+        self.formats = formats
+        self.lines: list[str] = []
+        self.numbers = {self.interrupt_word()[0]: INTERRUPT}
+        self.taken = 1
+
+    def allocate(self, size: int) -> int:
+        address = super().allocate(size + SPARE)
+        self.numbers[address] = self.taken
+        self.taken += 1
+        self.lines.append(f"take {self.numbers[address]} {size}")
+        return address
+
+    def free(self, address: int) -> None:
+        super().free(address)
+        self.lines.append(f"free {self.numbers.pop(address)}")
+
+    def write(self, address: int, values: Any) -> None:
+        super().write(address, values)
+        self.note("write", address, values)
+
+    def read(self, address: int, values: Any) -> None:
+        super().read(address, values)
+        self.note("check", address, values)
+
+    def note(self, what: str, address: int, values: Any) -> None:
+        self.lines.append(f"{what} {self.numbers[address]} .{values.tobytes().hex()}")
+
+    def launch(self, function: tuple[str, Any], blocks: int, arguments: bytes, threads: int = 256) -> None:
+        name, _ = function
+        packed = struct.Struct("@" + self.formats[name])
+        ends = [struct.calcsize("@" + self.formats[name][:at + 1]) for at in range(len(self.formats[name]))]
+        pointers = [f"{end - struct.calcsize(POINTER)} {self.numbers[value]}"
+                    for format_, value, end in zip(self.formats[name], packed.unpack(arguments), ends, strict=True)
+                    if format_ == POINTER and value in self.numbers]
+        self.lines.append(" ".join([f"launch {name} {blocks} .{arguments.hex()} {len(pointers)}", *pointers]))
+        super().launch(function, blocks, arguments, threads)
+
+
+class Exact(DeviceMemory):
+    """Every array has memory of its own, and no more than it needs."""
+
+    def take(self, base: str, length: int) -> Array:
+        size = length * DTYPES[base].itemsize
+        return Array(base, length, Block(self.driver.allocate(size), None, 1))
+
+    def give(self, array: Array) -> None:
+        if array.buffer.size:
+            array.buffer.size = 0
+            self.driver.free(array.buffer.address)
+
+
+def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
+    driver = Recorder(built.formats)
+    device = gpu_device(built, driver)
+    device.memory = Exact(driver, None)
+    device.begin(None)
+    address, word = driver.interrupt_word()
+    driver.lines.append(f"take {INTERRUPT} {word.nbytes}")
+    driver.note("write", address, word)
+    bases = {dtype: base for base, dtype in DTYPES.items()}
+    results = device.launch(kernel, [device.upload(bases[a.dtype], a) if isinstance(a, np.ndarray) else a
+                                     for a in arguments])
+    for result in results:
+        if isinstance(result, Array):
+            device.download(result)
+    driver.read(device.errors_address, device.errors)
+    return "\n".join(driver.lines)
+
+
+# Mistakes ---------------------------------------------------------------------------------------
+
+
+ORDERED = re.compile(r"(\s)(__syncthreads|load_acquire|store_release)\(")
+BEGINS = re.compile(r'(extern "C" __global__|static __device__) .*?(\w+)\(')
+PLAIN = """
+extern "C" int planted_mistake;
+extern "C" int usleep(unsigned);
+static void linger() { usleep(planted_mistake ? 50000 : 500); }
+static long long load_plain(const long long *place) { return *place; }
+static void store_plain(long long *place, long long value) { *place = value; }
+"""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """The kernel is without this barrier, or this access without its order: the nth of this in the kernel."""
+    kernel: str
+    what: str
+    nth: int
+
+    def __str__(self) -> str:
+        return f"{self.kernel} {self.what} {self.nth}"
+
+
+def planted(text: str) -> tuple[str, list[Mistake]]:
+    """The text, whose mistakes are made where planted_mistake has their number, from 1."""
+    mistakes: list[Mistake] = []
+    lines, kernel = [PLAIN], ""
+
+    def plant(match: re.Match[str]) -> str:
+        what, indent = match[2], match[1]
+        nth = sum(m.kernel == kernel and m.what == what for m in mistakes)
+        mistakes.append(Mistake(kernel, what, nth))
+        number = len(mistakes)
+        if what == "load_acquire":
+            return f"{indent}(planted_mistake == {number} ? load_plain : load_acquire)("
+        if what == "store_release":
+            return f"{indent}linger(), (planted_mistake == {number} ? store_plain : store_release)("
+        return f"{indent}if (planted_mistake != {number}) __syncthreads("
+
+    for line in text.splitlines():
+        if begins := BEGINS.match(line):
+            kernel = begins[2] if begins[1].startswith("extern") else ""
+        lines.append(ORDERED.sub(plant, line) if kernel else line)
+    return "\n".join(lines), mistakes
+
+
+# Sanitizers -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sanitizer:
+    """`scheduler` and `kernels`: how each is compiled; the scheduler's own accesses are not looked at."""
+    flags: tuple[str, ...]
+    scheduler: tuple[str, ...]
+    kernels: tuple[str, ...]
+    options: dict[str, str]
+
+
+THREADS = Sanitizer(("-fsanitize=thread",), ("-DCUDASIM_TSAN",), (),
+                    {"TSAN_OPTIONS": "halt_on_error=1 atexit_sleep_ms=0"})
+ADDRESSES = Sanitizer(("-fsanitize=address,undefined", "-fno-sanitize-recover=all"), (), ("-D__shared__=static",),
+                      {"ASAN_OPTIONS": "detect_leaks=0"})
+
+
+@dataclass
+class Watched:
+    sanitizer: Sanitizer
+    folder: Path
+    text: str
+    names: Sequence[str]
+
+    def __post_init__(self) -> None:
+        self.program, self.library = self.folder / "replay", self.folder / "kernels.so"
+        self.build(["-O1", "-c", *self.sanitizer.scheduler, str(compiler.RUNTIME), "-o", "runtime.o"])
+        self.build(["-O1", "-c", str(TESTS / "cudagen" / "cuda" / "replay.cpp"), "-o", "replay.o"])
+        self.build([*self.sanitizer.flags, "replay.o", "runtime.o", "-rdynamic", "-ldl", "-o", str(self.program)])
+        exports = "".join(f"CUDASIM_KERNEL({name})\n" for name in self.names)
+        (self.folder / "kernels.cpp").write_text(
+            f'#include "cudasim.h"\n#line 1 "kernels.cu"\n{self.text}\n{exports}')
+        self.build([*compiler.FLAGS["kernels"], "-g", *self.sanitizer.flags, *self.sanitizer.kernels, "kernels.cpp",
+                    "-o", str(self.library)])
+
+    def build(self, words: list[str]) -> None:
+        command = [*compiler.compiler(), "-std=c++17", "-pthread", f"-I{compiler.FOLDER}", *words]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[:2000]
+
+    def replay(self, taped: str, seed: int, os_threads: int = 4, mistake: int = 0) -> str:
+        """What is wrong; '' if nothing is."""
+        path = self.folder / "tape"
+        path.write_text(taped)
+        done = started([str(self.program), str(self.library), str(path), str(seed), str(os_threads), str(mistake)],
+                       self.sanitizer)
+        return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
+
+
+def started(command: list[str], sanitizer: Sanitizer) -> subprocess.CompletedProcess[str]:
+    """Without random addresses where that can be had: there are kernels whose addresses sanitizers do not expect."""
+    fixed = [found, "-R"] if (found := shutil.which("setarch")) else []
+    return subprocess.run([*fixed, *command], env=sanitizer.options, capture_output=True, text=True, check=False,
+                          timeout=PATIENCE)
