@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(ROOT / "tests" / "cudagen")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"),
+                str(ROOT / "tests" / "support" / "programs"), str(ROOT / "tests" / "cudagen")]
 
 from cuda_programs import PROGRAMS, built  # noqa: E402
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from nessie.flatten import flatten
     from nessie.lambda_cu import nodes as ir
     from nessie.lambda_cu import scope
-    from nessie.lambda_cu.passes import once, share_sites, simplify, specialise_sites, unchecked
+    from nessie.lambda_cu.passes import device_scalars, share_sites, simplify, specialise_sites, unchecked
     from nessie.library import library
     from nessie.mono.passes import inline, join_calls, monomorphise, random_state, release
     from nessie.schedule import check as schedule_check
@@ -73,7 +73,7 @@ else:
     translate = lazy("nessie.cudagen.host.translate")
     unread = lazy("nessie.cudagen.loops.unread")
     flatten = lazy("nessie.flatten.flatten")
-    once = lazy("nessie.lambda_cu.passes.once")
+    device_scalars = lazy("nessie.lambda_cu.passes.device_scalars")
     share_sites = lazy("nessie.lambda_cu.passes.share_sites")
     specialise_sites = lazy("nessie.lambda_cu.passes.specialise_sites")
     simplify = lazy("nessie.lambda_cu.passes.simplify")
@@ -240,7 +240,7 @@ PASSES = (
     # a reader's text may have sites as parameters; what comes after wants to know where each kernel fails
     row("specialise-sites", (FLAT,), FLAT, lambda job, program: specialise_sites.specialise_sites(program),
         "kernels that take where they fail as a parameter become one for each place"),
-    row("once", (FLAT,), FLAT, lambda job, program: once.once(program),
+    row("device-scalars", (FLAT,), FLAT, lambda job, program: device_scalars.device_scalars(program),
         "scalar arithmetic on kernels' results stays on the device"),
     # before simplifying: what only checks needed goes with them
     row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.unchecked(program),

@@ -12,10 +12,10 @@ Sound for int64 that wraps: a sum, difference or product that may leave int64 is
 at most 2^48. What is used holds in fact, also after a failure elsewhere: indices of walks, sizes of arrays, elements
 of arrays that flattening makes itself, the test around a branch. Never that a check in a kernel has passed: others run
 before anybody looks. Only sizes that the host has found equal (Emitter.require) rest on a check, a `_` of the host's.
-This is one that no launch passes: lambda_cu.passes.once leaves it to the host; simplify and schedule.pull keep
-statements in order, and pull takes an element to a later launch only; schedule.graph.build orders all of a region after
-it, which schedule.check holds graphs and schedules to. A host that fails launches nothing more, so that this holds for
-a device whose kernels nobody waits for, too.
+This is one that no launch passes: lambda_cu.passes.device_scalars leaves it to the host; simplify and schedule.pull
+keep statements in order, and pull takes an element to a later launch only; schedule.graph.build orders all of a region
+after it, which schedule.check holds graphs and schedules to. A host that fails launches nothing more, so that this
+holds for a device whose kernels nobody waits for, too.
 """
 from __future__ import annotations
 

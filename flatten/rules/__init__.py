@@ -6,7 +6,7 @@
     sequences           table: the primitives on sequences, whose rules follow
     building            - literals, dist, ranges, append
     folding             - reductions, scans, order
-    moving              - gather and scatter
+    gather_scatter      - gather and scatter
     permuting           - scatters by known bijections
     nesting             - flatten and partition
     lengths             lengths that are checked: not negative, not too large

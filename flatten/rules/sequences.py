@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from nessie.flatten.rules.building import append, dist, iseq
 from nessie.flatten.rules.folding import order, reduce, scan
-from nessie.flatten.rules.moving import get, write
+from nessie.flatten.rules.gather_scatter import get, write
 from nessie.flatten.rules.nesting import flatten, partition
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.domains import Domain

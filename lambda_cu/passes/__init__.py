@@ -1,7 +1,7 @@
 """Passes on lambda_cu, in the order of the pipeline; those that simplify is made of follow it.
 
     specialise_sites    every kernel says itself where it fails
-    once                scalar arithmetic on kernels' results stays on the device
+    device_scalars      scalar arithmetic on kernels' results stays on the device
     unchecked           leaves checks out
     simplify            makes a program smaller
     lets                - tidies lets

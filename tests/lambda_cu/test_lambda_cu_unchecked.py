@@ -36,7 +36,7 @@ PROGRAM = "function g(v, w) : ([int], [int]) -> [int] = {v[i] / i + x : i in w; 
 
 def test_no_site_is_left() -> None:
     def made(*passes: str) -> str:
-        before = ["parse", "infer", "monomorphise", "inline", "flatten", "once"]
+        before = ["parse", "infer", "monomorphise", "inline", "flatten", "specialise-sites", "device-scalars"]
         return run_deep(lambda: run_passes([*before, *passes], PROGRAM, Job(entry="g")))
 
     checked, unchecked = made("simplify"), made("unchecked", "simplify")

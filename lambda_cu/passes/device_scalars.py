@@ -15,7 +15,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 
 
-def once(program: ir.Program) -> ir.Program:
+def device_scalars(program: ir.Program) -> ir.Program:
     names = Names([*(k.name for k in program.kernels), *(f.name for f in program.functions)])
     kernels = {k.name: k for k in program.kernels}
     passes = [Once(f, results_needed(f, program), kernels, names) for f in program.functions]
