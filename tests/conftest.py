@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from amounts import chosen
 
 from nessie.base.system import disk_cache as cache
 from nessie.cudagen.cuda.cudasim import compiler as cudasim
@@ -28,6 +29,13 @@ def pytest_configure() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what the profile (tests/support/amounts.py) does not run."""
+    kept = chosen(items)
+    config.hook.pytest_deselected(items=sorted({*items} - {*kept}, key=lambda item: item.nodeid))
+    items[:] = kept
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_calls_import_nothing_while_others_may_fork(tmp_path: Path) -> None:
     assert (found.stdout, found.stderr) == ("", "")
 
 
-@pytest.mark.parametrize("forks", [12, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("forks", [12, pytest.param(300, marks=pytest.mark.nightly)])
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_children_of_threads_that_call_do_not_hang(forks: int, tmp_path: Path) -> None:
     found = python(FORKING.format(program=PROGRAM, forks=forks), tmp_path, 600 + 10 * forks)

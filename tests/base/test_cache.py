@@ -140,6 +140,7 @@ def test_what_others_left_does_not_stop_the_cleaning(cache_folder: Path, monkeyp
     assert {found.name for found in cache_folder.iterdir()} == {"a.o", "b.o"} and not path.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="files of other kinds")
 def test_programs_run_whatever_lies_in_the_cache(tmp_path: Path) -> None:
     assert evaluated(tmp_path) == RIGHT

@@ -20,6 +20,7 @@ LETS = ("function g(x) = let a0 = x + 1;\n" + ";\n".join(f"a{i} = a{i - 1} + 1" 
         + " in a4999;\ng(1);\n{g(x) : x in [1, 2]};\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "found"), [(SUM, "[10000, 20000]"), (LETS, "[5001, 5002]")])
 def test_deep_programs_run(source: str, found: str, tmp_path: Path) -> None:
     path = tmp_path / "deep.nesl"
@@ -33,7 +34,7 @@ def test_deep_programs_run(source: str, found: str, tmp_path: Path) -> None:
 PARALLEL = "function grow(k) = if k == 0 then [1] else let r = grow(k - 1) in {x + 1 : x in r}; "
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("target", "levels"), [("cpu", 100_000), ("reference", 10_000)])
 def test_parallel_recursion_is_as_deep_as_the_limit_says(target: str, levels: int) -> None:
     """On the host, and in a lifted function."""

@@ -22,7 +22,7 @@ FILES = {
     "same.nesl": "function same(x) = x;\n",
     "reads.nesl": 'read_string_from_file("pipe");\n',
     "writes.nesl": 'write_string_to_file("ab", "pipe");\n',
-    "waits.nesl": 'shell_command("sleep 60", "");\n',
+    "waits.nesl": 'shell_command("exec sleep 60", "");\n',
     "prints.nesl": 'function p(n) : int -> int = if n == 0 then 0 else let _ = print_string("ab") in p(n - 1);\n'
                    'p(10^9);\n',
     "loops.nesl": "function loop(n) = if n /= 1 then loop(n + 2) else n;\nloop(0);\n",
@@ -88,6 +88,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     return status, said
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("what", WAITING)
 def test_one_ctrl_c_ends_who_waits(what: str, folder: Path) -> None:
     with started(WAITING[what], folder) as process:
@@ -114,6 +115,7 @@ def eventually(found: Callable[[], Any]) -> Any:
     return found()
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_it_dies_of_what_ends_it(number: signal.Signals, folder: Path) -> None:
     for words in (ENDLESS, ["eval", "--jsonl"], []):
@@ -133,12 +135,12 @@ def test_nobody_reads_the_output(folder: Path) -> None:
 
 
 def test_what_is_ignored_stays_so(folder: Path) -> None:
-    with started([*ENDLESS, "--time-limit", "8"], folder, ignored=True) as process:
+    with started([*ENDLESS, "--time-limit", "4"], folder, ignored=True) as process:
         defined(process)
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             process.send_signal(number)
         status, said = ended(process)
-    assert status == 1 and said.startswith("error: it took longer than 8 s")
+    assert status == 1 and said.startswith("error: it took longer than 4 s")
 
 
 # A Ctrl-C while a module is looked for, of those that are imported one after another.
@@ -174,6 +176,7 @@ def test_a_pipe_is_opened_when_somebody_has_its_other_end(folder: Path) -> None:
         assert ended(process) == (0, "")
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("words", [["run", "pipe"], ["run", "same.nesl", "-e", "same", "@pipe.json"],
                                    ["check", "pipe"], ["run", "reads.nesl"]])
 def test_opening_takes_time_that_is_limited(words: list[str], folder: Path) -> None:

@@ -16,7 +16,7 @@ from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.text import parse
 
-QUICK = ("dotp", "fusion/scan_then_pack", "mandelbrot", "norm2", "skeletons")
+QUICK = ("fusion/scan_then_pack", "norm2")
 HEAD = re.compile(r'^(?:extern "C" __global__ void|static __device__ [\w ]+?) (\w+)\((.*?)\) \{$',
                   re.MULTILINE | re.DOTALL)
 PARAMETER = re.compile(r"(const )?[\w ]+?\*(__restrict__ )?(\w+)")
@@ -71,7 +71,8 @@ def told_too_much(text: str) -> list[str]:
 
 
 def programs() -> list[object]:
-    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PROGRAMS]
+    others = pytest.mark.sampled(quick=0, ci=8)
+    return [*QUICK, *(pytest.param(name, marks=others) for name in PROGRAMS if name not in QUICK)]
 
 
 @pytest.mark.parametrize("name", programs())

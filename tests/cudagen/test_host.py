@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -487,7 +488,7 @@ def in_domain(op: str, values: list[Any]) -> bool:
     return op != "code_char" or 0 <= values[0] <= 0x10FFFF
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.data())
 def test_operators_agree_with_the_reference(data: st.DataObject) -> None:
     row = data.draw(st.sampled_from(ops.ROWS))
@@ -516,7 +517,7 @@ def test_expressions(text: str, value: int) -> None:
 
 # The same as the reference ----------------------------------------------------------------------
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(-2, 2), st.lists(st.floats(-8, 8), max_size=4))
 def test_programs_agree_with_the_reference(c: int, xs: list[float]) -> None:
     for text, types, result, arguments in ((CHOICE, (INT, Seq(FLOAT)), Seq(FLOAT), (c, xs)),

@@ -114,6 +114,7 @@ def built() -> GpuProgram:
     return gpu_code(program_of_all())
 
 
+@pytest.mark.sampled(quick=3)
 @GPU
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("mode, base", [(mode, base) for mode in ("last", "max") for base in EDGES])
@@ -158,6 +159,7 @@ FUSED = {
 }
 
 
+@pytest.mark.sampled(quick=3)
 @GPU
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("name", FUSED)
@@ -208,6 +210,7 @@ def random_kernels(segmented: bool) -> tuple[ir.Program, list[Any]]:
     return replace(program_of(kernels[0]), kernels=kernels), arguments
 
 
+@pytest.mark.slow
 @GPU
 @pytest.mark.parametrize("segmented", [False, True])
 def test_random_fused_kernels(segmented: bool) -> None:

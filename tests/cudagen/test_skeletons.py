@@ -240,6 +240,7 @@ def cuda_kernel(name: str) -> ir.Kernel:
     return flat_kernel(ORDERED if name == "ordered reduce" else FLAT[name])
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("n, width", [(0, 8), (300, 1)])
 @pytest.mark.parametrize("name", [name for name in CUDA if name != "order"])        # test_gpu.py sorts, quickly
 def test_walks_by_blocks_of_threads(name: str, n: int, width: int) -> None:
@@ -251,6 +252,7 @@ ORDERED = f"""
     return (v, ok)"""
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", [name for name in SEGMENTED if name != "order"])
 def test_walks_of_segments_by_blocks_of_threads(name: str) -> None:
     lengths = [1, 0, 250, 3, 0, 0, 270, 2]

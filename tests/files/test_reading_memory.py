@@ -79,6 +79,7 @@ def made(folder: Path, name: str) -> str:
     return str(path)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", [*FILES, *ARRAYS])
 def test_what_is_made_of_a_file_is_counted_before(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oracle is Python's own count of what is allocated, NumPy's arrays included."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from amounts import examples
 from executors import QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -176,7 +177,7 @@ def values(found: Ranges, at: Place) -> dict[str, int] | None:
     return None if None in named.values() else {**at.names, **named}
 
 
-many = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @many

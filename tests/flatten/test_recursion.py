@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from amounts import examples
 from built import cpu_device, execute
 from executors import EXECUTORS, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
@@ -76,7 +77,7 @@ function g(n, x) : (int, int) -> int = {ends[1]};
 """
 
 
-quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @quick
@@ -90,7 +91,7 @@ def test_random_functions_on_the_host(source: str, n: int, x: int) -> None:
         assert agree(expected, found), f"{executor}: {found}, not {expected}"
 
 
-@settings(quick, max_examples=8)
+@settings(quick, max_examples=examples(8))
 @given(functions(), st.lists(st.integers(-1, 4), max_size=8))
 def test_random_functions_in_each(source: str, v: list[int]) -> None:
     """Which of several failures is told depends on what is one kernel, and on nothing else."""

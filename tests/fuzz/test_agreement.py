@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amounts import many
+from amounts import examples, many
 from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ ENTRIES = {             # an entry of each example, and its argument's type wher
     "sparse_mxv": ("sparse_mxv", "([[(int,float)]],[float])"), "spmv": ("spmv", None),
     "string_search": ("string_search", "([char],[char])"), "wordcount": ("wordcount", None),
 }
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def compare(random: RandomProgram, executors: tuple[str, ...], layouts: tuple[ir.Layout, ...] | None = None) -> None:
@@ -47,7 +47,7 @@ def test_random_programs(random: RandomProgram) -> None:
     compare(random, ("reference none", "reference ilp", "loops ilp"))
 
 
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=examples(25))
 @given(programs(4))
 def test_random_programs_on_matrices(random: RandomProgram) -> None:
     """Arguments whose rows are all of one length come without offsets."""
@@ -75,7 +75,7 @@ def uniform(value: Any, type_: Type) -> ir.Layout:
     return layout
 
 
-@settings(quick, max_examples=6)
+@settings(quick, max_examples=examples(6))
 @given(programs(3))
 def test_random_programs_compiled(random: RandomProgram) -> None:
     compare(random, QUICK)
@@ -102,7 +102,7 @@ def test_many_random_programs(random: RandomProgram) -> None:
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=60)
+@settings(quick, max_examples=many(60))
 @given(st.integers(4, 6).flatmap(programs))
 def test_many_random_programs_compiled(random: RandomProgram) -> None:
     compare(random, EXECUTORS[1:])
@@ -149,6 +149,7 @@ FOUND: dict[str, tuple[str, tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", FOUND)
 def test_found(name: str) -> None:
     source, arguments = FOUND[name]
@@ -170,6 +171,7 @@ def comes_back(source: Source, job: pipeline.Job) -> None:
             assert again == step.program, step.ran.name
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.nesl")), ids=lambda path: path.stem)
 def test_texts_of_examples(path: Path, target: str) -> None:
@@ -179,7 +181,7 @@ def test_texts_of_examples(path: Path, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
-@settings(quick, max_examples=15)
+@settings(quick, max_examples=examples(15))
 @given(programs(4))
 def test_texts_of_random_programs(target: str, random: RandomProgram) -> None:
     run_deep(lambda: comes_back(Source("random.nesl", random.source), pipeline.Job(entry="main", target=target)))

@@ -142,6 +142,7 @@ def compiled(form: forms.Form, source: Source) -> None:
         driver.compile_program(job, form, program, pipeline.pass_named("llvm"))
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_exchanged_names_are_refused_or_compiled(form: forms.Form) -> None:
     ends = compile_exchanged(form, 40, 3)
@@ -151,7 +152,7 @@ def test_exchanged_names_are_refused_or_compiled(form: forms.Form) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_many_exchanged_names_are_refused_or_compiled(form: forms.Form) -> None:
-    compile_exchanged(form, 1000, 4)
+    compile_exchanged(form, many(1000), 4)
 
 
 LAMBDA_CU = """kernel K1 (n : int, xs : [float; n]) -> [float; n] {

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from amounts import examples
 from hypothesis import HealthCheck, given, settings
 from random_programs import RandomProgram, programs
 
@@ -45,7 +46,7 @@ def outcome(program: ir.Program, values: list[Any], stats: Stats) -> str:
 
 
 @given(programs())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_programs(random: RandomProgram) -> None:
     run_deep(lambda: compare(random))
 

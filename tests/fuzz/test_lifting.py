@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 import pytest
+from amounts import NIGHTLY, PROFILE
 from executors import ANY, QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -75,6 +76,7 @@ def obeys(call: Call, executors: tuple[str, ...], examples: int) -> None:
     law()
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_most_calls_succeed(name: str) -> None:
     """The law says little about a function whose random calls fail. The same calls every time, so that this cannot."""
@@ -91,6 +93,7 @@ def test_most_calls_succeed(name: str) -> None:
     assert sum(failed) <= len(failed) / 2, "library_calls.ADAPTED should have a better call"
 
 
+@pytest.mark.sampled(quick=6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_lifting_law(name: str) -> None:
     """At one of its types: which, the place in the list says."""
@@ -99,13 +102,14 @@ def test_lifting_law(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(ci=8)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_lifting_law_everywhere(name: str) -> None:
     """At each of its types; compiled at the one of the quick test, which takes most of the time."""
     at = calls(name)
     for number, call in enumerate(at):
         compiled = number == FUNCTIONS.index(name) % len(at)
-        obeys(call, ("cpu3 ilp" if compiled else "reference ilp",), 6)
+        obeys(call, ("cpu3 ilp" if compiled else "reference ilp",), 60 if PROFILE == NIGHTLY else 6)
 
 
 @pytest.mark.parametrize(("call", "argument", "result", "xs"), [

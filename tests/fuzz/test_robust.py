@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import examples, many
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from mutants import findings, main, mutant
@@ -40,7 +41,7 @@ def test_mutants(target: str, first: int, count: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "first", "count"), [
-    *(("reference", first, 500) for first in range(1_000, 2_000, 500)), ("cpu", 110_000, 100)])
+    ("reference", 1_000, many(1000)), ("cpu", 110_000, many(100))])
 def test_many_mutants(target: str, first: int, count: int) -> None:
     """In a process of their own, which a crash or a hang ends."""
     run = subprocess.run([sys.executable, str(TESTS / "fuzz" / "mutants.py"), str(first), str(first + count), target],
@@ -95,7 +96,8 @@ def whole(random: RandomProgram) -> str:
     return f"{random.source}main({arguments});\n"
 
 
-quick = settings(max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(20), deadline=None, phases=[Phase.generate],
+                 suppress_health_check=list(HealthCheck))
 
 
 @quick
@@ -108,7 +110,7 @@ def test_random_programs(random: RandomProgram) -> None:
 @pytest.mark.parametrize("number", range(2))
 def test_many_random_programs(number: int) -> None:
     @seed(number)
-    @settings(quick, max_examples=250, database=None)
+    @settings(quick, max_examples=many(250), database=None)
     @given(st.integers(2, 6).flatmap(programs))
     def run(random: RandomProgram) -> None:
         check(whole(random), "reference")

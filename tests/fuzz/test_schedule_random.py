@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import seeds
 from schedule_programs import random_program
 
 from nessie.base.source import NessieError
@@ -96,5 +97,5 @@ def test_larger_programs() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 2600, 200))
 def test_many_programs(first: int) -> None:
-    for seed in range(first, first + 200):
+    for seed in seeds(first, 200):
         compare(seed, 4 + seed % 10)

@@ -208,6 +208,7 @@ TRAPS: dict[str, tuple[str, str, str, str, tuple[Any, ...], Any]] = {
 
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("name", TRAPS)
 def test_trap(name: str) -> None:
     definitions, parameters, result, body, arguments, expected = TRAPS[name]

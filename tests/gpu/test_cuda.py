@@ -210,7 +210,7 @@ def build_pycuda(work: Path, library: Path, wheels: Path) -> None:
 
 @LINUX
 @CXX
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pycuda_on_a_fake_driver(pycuda: dict[str, str]) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, sorted(FAKE.glob("run_*.py")))]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **pycuda, "PYTEST_ADDOPTS": ""})

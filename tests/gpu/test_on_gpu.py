@@ -1,7 +1,7 @@
 """Kernels and programs on a real GPU, where there is one: they give what the reference executor gives.
 
-    pytest tests/gpu -m ""                  on the first GPU; skipped, with the reason, where there is none
-    pytest tests/gpu -m "" --on cudasim     the same tests on the CPU: they differ in the device alone
+    NESSIE_TESTS=ci pytest tests/gpu                    on the first GPU; skipped, with the reason, where there is none
+    NESSIE_TESTS=ci pytest tests/gpu --on cudasim       the same tests on the CPU: they differ in the device alone
 
 Hard values and failures are in test_on_gpu_edges.py, recursion and arrays of other libraries in test_on_gpu_calls.py,
 random programs in test_on_gpu_random.py. Of floats that a GPU's own exp and the like have computed the last bits may

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import executors
 import pytest
+from amounts import examples
 from built import gpu_device
 from executors import Compiled, Failed
 
@@ -15,7 +16,7 @@ pytest.importorskip("hypothesis", reason="hypothesis, which makes them, is not i
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from random_programs import RandomProgram, programs
 
-few = settings(max_examples=8, database=None, deadline=None, phases=[Phase.generate],
+few = settings(max_examples=examples(8), database=None, deadline=None, phases=[Phase.generate],
                suppress_health_check=list(HealthCheck))
 
 

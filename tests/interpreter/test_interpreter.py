@@ -300,7 +300,7 @@ def test_recursion_has_a_limit() -> None:
     assert results("1 + 1;", world)[-1].value == 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python's recursion takes its stack")
 def test_a_hundred_thousand_calls_from_deep_within_expressions() -> None:
     source = "function down(n) : int -> int = if n == 0 then 0 else 1+(1+(1+(1+(1+(1+(1+(1+down(n - 1)))))))); "

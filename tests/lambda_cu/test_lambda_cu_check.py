@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from amounts import examples
 from hypothesis import HealthCheck, given, settings
 from lambda_cu_programs import programs
 
@@ -172,7 +173,7 @@ def test_the_place_is_named() -> None:
 
 
 @given(programs)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_program_passes_or_is_ill_formed(program: ir.Program) -> None:
     try:
         check(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from lambda_cu_programs import expressions, functions, kernels, layouts, programs, thunks
 
@@ -61,26 +62,26 @@ def test_the_text_of_a_program() -> None:
 
 
 @given(programs)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_programs_come_back(program: ir.Program) -> None:
     assert parse(show(program)) == program
 
 
 @given(programs)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_sites_come_back_with_their_places(program: ir.Program) -> None:
     before, after = program.sites, parse(show(program)).sites
     assert [site.origin for site in before] == [site.origin for site in after]
 
 
 @given(expressions)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_expressions_come_back(exp: ir.Exp) -> None:
     assert parse_exp(show_exp(exp)) == exp
 
 
 @given(thunks, kernels, functions)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_parts_come_back(thunk: ir.Thunk, kernel: ir.Kernel, function: ir.Function) -> None:
     assert parse_thunk(show_thunk(thunk)) == thunk
     assert parse_kernel(show_kernel(kernel)) == kernel
@@ -88,7 +89,7 @@ def test_parts_come_back(thunk: ir.Thunk, kernel: ir.Kernel, function: ir.Functi
 
 
 @given(layouts)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_layouts_come_back(layout: ir.Layout) -> None:
     program = ir.Program((), (), (), (), ir.Entry("f", (layout, layout), layout))
     assert parse(show(program)) == program and f"-> {show_layout(layout)}\n" in show(program)
@@ -125,6 +126,7 @@ def test_long_thunks_are_broken_at_lets_and_ifs() -> None:
 DEEP = 10_000
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("grow", [
     lambda exp: ir.Op("+", (ir.Var("x"), exp)), lambda exp: ir.Op("+", (exp, ir.Var("x"))),
     lambda exp: ir.Let(("x",), ir.Var("y"), exp), lambda exp: ir.If(ir.Var("c"), ir.Var("x"), exp),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,7 +80,7 @@ def test_validator(broken: Polynomial, invariant: str) -> None:
 # Sums -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(bounds, bodies, values)
 def test_closed_form_is_the_sum(bound: Polynomial, body: Polynomial, at: dict[str, int]) -> None:
     total = Sum("i", bound, body)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -123,7 +124,7 @@ def expressions(draw: st.DrawFn, type_: Type, scope: dict[str, Type], depth: int
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_round_trip(data: st.DataObject) -> None:
     scope: dict[str, Type] = {"a": Seq(FLOAT), "let": INT}
     type_ = data.draw(TYPES)
@@ -133,6 +134,7 @@ def test_round_trip(data: st.DataObject) -> None:
     assert parse(show(program)) == program
 
 
+@pytest.mark.slow
 def test_deep_trees() -> None:
     exp: mono.Exp = mono.Var("x", INT)
     for _ in range(10_000):

@@ -7,6 +7,7 @@ from typing import Any
 
 import mono_interpreter
 import pytest
+from amounts import examples, many
 from executors import QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ from nessie.session.outcome import Outcome
 from nessie.session.session import Session
 from nessie.tool.cli import main
 
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 
 # What draws, of an int n.
 CASES = {
@@ -132,7 +133,7 @@ def test_random_programs(random: RandomProgram) -> None:
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=300)
+@settings(quick, max_examples=many(300))
 @given(st.integers(4, 6).flatmap(lambda depth: programs(depth, draws=True)))
 def test_many_random_programs(random: RandomProgram) -> None:
     states_are_passed(Compiled(random.source), random.arguments, exact=False)
@@ -165,7 +166,7 @@ def test_targets_on_random_programs(random: RandomProgram) -> None:
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=80)
+@settings(quick, max_examples=many(80))
 @given(st.integers(4, 6).flatmap(lambda depth: programs(depth, prints=True, draws=True)))
 def test_targets_on_many_random_programs(random: RandomProgram) -> None:
     compare(Compiled(random.source), QUICK, random.arguments)

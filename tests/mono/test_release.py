@@ -42,6 +42,7 @@ HELD |= {
 BIG = "function big(k) = {float(i * k) : i in [0:200000]};"
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("call", ["go(60)", "{go(60) : x in [0, 1]}"])
 @pytest.mark.parametrize("target", ["cpu", "reference"])
 @pytest.mark.parametrize("name", HELD)
@@ -52,6 +53,8 @@ def test_memory_is_bounded(name: str, target: str, call: str) -> None:
     assert not isinstance(found[-1], NessieError), found[-1].message
 
 
+@pytest.mark.slow
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", HELD)
 def test_copies_have_the_same_values(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the size from which on sequences are copied."""

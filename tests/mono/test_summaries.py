@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amounts import many
+from amounts import examples, many
 from executors import EXECUTORS, QUICK, Compiled, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from random_recursion import ARGUMENTS, recursions
@@ -115,7 +115,7 @@ def compare(source: str, arguments: tuple[Any, ...], executors: tuple[str, ...])
         assert agree(expected, found), f"{executor}: {found}, not {expected}\n{source}\n{arguments}"
 
 
-quick = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @quick
@@ -124,7 +124,7 @@ def test_random_recursions(source: str, arguments: tuple[Any, ...]) -> None:
     run_deep(lambda: compare(source, arguments, ("reference none", "loops ilp")))
 
 
-@settings(quick, max_examples=2)
+@settings(quick, max_examples=examples(2))
 @given(recursions(), ARGUMENTS)
 def test_random_recursions_compiled(source: str, arguments: tuple[Any, ...]) -> None:
     run_deep(lambda: compare(source, arguments, QUICK))

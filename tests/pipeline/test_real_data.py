@@ -29,6 +29,7 @@ def nessie(program: Path, entry: str, *words: str) -> None:
     assert main(["run", str(program), "-e", entry, *words]) == 0
 
 
+@pytest.mark.slow
 @TARGETS
 def test_quicksort_sorts_a_million_floats(target: str) -> None:
     values = np.random.default_rng(1).random(1_000_000)

@@ -102,6 +102,7 @@ def test_each_small_program_is_tested_and_says_what_it_shows() -> None:
     assert all(path.read_text("utf-8").startswith("% ") for path in FUSION.glob("*.nesl"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_pieces_of_a_long_run_claim_no_optimum(words: tuple[str, ...], tmp_path: Path,
                                                capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from amounts import many, seeds
 from schedule_programs import random_program
 from test_schedule_random import arguments, outcome, same
 
@@ -167,4 +168,4 @@ def test_programs_mean_the_same() -> None:
 
 @pytest.mark.slow
 def test_many_programs_mean_the_same() -> None:
-    assert sum(compare(seed, 14) for seed in range(1000, 2500)) > 200
+    assert sum(compare(seed, 14) for seed in seeds(1000, 1500)) > many(200)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from amounts import many
+from amounts import examples, many
 from executors import DEPTH, MEMORY, Compiled, agree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -286,12 +286,14 @@ def keeps(case: Case, sizes: tuple[int, ...]) -> None:
             assert cost.launches <= CONSTANT * depth, f"{fuse}, size {n}: {cost} for {depth} depth"
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", CASES)
 def test_cost(name: str) -> None:
     run_deep(lambda: keeps(CASES[name], CASES[name].sizes))
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(ci=4)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.large])
 def test_cost_of_large_data(name: str) -> None:
     run_deep(lambda: keeps(CASES[name], CASES[name].large))
@@ -312,7 +314,7 @@ def obeys(random_program: RandomProgram) -> None:
         assert cost.launches <= CONSTANT * depth, f"{cost} for {depth} depth\n{random_program}"
 
 
-quick = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @quick

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from amounts import examples, many
 from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from nessie.running.text_streams import Stream, Streams
 from nessie.running.world import World
 from nessie.session.session import Session
 
-quick = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 # Printing ---------------------------------------------------------------------------------------
@@ -60,6 +61,7 @@ PRINTING = {
 COUNT = "function count(n) = let m = print(n) in if m == 0 then 0 else count(m - 1) + 1;"
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("name", PRINTING)
 def test_printing(name: str, executor: str) -> None:
@@ -79,7 +81,7 @@ def test_random_programs_print_the_same(random: RandomProgram) -> None:
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=150)
+@settings(quick, max_examples=many(150))
 @given(st.integers(4, 6).flatmap(lambda depth: programs(depth, prints=True)))
 def test_many_random_programs_print_the_same(random: RandomProgram) -> None:
     compare(random, QUICK)
@@ -203,11 +205,11 @@ def test_standard_input(session: Session, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_limits_hold_for_effects(session: Session, tmp_path: Path) -> None:
     read, write = os.pipe()
-    session.target.limits = Limits(seconds=8.0, memory=100_000)
+    session.target.limits = Limits(seconds=3.0, memory=100_000)
     session.target.world.allow_shell = True
     number = session.target.world.streams.add(read)
-    for source, told in ((f"read_line(stream({number}));", "it took longer than 8 s"),
-                         ('shell_command("sleep 99","");', "it took longer than 8 s"),
+    for source, told in ((f"read_line(stream({number}));", "it took longer than 3 s"),
+                         ('shell_command("sleep 99","");', "it took longer than 3 s"),
                          ('#read_string_from_file("/dev/zero");', "out of memory")):
         with pytest.raises(NessieError, match=told) as caught:
             it(session, source)
@@ -250,6 +252,7 @@ def test_files_are_refused_inside_an_apply_to_each(session: Session, source: str
 
 # Errors -----------------------------------------------------------------------------------------
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize(("expression", "message"), [
     ('error("no " ++ @k)', "no 2"), ('{if i > 1 then error("bad " ++ @i) else t : i in [0:5]}', "bad 2"),

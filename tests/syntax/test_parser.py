@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import ROOT
@@ -313,7 +314,7 @@ def test_what_begins_with_a_commands_word_is_printed_in_parentheses() -> None:
         assert syntax_text.show(program) == text + "\n"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(FORM, max_size=3))
 def test_what_is_printed_parses_back_to_the_same_tree(forms: list[syntax.TopLevel]) -> None:
     program = syntax.Program(tuple(forms))
@@ -322,7 +323,7 @@ def test_what_is_printed_parses_back_to_the_same_tree(forms: list[syntax.TopLeve
     assert syntax_text.parse(text) == program, text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.sampled_from(["(", ")", "[", "]", "{", "}", "let", "in", "if", "then", "else", "=", ",", ";", ":",
                                  "a", "1", "+", "-", "->", "|", "function", "datatype", "::", "$", "\n", "`x", '"',
                                  "%", ".", "set", "t"]), max_size=20))
@@ -359,6 +360,7 @@ DEEP = ["+".join(["x"] * 10_000), "->".join(["x"] * 10_000), ",".join(["x"] * 10
         "[" * 5_000 + "x" + "]" * 5_000, "x" + "[0]" * 10_000, "x => " * 5_000 + "x"]
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("text", DEEP, ids=lambda text: text[:12])
 def test_deep_trees_parse_and_print(text: str) -> None:
     def round_trip() -> bool:

@@ -233,6 +233,7 @@ def test_history_is_searched_and_led_through_by_what_is_typed(tmp_path: Path) ->
         at.leave()
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_no_progress(tmp_path: Path) -> None:
     """The line at the bottom would be drawn over it. It may stand there before, where the machine is slow."""
     def drawn(shown: str) -> bool:

@@ -24,13 +24,15 @@ made = cache(built)
 
 
 def programs() -> list[object]:
-    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PROGRAMS]
+    others = pytest.mark.sampled(quick=0, ci=8)
+    return [*QUICK, *(pytest.param(name, marks=others) for name in PROGRAMS if name not in QUICK)]
 
 
 def kernels_of(program: GpuProgram) -> set[str]:
     return set(re.findall(r'^extern "C" __global__ void (\w+)\(', program.text, re.MULTILINE))
 
 
+@pytest.mark.sampled(quick=3)
 @NVRTC
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("name", programs())

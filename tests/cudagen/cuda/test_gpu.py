@@ -72,6 +72,7 @@ def launch(device: Gpu, kernel: str, arguments: Sequence[Any]) -> tuple[list[Any
     return results, device.failure()
 
 
+@pytest.mark.sampled(quick=6)
 @SEEDS
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 2047, 2048, 2049, 5000])
 @pytest.mark.parametrize("name", CUDA)
@@ -101,6 +102,7 @@ def walks_segments(built: GpuProgram, name: str, space: str, lengths: Sequence[i
     assert failed != NO_FAILURE or results == meaning.results
 
 
+@pytest.mark.sampled(quick=12)
 @pytest.mark.parametrize("lengths", [*LENGTHS, *LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
 @pytest.mark.parametrize("name", SEGMENTED)
 def test_irregular_segments(segmented: GpuProgram, name: str, lengths: list[int]) -> None:
@@ -108,6 +110,7 @@ def test_irregular_segments(segmented: GpuProgram, name: str, lengths: list[int]
     walks_segments(segmented, name, "irregular", lengths, len(lengths) % 3, offsets)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("segments, length", [(0, 3), (3, 0), (2, 7), (40, 90), (1, 2048), (2100, 1)])
 @pytest.mark.parametrize("name", SEGMENTED)
 def test_uniform_segments(segmented: GpuProgram, name: str, segments: int, length: int) -> None:

@@ -30,6 +30,7 @@ def cells(line: str) -> list[str]:
 
 
 @CXX
+@pytest.mark.slow
 def test_the_whole_command(tmp_path: Path) -> None:
     """Tests first, then every row."""
     saved = tmp_path / "table.txt"
@@ -128,7 +129,7 @@ def test_tests_that_fail_are_told(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 @CXX
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_tests_for_gpus_pass_on_cudasim(monkeypatch: pytest.MonkeyPatch,
                                             capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(gpu, "WORKLOADS", ())

@@ -92,6 +92,7 @@ def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return int(request.param)
 
 
+@pytest.mark.sampled(quick=6)
 @pytest.mark.parametrize("tiles, seed", TILES)
 @pytest.mark.parametrize("name", FLAT)
 @GROUPS
@@ -100,6 +101,7 @@ def test_many_tiles_at_work(group: int, name: str, tiles: int, seed: int) -> Non
     agrees(flat_kernel(FLAT[name]), [n, numbers(n)], seed)
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("lengths", [[THREADS * 70], [1] * 900 + [THREADS * 30] + [0] * 900, [0] * (THREADS * 9)],
                          ids=["one", "some", "none"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -112,6 +114,7 @@ def test_many_tiles_of_segments_at_work(group: int, name: str, lengths: list[int
     agrees(kernel, [n, m, numbers(n), numbers(m, 5), offsets], seed)
 
 
+@pytest.mark.slow
 def test_more_groups_than_a_look_reaches() -> None:
     n = 1100 * THREADS - 7
     agrees(flat_kernel(FLAT["last"]), [n, numbers(n)], 1)
@@ -158,6 +161,7 @@ def float_kernels(times: int = 1) -> dict[str, tuple[ir.Kernel, list[Any]]]:
                    [n, m, xs, offsets] if "offs" in text else [n, xs]) for name, text in texts.items()}
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", float_kernels())
 @GROUPS
 def test_floats_have_the_same_bits_in_every_order(group: int, name: str) -> None:

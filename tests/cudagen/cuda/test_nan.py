@@ -166,6 +166,7 @@ def everywhere(kernel: ir.Kernel, arguments: list[Any]) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.sampled(quick=3)
 @EVERY_NAN
 @pytest.mark.parametrize("kernel", [WHOLE, ROWS, PLACED], ids=["whole", "rows", "places"])
 def test_kernels(kernel: ir.Kernel, nan: str) -> None:

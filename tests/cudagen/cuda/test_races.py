@@ -32,14 +32,14 @@ FLAT = ("map", "map and its sum", "ordered reduce", "scan", "filter", "partition
         "permute max of other types", "scatter survivors", "filter, then map, sum and rank", "errors", "order")
 SEGMENTED = ("row sums", "segmented scan", "segmented filter", "prologue, epilogue, sums of all", "order")
 CASES = [*FLAT, *(f"segments: {name}" for name in SEGMENTED)]
-QUICK = ("map", "scan", "segments: segmented filter")
+QUICK = ("segments: segmented filter",)
 SEEDS = (1, 2, 3)
 TRIES = range(1, 13)                # seeds until a mistake is found: some show only where tiles overlap
 
 
-def cases(quick: tuple[str, ...] = QUICK) -> Any:
-    return pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in quick else pytest.mark.slow)
-                                            for c in CASES])
+def cases(quick: tuple[str, ...] = QUICK, ci: int = 4) -> Any:
+    others = pytest.mark.sampled(quick=0, ci=ci)
+    return pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in quick else others) for c in CASES])
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,7 @@ def dialect(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     return watched(THREADS, DIALECT, tuple(ORDERED), tmp_path_factory.mktemp("dialect"))
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", ORDERED)
 def test_what_orders_accesses(dialect: Watched, name: str) -> None:
     blocks = 2 if name in ("atomic", "earlier_blocks") else 1
@@ -166,7 +167,7 @@ def cannot_show(mistake: Mistake) -> bool:
     return "_starts_" in mistake.kernel and mistake.what in ("load_acquire", "store_release")
 
 
-@cases(quick=("map and its sum",))
+@cases(quick=("map and its sum",), ci=8)
 def test_every_barrier_and_every_order_is_needed(threads: Watched, kernels: Kernels, case: str) -> None:
     unnoticed = [str(mistake) for number, mistake in kernels.mistakes_of(case)
                  if not cannot_show(mistake)

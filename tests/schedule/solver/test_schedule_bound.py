@@ -5,6 +5,7 @@ import random
 import sys
 
 import pytest
+from amounts import seeds
 from brute_force import brute, brute_wishful
 from paths import BENCHMARKS
 from random_graphs import PROFILES, TIGHT, random_graph, wishful
@@ -77,7 +78,7 @@ def test_bounds_know_what_survivors_cost(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "most", "cheap"), [(20_000, 6, 0.0), (30_000, 6, 0.7), (40_000, 7, 0.0)])
 def test_no_schedule_of_thousands_is_below(first: int, most: int, cheap: float) -> None:
-    shares(range(first, first + (2000 if most < 7 else 400)), most, cheap)
+    shares(seeds(first, 2000 if most < 7 else 400), most, cheap)
 
 
 def test_no_schedule_that_keeps_wishes_is_below() -> None:
@@ -90,6 +91,7 @@ def test_no_schedule_that_keeps_wishes_is_below() -> None:
         assert raised(problem, contract(problem))[0].least <= brute_wishful(graph, profile) * (1 + 1e-9), seed
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("profile", [CPU, H200], ids=lambda profile: profile.name)
 @pytest.mark.parametrize(("shape", "nodes", "seed", "near"), [
     ("tree", 30, 0, 0.9999), ("tree", 30, 3, 0.91), ("grid", 36, 0, 0.9999), ("mixed", 25, 0, 0.9999),
