@@ -61,9 +61,10 @@ def compare(options: argparse.Namespace) -> None:
 
 
 def server(tree: Path, options: argparse.Namespace) -> Any:
-    """A process that evaluates with the version in this folder."""
+    """A process that evaluates with the version in this folder, whose own script knows its modules."""
     told = ["--serve", str(tree), "--target", options.target, "--rounds", str(options.rounds)]
-    return subprocess.Popen([sys.executable, __file__, *told], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    script = str(tree / "benchmarks" / "compile.py")
+    return subprocess.Popen([sys.executable, script, *told], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def ask(process: Any, case: str) -> dict[str, float]:
@@ -79,14 +80,11 @@ def ask(process: Any, case: str) -> dict[str, float]:
 def serve(tree: Path, target: str, rounds: int) -> None:
     """Reads programs and writes what each took, until there are no more."""
     sys.path[0] = str(tree)
+    from nessie import driver
     from nessie.base.system.deep import run_deep
+    from nessie.schedule import schedule
     from nessie.tool import cli
     from nessie.tool.command_line import parse_command_line
-    try:
-        from nessie import driver
-    except ImportError:                         # a version in which the pipeline ran itself
-        from nessie import pipeline as driver  # type: ignore[no-redef]
-    from nessie.schedule import schedule
 
     options = parse_command_line(["eval", "--jsonl", "--target", target])
     spent: Counter[str] = Counter()

@@ -2,8 +2,8 @@
 
     the lengths                     the space               memory
     do not depend on the element    uniform                 none
-    slope * i + offset              affine                  none; starts and total in closed form
-    (lambda_cu.spaces.sums) those of rows that are dense    the rows' own space     none
+    slope * i + offset              affine                  none; starts and total in closed form (spaces.sums)
+    those of rows that are dense    the rows' own space     none
     others                          irregular               a scan, of which one total is read
 
 i is the domain's own index, slope a constant other than 0, offset known on the host.

@@ -9,7 +9,7 @@ A row's kind says what monomorphisation makes of it:
                message, a string literal, and the value is not computed
     derived    a function for every type, made from the types it is used at by mono.copies.derived
     effect     the primitive `target` of mono: what nessie.running.world does with the world outside, in the order
-    written
+               written
 
 Names that begin with `_` belong to the library: programs neither see them nor clash with them.
 """

@@ -45,8 +45,7 @@ Invariants (schedule.check):
     many segments where they are walked by segments;
   - SEG_ operations, uses of the mode seg and positions are of spaces that are walked by segments;
   - order edges lead from a node to a later one; from each mere check of the host (schedule.graph.build) they lead, on
-  one
-    way or another, to all that stands after it, which may rely on it; outputs are made here;
+    one way or another, to all that stands after it, which may rely on it; outputs are made here;
   - wishes are of two nodes.
 """
 from __future__ import annotations

@@ -14,8 +14,7 @@ may be computed again come after them, each like a block of its own: a copy.
     (3)  y[v,r] <= y[h,r]                        h in hosts(r,v); a copy is where a reader is, whose hosts are its own
     (4)  y[u,r] + y[v,r] <= y[r,r] + y[h,r]      h in hosts(u,v) that (3) does not ask for: r may walk the segments,
                                                  and so say nothing about its members' hosts
-    (5)  sum_a h[a,r] <= most * y[r,r]           so many arrays a kernel may have in memory
-    (schedule.cost.kernel_arrays)
+    (5)  sum_a h[a,r] <= most * y[r,r]           so many arrays a kernel may have in memory (cost.kernel_arrays)
          h[a,r] >= y[k,r] - sum_p y[p,r]         k uses a; the block and the copy p make it
          h[a,r] >= y[m,r] - y[k,r]               the block m makes a, k uses it; no y[k,r], if it is an output
     (6)  d[a,k,r] >= y[k,r] - sum_p y[p,r]       k streams a; the block and the copy p make it (none, for inputs)
@@ -26,8 +25,8 @@ may be computed again come after them, each like a block of its own: a copy.
                                                  which so sweeps a twice; no (y - 1) if c = k, no (c - 1) if always
          c[f]   >= w[a]                          f's survivors are numbered if one of its arrays a is written
     (9)  no cycle of kernels that wait for each other: schedule.solver.cycle_cuts, as they are found in solutions
-    (10) what schedule.solver.bound.separation has found of launches and of sums of d, n, w, q, c; implied, but by whole
-    numbers
+    (10) what schedule.solver.bound.separation has found of launches and of sums of d, n, w, q, c; implied, but by
+         whole numbers
          only
 
 Only y is integral: with y fixed, all others take their least (joined: greatest) value by themselves. Paths and (9) ask

@@ -5,11 +5,9 @@
           - the value of e outlives the function's frame or is held by it during a recursion: a let that is used
             after a call that may come back here, an argument of such a call, a result of a function;
           - nothing of e's payload belongs to a caller (mono.analysis.provenance), or it has been given away
-          (mono.analysis.last_uses):
-            what is kept alive is this frame's own
+            (mono.analysis.last_uses): what is kept alive is this frame's own
   how   Flattening makes a run-time choice of _compact (flatten.calls.compaction). A frame copies no more of a payload
-  than
-        a quarter of what it took to make it, for each _compact in its text; so cost is kept.
+        than a quarter of what it took to make it, for each _compact in its text; so cost is kept.
   why   A view holds the whole of its payload. Each level of a recursion could hold one, without bound.
 """
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Makes nessie/syntax/grammar/tables.py from nessie/syntax/grammar/rules.py:   python -m
-nessie.syntax.grammar.build_tables
+"""Makes tables.py from rules.py, which lie beside it:   python -m nessie.syntax.grammar.build_tables
 
 PLY finds the LALR tables, here, once; whoever runs Nessie needs neither PLY nor the time.
 """
