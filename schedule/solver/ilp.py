@@ -26,8 +26,7 @@ may be computed again come after them, each like a block of its own: a copy.
          c[f]   >= w[a]                          f's survivors are numbered if one of its arrays a is written
     (9)  no cycle of kernels that wait for each other: schedule.solver.cycle_cuts, as they are found in solutions
     (10) what schedule.solver.bound.separation has found of launches and of sums of d, n, w, q, c; implied, but by
-         whole numbers
-         only
+         whole numbers only
 
 Only y is integral: with y fixed, all others take their least (joined: greatest) value by themselves. Paths and (9) ask
 where blocks run and not where copies do: a copy has a reader in its kernel, which comes after the block then. So a

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nessie.base.records import dataclass
+from nessie.schedule.solver.bound.linear import available
 from nessie.schedule.solver.model import Model
 
 NODES = 2000                    # of the branch-and-bound tree
@@ -89,9 +90,8 @@ def make_engine(solver: str, nodes: int, seconds: float, start: Mapping[str, flo
                 lp.solverModel.setSolution(len(given), list(indices), list(values))
             super().callSolver(lp)
 
-    highs = StartedHiGHS(msg=False, gapRel=0.0, timeLimit=seconds, mip_max_nodes=nodes, random_seed=0)
-    if solver == "highs" and highs.available():
-        return highs
+    if solver == "highs" and available():
+        return StartedHiGHS(msg=False, gapRel=0.0, timeLimit=seconds, mip_max_nodes=nodes, random_seed=0)
     return pulp.PULP_CBC_CMD(msg=False, gapRel=0.0, timeLimit=seconds, maxNodes=nodes, threads=1)
 
 

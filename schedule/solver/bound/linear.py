@@ -3,6 +3,8 @@ solution was. Their variables may be asked to be whole numbers in the end."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
 from nessie.base.records import dataclass
@@ -41,12 +43,18 @@ def at_least(variable: int, values: Iterable[Value]) -> Cut:
     return low, {k: weight for k, weight in terms.items() if weight}
 
 
+NEWEST = (1, 15)                # version of HiGHS that is used: 1.16.0 calls solutions optimal that are not
+
+
+@cache
 def available() -> bool:
+    """Whether HiGHS is installed, in a version that Nessie uses."""
     try:
         import highspy  # noqa: F401
-    except ImportError:
+        found = version("highspy")
+    except (ImportError, PackageNotFoundError):
         return False
-    return True
+    return tuple(int(part) for part in found.split(".")[:2]) <= NEWEST
 
 
 class Linear:

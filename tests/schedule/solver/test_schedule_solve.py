@@ -21,6 +21,7 @@ from nessie.schedule.cost.profiles import CPU
 from nessie.schedule.legality import certificate
 from nessie.schedule.solver import exact as exact_module
 from nessie.schedule.solver import pulp_solver as solver
+from nessie.schedule.solver.bound import linear
 from nessie.schedule.solver.contract import contract
 from nessie.schedule.solver.exact import Limits, exact
 from nessie.schedule.solver.greedy import Merging, greedy
@@ -149,11 +150,23 @@ def test_without_solvers_greedy_stands_in(monkeypatch: pytest.MonkeyPatch) -> No
     import pulp
     problem = hard()
     monkeypatch.setattr("nessie.schedule.solver.bound.bound.available", lambda: False)
-    monkeypatch.setattr(pulp.HiGHS, "available", lambda self: False)
+    monkeypatch.setattr(solver, "available", lambda: False)
     monkeypatch.setattr(pulp.PULP_CBC_CMD, "actualSolve", lambda *_: (_ for _ in ()).throw(pulp.PulpSolverError()))
     found = solve(problem)
     assert found.status.startswith("within ")
     assert found.cost <= problem.cost(greedy(problem)).total
+
+
+@pytest.mark.parametrize(("version", "used"), [("1.15.1", True), ("1.7", True), ("1.16.0", False), ("2.0.0", False)])
+def test_a_newer_highs_is_not_used(version: str, used: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS 1.16.0 calls solutions optimal that are not."""
+    import pulp
+    pytest.importorskip("highspy")
+    linear.available.cache_clear()
+    monkeypatch.setattr(linear, "version", lambda _: version)
+    assert linear.available() == used
+    assert isinstance(solver.make_engine("highs", 1, 1.0, {}), pulp.HiGHS if used else pulp.PULP_CBC_CMD)
+    linear.available.cache_clear()
 
 
 def test_without_highs_the_other_solver_finds_the_best() -> None:
