@@ -4,8 +4,8 @@
   out   mono.Program, with what the entry's parameters stand for
   how   on demand from the entry: a function at types is an instance, translated once (mono.copies.specialise).
         Functions are nominal, so a function value's type says which function it is: calls through it call that
-        function's instance, and an argument of function type is only the values it captured. Variables of the top level become
-        parameters of all functions that need them, the entry's callers give their values.
+        function's instance, and an argument of function type is only the values it captured. Variables of the top
+        level become parameters of all functions that need them, the entry's callers give their values.
   ends  because the types that functions are used at are finitely many; where they grow without end (recursion at
         ever larger types, which forward declarations allow: mono.copies.ever_larger) an error says so. Of finitely many
         there may still be more than anybody can compile.
