@@ -1,8 +1,8 @@
 """Pass: fused lambda_cu to loops for a target, plans and functions: each kernel gets the skeleton that can walk it.
 
                                  on the CPU                              on the GPU
-    ORDER                        NumPy's sort of what a walk computes    skeletons.cuda_order
-    any bindings of one walk     chunks: skeletons.phases                blocks of threads: skeletons.cuda_walk
+    ORDER                        NumPy's sort of what a walk computes    skeletons.cuda.order
+    any bindings of one walk     chunks: skeletons.cpu.walk              blocks of threads: skeletons.cuda.walk
 """
 from __future__ import annotations
 

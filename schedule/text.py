@@ -1,4 +1,4 @@
-"""Schedules as text: show and parse are inverse to each other. The grammar is in schedule_form's header."""
+"""Schedules as text: show and parse are inverse to each other. The grammar is in the header of schedule.nodes."""
 from __future__ import annotations
 
 from nessie.base.source import Source

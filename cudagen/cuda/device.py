@@ -1,7 +1,7 @@
 """The GPU targets: a program's plans carried out, its kernels launched by a driver on blocks of threads.
 
     Gpu(built, driver)      a device (cudagen.host.device) whose kernels are those of a GpuProgram
-    Driver                  what compiles the text, holds memory and launches: a real GPU's, or cudagen.cudasim's
+    Driver                  what compiles the text, holds memory and launches: a real GPU's, or cuda.cudasim's
 
 Arrays stay on the device from kernel to kernel. Launches are not waited for: the host does so only where it needs what
 kernels have left, which is a launch's cells (its scalar results, the sizes that later phases depend on) and the error

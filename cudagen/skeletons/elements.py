@@ -36,7 +36,7 @@ class Sweep:
 
     active     the bindings that take part: all, or in a summary those that carries need
     states     by name, and the variables that hold them
-    lanes      arrays that hold some of them instead, while a `lane` is given (skeletons.lanes)
+    lanes      arrays that hold some of them instead, while a `lane` is given (skeletons.cpu.lanes)
     writing    arrays are stored; a summary only computes
     unordered  elements are not walked in order, even where a PERMUTE's last write wins
     limits     the count of a FILTER when the chunk ends

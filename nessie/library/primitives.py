@@ -139,7 +139,7 @@ SEQUENCES = (
     sequence("partition", "([a], [int]) -> [[a]]",
              "Cuts a sequence into parts of the given lengths. Checked: none negative, their sum is #v."),
     sequence("subseq", "([a], int, int) -> [a]", "Elements s .. e-1. Checked: 0 <= s <= e <= #v."),
-    sequence("_compact", "a -> a", "The value itself, perhaps copied (flatten.release)."),
+    sequence("_compact", "a -> a", "The value itself, perhaps copied (mono.passes.release)."),
     sequence("_order", "[a] -> [int]" + ORDINAL, "Positions of the elements in ascending order; stable, NaN last.",
              "order"),
     sequence("_order_down", "[a] -> [int]" + ORDINAL, "Positions of the elements in descending order; stable.",

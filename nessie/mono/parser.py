@@ -1,4 +1,4 @@
-"""Reads mono programs from the text that mono_text writes.
+"""Reads mono programs from the text that mono.text writes.
 
     program   = { "function" NAME "(" [NAME ":" type {"," ...}] ")" ":" type "=" exp } "entry" NAME
     exp       = "let" NAME ":" type "=" exp "in" exp  |  "if" exp "then" exp "else" exp  |  primary [OPERATOR primary]

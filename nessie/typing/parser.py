@@ -1,4 +1,4 @@
-"""Reads typed programs from the text that typed_text writes.
+"""Reads typed programs from the text that typing.text writes.
 
     program    = { "function" NAME [variables] "(" patterns ")" ":" type [STRING] "=" exp
                  | "datatype" NAME [variables] "=" type

@@ -8,19 +8,20 @@ from paths import ROOT
 
 from nessie.tool.cli import main
 
-README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    text = (ROOT / page).read_text("utf-8")
+    return [text for found, text in re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S) if found == language]
 
 
-def blocks(language: str) -> list[str]:
-    return [text for found, text in BLOCKS if found == language]
+LISTINGS = blocks("text", "docs/norm2.md")
 
 
 def without_sites(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("site ")).strip()
 
 
-@pytest.mark.parametrize(("form", "listing"), list(zip(("flat", "fused"), blocks("text"), strict=True)))
+@pytest.mark.parametrize(("form", "listing"), list(zip(("flat", "fused"), LISTINGS, strict=True)))
 def test_listings_of_norm2(form: str, listing: str, capsys: pytest.CaptureFixture[str],
                            monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
@@ -29,7 +30,7 @@ def test_listings_of_norm2(form: str, listing: str, capsys: pytest.CaptureFixtur
 
 
 def test_norm2_is_five_runs_of_three_kernels_and_then_two() -> None:
-    counts = [(listing.count("= run "), listing.count("kernel K")) for listing in blocks("text")]
+    counts = [(listing.count("= run "), listing.count("kernel K")) for listing in LISTINGS]
     assert counts == [(5, 3), (2, 2)]
 
 

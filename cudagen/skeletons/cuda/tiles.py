@@ -5,8 +5,8 @@ however long segments are. A kernel without carries walks its tiles once. With c
 
     ticket      a block draws the number of its tile, so that all tiles before it have been begun
     summary     each thread walks its run for what carries come to, and stores nothing
-    scan        the threads' totals, by shuffles within warps or in shared memory (skeletons.cuda_carries)
-    look-back   the first warp finds out what the tiles before this one come to (skeletons.cuda_look_back)
+    scan        the threads' totals, by shuffles within warps or in shared memory (skeletons.cuda.carries)
+    look-back   the first warp finds out what the tiles before this one come to (skeletons.cuda.look_back)
     sweep       each thread walks its run again, from what comes before it: all elements, all stores
 
 Where elements read how many survivors there are, a launch that ends with the look-back comes first.

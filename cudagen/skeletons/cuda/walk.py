@@ -1,8 +1,8 @@
 """A kernel's plan on the GPU.
 
     count      where elements read how many survivors there are: the walk, for that alone; `counted` leaves it in cells
-    sweep      the walk: all elements, all stores (skeletons.cuda_flat where any order will do, else cuda_tiles)
-    settle     where a PERMUTE's last write wins: what has won goes to its place (skeletons.cuda_settle)
+    sweep      the walk: all elements, all stores (skeletons.cuda.flat where any order will do, else tiles)
+    settle     where a PERMUTE's last write wins: what has won goes to its place (skeletons.cuda.last_writes)
     finish     one block reduces the parts of totals; its first thread knows what carries came to, runs what runs once,
                and leaves scalars in cells
 
