@@ -19,8 +19,8 @@ from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.rename import rename_kernel
-from nessie.lambda_cu.scope import subexpressions
 
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
 LONG_CHUNK = 512                # where an element may go round a loop as often as it likes

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import results, space_of, statements, subexpressions, thunks
+from nessie.lambda_cu.parts import subexpressions, thunks
+from nessie.lambda_cu.scope import results, space_of, statements
 
 
 def with_element_sites(program: ir.Program) -> ir.Program:

@@ -42,7 +42,7 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
             return lets(t, exp, env, domain, hint)
         case mono.If(condition, then, orelse) if t.purity.pure(then) and t.purity.pure(orelse):
             test = mono.Var("#test", BOOL)
-            chosen = mono.If(test, then, orelse, exp.origin)
+            chosen = mono.If(test, then, orelse, origin=exp.origin)
             return pure(t, chosen, {**env, test.name: t.value(condition, env, domain, "test")}, domain, hint)
         case mono.If():
             return conditional(t, exp, env, domain, hint)

@@ -72,7 +72,7 @@ def with_data(t: Translator, exp: mono.Exp, env: Values) -> tuple[mono.Exp, Valu
                 return part
             case mono.Prim("check", (condition, message, value)):
                 return replace(part, arguments=(go(condition), message, go(value)))
-        return map_parts(go, part)
+        return map_parts(part, go)
 
     return go(exp), inner
 

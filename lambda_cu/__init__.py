@@ -1,6 +1,7 @@
 """lambda_cu: the three-level form of kernels (host, kernel, thread), flat or fused.
 
     nodes               programs, kernels, SOACs, thread expressions
+    parts               the parts of nodes, by kind
     ops                 table: the scalar operators
     layout              how NESL's values lie in lambda_cu's names
     typing              types of expressions and of bindings

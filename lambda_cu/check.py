@@ -19,7 +19,7 @@ from nessie.lambda_cu.check_expressions import (
     distinct,
 )
 from nessie.lambda_cu.check_host import Tables, check_entry, check_function
-from nessie.lambda_cu.scope import identity_of, thunks
+from nessie.lambda_cu.parts import EXPRESSIONS, thunks
 from nessie.lambda_cu.typing import Scope, bound_types, check_type, functions_of, require
 
 
@@ -89,7 +89,7 @@ def check_binding(binding: ir.Bind, place: Place) -> None:
     """The binding is well formed; what it binds comes into scope."""
     for thunk in thunks(binding.soac):
         check_thunk(thunk, place)
-    for exp in identity_of(binding.soac):
+    for exp in EXPRESSIONS.of(binding.soac):
         check_expression(exp, place)
     types = bound_types(binding, place.scope)
     require(len(types) == len(binding.names), f"{len(binding.names)} names are bound to {len(types)} results")

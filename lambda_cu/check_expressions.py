@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import children, free_names
+from nessie.lambda_cu.parts import children
+from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.typing import SCALARS, Scope, require, shown, type_of
 
 

@@ -31,13 +31,16 @@ Invariants (checked by lambda_cu.check after every pass):
 from __future__ import annotations
 
 from dataclasses import field
+from typing import get_args
 
+from nessie.base.located import Located
 from nessie.base.records import KeepsHash, dataclass
-from nessie.base.source import NOWHERE, Origin
+from nessie.base.source import Origin
 
 # Types ------------------------------------------------------------------------------------------
 
 Size = str | int                  # an int name in scope, or a constant
+Offsets = str                     # an array name in scope
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,10 @@ class Fail:
 
 
 @dataclass(frozen=True)
-class CallScalar(KeepsHash):
+class CallScalar(KeepsHash, Located):
     """A scalar function of the program, on scalars. `origin`: where recursion that goes too deep is reported."""
     function: str
     arguments: tuple[Exp, ...]
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 Exp = Const | Var | Op | Read | If | Let | Tuple | Fail | CallScalar
@@ -164,7 +166,7 @@ class Affine:
 class Irregular:
     """Segment s is offsets[s] .. offsets[s+1]-1; offsets is [int; segments+1], from 0 to total."""
     segments: Size
-    offsets: str
+    offsets: Offsets
     total: Size
 
 
@@ -250,23 +252,22 @@ class Order:
 
 
 Soac = Map | Reduce | Scan | Filter | Partition | Permute | Once | Order
+SOACS = get_args(Soac)
 
 
 @dataclass(frozen=True)
-class Bind:
+class Bind(Located):
     names: tuple[str, ...]
     soac: Soac
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(Located):
     """`merged`: the origins of all that fusion has put there."""
     name: str
     params: tuple[Param, ...]
     binds: tuple[Bind, ...]
     returns: tuple[str, ...]
-    origin: Origin = field(default=NOWHERE, compare=False)
     merged: tuple[Origin, ...] = field(default=(), compare=False)
 
 
@@ -276,41 +277,37 @@ Atom = Var | Const
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Located):
     """let names = run kernel (args): the kernel's results, in order. A size that the kernel finds (the k of
     a FILTER) is a result too, named before the arrays whose types mention it."""
     results: tuple[Param, ...]
     kernel: str
     arguments: tuple[Atom, ...]
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class HostLet:
+class HostLet(Located):
     """A scalar computed on the CPU; may Read arrays (which waits for them) and may Fail."""
     result: Param
     value: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(Located):
     """A constant array."""
     result: Param
     values: tuple[int | float | bool | str, ...]
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Located):
     results: tuple[Param, ...]
     function: str
     arguments: tuple[Atom, ...]
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(Located):
     """let results = perform name (arguments) : takes -> gives. What reaches the world outside, or comes from it
     (nessie.running.world): a value goes out, one comes back. It happens after all that stands before it has been
     computed, failures included, and before all that stands after it."""
@@ -319,17 +316,15 @@ class Effect:
     arguments: tuple[Atom, ...]
     takes: Layout
     gives: Layout
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Branch:
+class Branch(Located):
     """if condition then block else block; the blocks' results are named by `results`."""
     results: tuple[Param, ...]
     condition: Atom
     then: Block
     orelse: Block
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 Statement = Run | HostLet | Data | Call | Effect | Branch
@@ -342,18 +337,17 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Located):
     """`results` types the block's results. They may name sizes: parameters of the function, or earlier
     results."""
     name: str
     params: tuple[Param, ...]
     results: tuple[Param, ...]
     body: Block
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class ScalarFunction:
+class ScalarFunction(Located):
     """A function on scalars for thunks: a device function. The body may call scalar functions, itself too: a call of
     itself as the last step is a loop, any other takes the stack of the thread, which CUDA's threads do not have. After
     a failure it calls nothing: it returns zeros, and so do those that have called it."""
@@ -361,16 +355,14 @@ class ScalarFunction:
     params: tuple[Param, ...]
     results: tuple[str, ...]
     body: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Site:
+class Site(Located):
     """A place that can fail: what to say, and where. The error of the least (order in the program, index) is
     reported. `element`: the index is the position of an element of one apply-to-each, and worth telling."""
     name: str
     message: str
-    origin: Origin = field(default=NOWHERE, compare=False)
     element: bool = False
 
 

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from nessie.base.names import Names
+from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import bound_names, free_names, map_children, subexpressions, updated
+from nessie.lambda_cu.parts import EXPRESSIONS, NAMES, THUNKS, map_children, subexpressions
+from nessie.lambda_cu.scope import bound_names, free_names
 
 # Expressions ------------------------------------------------------------------------------------
 
@@ -157,41 +159,14 @@ def rename_param(param: ir.Param, mapping: Mapping[str, str]) -> ir.Param:
 
 
 def rename_space(space: ir.Space, mapping: Mapping[str, str]) -> ir.Space:
-    def size(of: ir.Size) -> ir.Size:
-        return rename_size(of, mapping)
-
-    match space:
-        case ir.Flat(n):
-            return ir.Flat(size(n))
-        case ir.Uniform(segments, length, total):
-            return ir.Uniform(size(segments), size(length), size(total))
-        case ir.Affine(segments, slope, offset, total):
-            return ir.Affine(size(segments), size(slope), size(offset), size(total))
-        case ir.Irregular(segments, offsets, total):
-            return ir.Irregular(size(segments), mapping.get(offsets, offsets), size(total))
-    raise TypeError(space)
+    return NAMES.map(space, lambda size: rename_size(size, mapping))
 
 
 def rename_soac(soac: ir.Soac, mapping: Mapping[str, str]) -> ir.Soac:
     """The SOAC with the kernel's names renamed everywhere: thunks, identities, space and sizes."""
-    if isinstance(soac, ir.Once):
-        return ir.Once(rename_thunk(soac.thunk, mapping))
-    if isinstance(soac, ir.Map):
-        return ir.Map(rename_thunk(soac.thunk, mapping), rename_space(soac.space, mapping))
-    space = rename_space(soac.space, mapping)
-    match soac:
-        case ir.Order(f, _, _):
-            return replace(soac, thunk=rename_thunk(f, mapping), space=space)
-        case ir.Reduce(f, identity, operator, _) | ir.Scan(f, identity, operator, _, _):
-            return replace(soac, thunk=rename_thunk(f, mapping), operator=rename_thunk(operator, mapping),
-                           identity=tuple(rename(exp, mapping) for exp in identity), space=space)
-        case ir.Filter(value, predicate, _) | ir.Partition(value, predicate, _):
-            return replace(soac, value=rename_thunk(value, mapping), predicate=rename_thunk(predicate, mapping),
-                           space=space)
-        case ir.Permute(value, index, _, size, _, _):
-            return replace(soac, value=rename_thunk(value, mapping), index=rename_thunk(index, mapping), space=space,
-                           size=rename_size(size, mapping))
-    raise TypeError(soac)
+    soac = THUNKS.map(soac, lambda thunk: rename_thunk(thunk, mapping))
+    soac = EXPRESSIONS.map(soac, lambda exp: rename(exp, mapping))
+    return NAMES.map(soac, lambda size: rename_size(size, mapping))
 
 
 def rename_bind(bind: ir.Bind, mapping: Mapping[str, str]) -> ir.Bind:

@@ -3,26 +3,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import compress
-from operator import attrgetter, is_
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from nessie.base.parts import updated
 from nessie.base.source import Source, Span
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import EXPRESSIONS, NAMES, children, subexpressions, thunks
 
 T = TypeVar("T")
-
-
-def updated(node: T, **parts: Any) -> T:
-    """The node with these parts, the same object where it has them already: so passes see cheaply what they left."""
-    for name, part in parts.items():
-        if not same(getattr(node, name), part):
-            return type(node)(**{**vars(node), **parts})        # what `replace` does, sooner
-    return node
-
-
-def same(a: object, b: object) -> bool:
-    """One object, or the same objects in a tuple."""
-    return a is b or (isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(is_, a, b)))
 
 
 # Expressions ------------------------------------------------------------------------------------
@@ -30,55 +18,6 @@ def same(a: object, b: object) -> bool:
 
 FREE_NAMES = "free names"       # where an expression keeps them
 LEAVES = frozenset({ir.Const, ir.Var, ir.Fail})
-PARTS: dict[type, Callable[[Any], tuple[ir.Exp, ...]]] = {
-    **dict.fromkeys(LEAVES, lambda exp: ()),
-    ir.Op: attrgetter("arguments"), ir.CallScalar: attrgetter("arguments"), ir.Tuple: attrgetter("items"),
-    ir.Read: lambda exp: (exp.index,), ir.If: attrgetter("condition", "then", "orelse"),
-    ir.Let: attrgetter("value", "body")}
-
-
-def children(exp: ir.Exp) -> tuple[ir.Exp, ...]:
-    """The direct parts, in order of evaluation."""
-    return PARTS[type(exp)](exp)
-
-
-def map_children(exp: ir.Exp, change: Callable[[ir.Exp], ir.Exp]) -> ir.Exp:
-    """The expression with each direct part changed; the same object where nothing changes."""
-    kind = type(exp)
-    if kind in LEAVES:
-        return exp
-    parts = PARTS[kind](exp)
-    changed = tuple([change(part) for part in parts])
-    return exp if all(map(is_, parts, changed)) else with_children(exp, changed)
-
-
-def with_children(exp: ir.Exp, parts: tuple[ir.Exp, ...]) -> ir.Exp:
-    """The expression with these direct parts."""
-    match exp:
-        case ir.Op(op, _):
-            return ir.Op(op, parts)
-        case ir.CallScalar(function, _, origin):
-            return ir.CallScalar(function, parts, origin)
-        case ir.Read(array, _):
-            return ir.Read(array, parts[0])
-        case ir.If():
-            return ir.If(*parts)
-        case ir.Let(names, _, _):
-            return ir.Let(names, *parts)
-        case ir.Tuple():
-            return ir.Tuple(parts)
-    return exp
-
-
-def subexpressions(exp: ir.Exp) -> Iterator[ir.Exp]:
-    """The expression and all its parts, each before its own, left to right."""
-    stack = [exp]
-    while stack:
-        exp = stack.pop()
-        yield exp
-        kind = type(exp)
-        if kind not in LEAVES:
-            stack += PARTS[kind](exp)[::-1]
 
 
 def free_names(exp: ir.Exp) -> tuple[str, ...]:
@@ -107,7 +46,7 @@ def note_free_names(exp: ir.Exp, found: dict[str, None], bound: dict[str, int]) 
     elif kind not in LEAVES:
         if isinstance(exp, ir.Read) and not bound.get(exp.array):
             found[exp.array] = None
-        for part in PARTS[kind](exp):
+        for part in children(exp):
             note_free_names(part, found, bound)
 
 
@@ -191,41 +130,9 @@ def thunk(params: tuple[str, ...], body: ir.Exp) -> ir.Thunk:
     return ir.Thunk(params, body, tuple(name for name in free_names(body) if name not in params))
 
 
-def thunks(soac: ir.Soac) -> tuple[ir.Thunk, ...]:
-    """All thunks, operators too, in the order of their text."""
-    match soac:
-        case ir.Map(f, _) | ir.Once(f) | ir.Order(f, _, _):
-            return (f,)
-        case ir.Reduce(f, _, operator, _) | ir.Scan(f, _, operator, _, _):
-            return (f, operator)
-        case ir.Filter(value, predicate, _) | ir.Partition(value, predicate, _):
-            return (value, predicate)
-        case ir.Permute(value, index, _, _, _, _):
-            return (value, index)
-    raise TypeError(soac)
-
-
-def identity_of(soac: ir.Soac) -> tuple[ir.Exp, ...]:
-    return soac.identity if isinstance(soac, ir.Reduce | ir.Scan) else ()
-
-
 def soac_expressions(soac: ir.Soac) -> tuple[ir.Exp, ...]:
     """The bodies of its thunks, and its identity."""
-    return (*[f.body for f in thunks(soac)], *identity_of(soac))
-
-
-def map_thunks(soac: ir.Soac, change: Callable[[ir.Thunk], ir.Thunk]) -> ir.Soac:
-    """The SOAC with every thunk changed; the same object where nothing changes."""
-    match soac:
-        case ir.Map(f, _) | ir.Once(f) | ir.Order(f, _, _):
-            return updated(soac, thunk=change(f))
-        case ir.Reduce(f, _, operator, _) | ir.Scan(f, _, operator, _, _):
-            return updated(soac, thunk=change(f), operator=change(operator))
-        case ir.Filter(value, predicate, _) | ir.Partition(value, predicate, _):
-            return updated(soac, value=change(value), predicate=change(predicate))
-        case ir.Permute(value, index, _, _, _, _):
-            return updated(soac, value=change(value), index=change(index))
-    raise TypeError(soac)
+    return (*[f.body for f in thunks(soac)], *EXPRESSIONS.of(soac))
 
 
 def space_of(soac: ir.Soac) -> ir.Space | None:
@@ -235,27 +142,14 @@ def space_of(soac: ir.Soac) -> ir.Space | None:
 
 def space_names(space: ir.Space | None) -> tuple[str, ...]:
     """The sizes and offsets that the space names."""
-    match space:
-        case ir.Flat(size):
-            return (size,) if isinstance(size, str) else ()
-        case ir.Uniform(segments, length, total):
-            sizes: tuple[ir.Size, ...] = (segments, length, total)
-        case ir.Affine(segments, slope, offset, total):
-            sizes = (segments, slope, offset, total)
-        case ir.Irregular(segments, offsets, total):
-            sizes = (segments, offsets, total)
-        case _:
-            sizes = ()
-    return tuple(dict.fromkeys(size for size in sizes if isinstance(size, str)))
+    return tuple(dict.fromkeys(size for size in NAMES.of(space) if isinstance(size, str))) if space else ()
 
 
 def soac_names(soac: ir.Soac) -> tuple[str, ...]:
     """All names of the kernel that the SOAC mentions."""
     names = [name for f in thunks(soac) for name in f.using]
-    names += [name for exp in identity_of(soac) for name in free_names(exp)]
-    names += space_names(space_of(soac))
-    if isinstance(soac, ir.Permute) and isinstance(soac.size, str):
-        names.append(soac.size)
+    names += [name for exp in EXPRESSIONS.of(soac) for name in free_names(exp)]
+    names += [size for size in NAMES.of(soac) if isinstance(size, str)]
     return tuple(dict.fromkeys(names))
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import children, space_of, thunks
+from nessie.lambda_cu.parts import EXPRESSIONS, NAMES, SETTINGS, children, thunks
+from nessie.lambda_cu.scope import space_of
 
 Shape = tuple[Hashable, ...]
 
@@ -53,30 +54,11 @@ class Writer:
         self.words.append(type(soac).__name__)
         for thunk in thunks(soac):
             self.thunk(thunk)
-        self.space(space_of(soac))
-        match soac:
-            case ir.Reduce() | ir.Scan():
-                for exp in soac.identity:
-                    self.expression(exp)
-        match soac:
-            case ir.Scan():
-                self.words.append(soac.total)
-            case ir.Permute(_, _, _, size, default, mode):
-                self.words += (self.name(size), mode, *((constant.type, repr(constant.value)) for constant in default))
-            case ir.Order():
-                self.words.append(soac.descending)
-
-    def space(self, space: ir.Space | None) -> None:
-        self.words.append(type(space).__name__)
-        match space:
-            case ir.Flat(size):
-                self.words.append(self.name(size))
-            case ir.Uniform(segments, length, total):
-                self.words += map(self.name, (segments, length, total))
-            case ir.Affine(segments, slope, offset, total):
-                self.words += map(self.name, (segments, slope, offset, total))
-            case ir.Irregular(segments, offsets, total):
-                self.words += map(self.name, (segments, offsets, total))
+        self.words.append(type(space_of(soac)).__name__)
+        self.words += map(self.name, NAMES.of(soac))
+        for exp in EXPRESSIONS.of(soac):
+            self.expression(exp)
+        self.words += map(repr, SETTINGS.of(soac))
 
     def thunk(self, thunk: ir.Thunk) -> None:
         depth = self.depth

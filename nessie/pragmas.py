@@ -21,7 +21,7 @@ from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
 from nessie.syntax.lexer import NAME_CHARACTER
 from nessie.syntax.parser import forms_with_remarks
-from nessie.syntax.walk import children
+from nessie.syntax.walk import EXPRESSIONS
 
 PRAGMA = re.compile(rf"%\s*(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)\s*%", re.IGNORECASE)
 
@@ -89,14 +89,10 @@ def bindings(form: syntax.TopLevel) -> Iterator[Bound]:
             pass
         case _:
             return
-    pending = [body]
-    while pending:
-        exp = pending.pop()
-        if exp is not None:
-            if isinstance(exp, syntax.Let):
-                for binding in exp.bindings:
-                    yield from bound_by(binding.pattern, binding.value, scope)
-            pending += reversed(list(children(exp)))
+    for exp in EXPRESSIONS.inside(body) if body is not None else ():
+        if isinstance(exp, syntax.Let):
+            for binding in exp.bindings:
+                yield from bound_by(binding.pattern, binding.value, scope)
 
 
 def bound_by(pattern: syntax.Pattern, value: syntax.Exp, scope: Span) -> Iterator[Bound]:

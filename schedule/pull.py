@@ -32,6 +32,7 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.parts import map_thunks, subexpressions, thunks
 from nessie.lambda_cu.passes.dead_code import drop_dead_code
 from nessie.lambda_cu.passes.lets import tidy_kernels
 from nessie.lambda_cu.passes.simplify import drop_uncalled
@@ -130,7 +131,7 @@ class Launches:
         """The arrays that the kernel reads at an index that is computed."""
         if name not in self.gathered:
             self.gathered[name] = {
-                read.array for bind in self.kernels[name].binds for thunk in scope.thunks(bind.soac)
+                read.array for bind in self.kernels[name].binds for thunk in thunks(bind.soac)
                 for read in scope.reads(thunk.body)
                 if not (isinstance(read.index, ir.Var) and read.index.name in (*thunk.params[:1], *thunk.params[-1:]))}
         return self.gathered[name]
@@ -179,7 +180,7 @@ class Pulling:
     def note_reads(self, step: Step) -> None:
         gathered, ordered = Counter[str](), set[str]()
         if step.bind is not None:
-            for thunk in scope.thunks(step.bind.soac):
+            for thunk in thunks(step.bind.soac):
                 for read in scope.reads(thunk.body):
                     if self.is_gather(step.bind.soac, thunk, read):
                         gathered[read.array] += 1
@@ -204,7 +205,7 @@ class Pulling:
         for step in self.steps.values():
             if step.bind is not None and not readers.keys().isdisjoint(step.bind.names) \
                     and can_be_pulled(step.bind, self.failing):
-                [thunk] = scope.thunks(step.bind.soac)
+                [thunk] = thunks(step.bind.soac)
                 those = {key: reader for name in step.bind.names for key, reader in readers.get(name, {}).items()}
                 reads = len(scope.reads(thunk.body))
                 found.append(Candidate(step.name, step.bind, thunk, tuple(those.values()), reads))
@@ -279,7 +280,7 @@ class Pulling:
 
             return scope.thunk(thunk.params, rename.replace_reads(thunk.body, element))
 
-        return replace(reader, soac=scope.map_thunks(reader.soac, change))
+        return replace(reader, soac=map_thunks(reader.soac, change))
 
 
 def component(body: ir.Exp, place: int, count: int, names: Names) -> ir.Exp:
@@ -293,5 +294,5 @@ def component(body: ir.Exp, place: int, count: int, names: Names) -> ir.Exp:
 
 def operations(bind: ir.Bind | None) -> int:
     """How many there are in the binding's text."""
-    return sum(isinstance(part, ir.Op | ir.If | ir.CallScalar) for thunk in (scope.thunks(bind.soac) if bind else ())
-               for part in scope.subexpressions(thunk.body))
+    return sum(isinstance(part, ir.Op | ir.If | ir.CallScalar) for thunk in (thunks(bind.soac) if bind else ())
+               for part in subexpressions(thunk.body))

@@ -42,9 +42,8 @@ from nessie.cudagen.loops.nodes import (
     Var,
     Vote,
     While,
-    called,
 )
-from nessie.cudagen.loops.walk import arrays_in_common, bound_names, read_names
+from nessie.cudagen.loops.walk import arrays_in_common, bound_names, called, read_names
 from nessie.lambda_cu.ops import result_type
 
 WIDTH = 116                     # of a function's first lines

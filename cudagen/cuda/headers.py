@@ -38,7 +38,7 @@ from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Input, Phase
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.text import printer
 
 RULE = 100                      # columns

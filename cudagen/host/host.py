@@ -185,7 +185,7 @@ class Host:
                 self.drop(dead, frame)
             case Constant(result, base, values):
                 self.assign((result,), (self.constant(instruction, base, values),), frame)
-            case Invoke(results, function, arguments, dead, origin):
+            case Invoke(results, function, arguments, dead, origin=origin):
                 self.poll(origin)
                 self.look(origin)
                 self.enter(self.codes[function], [self.value(a, frame) for a in arguments], results, origin)
@@ -195,7 +195,7 @@ class Host:
             case Perform(dead=dead):
                 self.perform(instruction, frame)
                 self.drop(dead, frame)
-            case JumpUnless(condition, target, dead, origin):
+            case JumpUnless(condition, target, dead, origin=origin):
                 self.look(origin)
                 if not self.value(condition, frame):
                     activation.at = target

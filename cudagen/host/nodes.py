@@ -33,10 +33,8 @@ Invariants (checked by cudagen.host.check):
 """
 from __future__ import annotations
 
-from dataclasses import field
-
+from nessie.base.located import Located
 from nessie.base.records import dataclass
-from nessie.base.source import NOWHERE, Origin
 from nessie.lambda_cu import nodes as ir
 
 Slot = int
@@ -46,22 +44,20 @@ Results = tuple[Slot | None, ...]       # None: nobody reads it
 
 
 @dataclass(frozen=True)
-class Launch:
+class Launch(Located):
     results: Results
     kernel: str
     arguments: tuple[Operand, ...]
     dead: Slots = ()
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Compute:
+class Compute(Located):
     """A scalar expression; `names` says in which slots its variables and arrays are."""
     result: Slot | None
     value: ir.Exp
     names: dict[str, Slot]
     dead: Slots = ()
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -73,31 +69,28 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Invoke:
+class Invoke(Located):
     results: Results
     function: str
     arguments: tuple[Operand, ...]
     dead: Slots = ()
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Perform:
+class Perform(Located):
     results: Results
     effect: str
     arguments: tuple[Operand, ...]
     takes: ir.Layout
     gives: ir.Layout
     dead: Slots = ()
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class JumpUnless:
+class JumpUnless(Located):
     condition: Operand
     target: int
     dead: Slots = ()
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)

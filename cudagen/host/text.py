@@ -15,11 +15,12 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from nessie.base.source import Source
-from nessie.base.text.layout import Doc, Mark, join, render
+from nessie.base.text.grammar import Field, Grammar
+from nessie.base.text.layout import LINE, Doc, Group, Mark, Nest, join, render
 from nessie.base.text.places import Places
 from nessie.base.text.tokens import Tokens
 from nessie.cudagen.host.nodes import (
@@ -41,12 +42,11 @@ from nessie.cudagen.host.nodes import (
     Signature,
     Slot,
     Slots,
-    dead_after,
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser import entry, many, scalar_function, site
 from nessie.lambda_cu.text.parser_expressions import constant, expression, layout, scalar
-from nessie.lambda_cu.text.printer import further_in, show_atom, show_entry, show_scalar_function, show_site
+from nessie.lambda_cu.text.printer import show_atom, show_entry, show_scalar_function, show_site
 from nessie.lambda_cu.text.printer_expressions import KEYWORDS, name, show_exp, show_layout, show_value
 
 T = TypeVar("T")
@@ -70,47 +70,25 @@ def show_signature(kernel: Signature) -> str:
 
 
 def code_doc(code: Code) -> Doc:
-    lines = tuple(("  ", Mark(show_instruction(at, instruction), instruction), "\n")
+    lines = tuple(("  ", Mark(instruction_doc(at, instruction), instruction), "\n")
                   for at, instruction in enumerate(code.instructions))
     parameters = ", ".join(map(show_slot, code.parameters))
     return (f"host {name(code.name)} ({parameters}) slots {code.slots} {{\n", lines, "}\n")
 
 
-def show_instruction(at: int, instruction: Instruction) -> str:
-    dead = dead_after(instruction)
-    return f"{at}: {show_work(instruction)}{' dead ' if dead else ''}{', '.join(map(show_slot, dead))}"
+def instruction_doc(at: int, instruction: Instruction) -> Doc:
+    return (f"{at}: ", GRAMMAR.show(instruction))
 
 
-def show_work(instruction: Instruction) -> str:
-    match instruction:
-        case Launch(results, kernel, arguments):
-            return show_call(f"launch {name(kernel)}", arguments, results)
-        case Invoke(results, function, arguments):
-            return show_call(f"call {name(function)}", arguments, results)
-        case Perform(results, effect, arguments, takes, gives):
-            start = f"perform {name(effect)} : {show_layout(takes)} -> {show_layout(gives)}"
-            return show_call(start, arguments, results)
-        case Compute(result, value, names):
-            where = ", ".join([f"{name(text)} is {show_slot(slot)}" for text, slot in names.items()])
-            return f"compute {show_slot(result)} = {show_exp(value, 6)}{' where ' + where if where else ''}"
-        case Constant(result, base, values):
-            return further_in(f"constant {show_slot(result)} = {base} ", map(show_value, values), "  ", "[]")
-        case JumpUnless(condition, target):
-            return f"unless {show_operand(condition)} jump {target}"
-        case Jump(target):
-            return f"jump {target}"
-        case Move(results, sources):
-            return show_call("move", sources, results)
-        case Drop():
-            return "drop"
-        case Give(operands):
-            return show_call("give", operands, ())
-    raise TypeError(instruction)
+def listed(items: Iterable[str], brackets: str = "()") -> Doc:
+    """The items between brackets, in lines that are as full as they can be."""
+    first, *rest = [*items] or [""]
+    return (brackets[0], first, Nest(tuple((",", Group((LINE, item))) for item in rest), 6), brackets[1])
 
 
-def show_call(start: str, operands: tuple[Operand, ...], results: Results) -> str:
-    to = f" -> {', '.join(map(show_slot, results))}" if results else ""
-    return further_in(f"{start} ", map(show_operand, operands), "  ") + to
+def show_names(names: dict[str, Slot]) -> str:
+    found = ", ".join([f"{name(text)} is {show_slot(slot)}" for text, slot in names.items()])
+    return f"where {found}" if found else ""
 
 
 def show_operand(operand: Operand) -> str:
@@ -163,35 +141,13 @@ def code(tokens: Tokens) -> Code:
 
 
 def instruction(tokens: Tokens) -> Instruction:
-    word = tokens.accept(*READERS)
-    if word is None:
-        tokens.fail(f"an instruction is expected here ({', '.join(READERS)})")
-    return READERS[word](tokens)
+    kind = KINDS.get(tokens.current.text)
+    if kind is None or tokens.current.kind != "name":
+        tokens.fail(f"an instruction is expected here ({', '.join(KINDS)})")
+    return GRAMMAR.read(tokens, kind)
 
 
-def launch(tokens: Tokens) -> Launch:
-    kernel, arguments = tokens.name(), operands(tokens)
-    return Launch(results(tokens), kernel, arguments, dead(tokens))
-
-
-def call(tokens: Tokens) -> Invoke:
-    function, arguments = tokens.name(), operands(tokens)
-    return Invoke(results(tokens), function, arguments, dead(tokens))
-
-
-def perform(tokens: Tokens) -> Perform:
-    effect = tokens.name()
-    tokens.expect(":")
-    takes = layout(tokens)
-    tokens.expect("->")
-    gives, arguments = layout(tokens), operands(tokens)
-    return Perform(results(tokens), effect, arguments, takes, gives, dead(tokens))
-
-
-def compute(tokens: Tokens) -> Compute:
-    to = result(tokens)
-    tokens.expect("=")
-    value = expression(tokens)
+def names_read(tokens: Tokens) -> dict[str, Slot]:
     names: dict[str, Slot] = {}
     more = tokens.accept("where")
     while more:
@@ -199,32 +155,12 @@ def compute(tokens: Tokens) -> Compute:
         tokens.expect("is")
         names[named] = slot(tokens)
         more = tokens.accept(",")
-    return Compute(to, value, names, dead(tokens))
+    return names
 
 
-def constant_array(tokens: Tokens) -> Constant:
-    to = result(tokens)
-    tokens.expect("=")
-    base = scalar(tokens)
+def values(tokens: Tokens) -> tuple[int | float | bool | str, ...]:
     tokens.expect("[")
-    return Constant(to, base, tokens.listed(lambda: constant(tokens).value, "]"))
-
-
-def unless(tokens: Tokens) -> JumpUnless:
-    condition = operand(tokens)
-    tokens.expect("jump")
-    return JumpUnless(condition, tokens.literal("int"), dead(tokens))
-
-
-def move(tokens: Tokens) -> Move:
-    sources = operands(tokens)
-    return Move(results(tokens), sources, dead(tokens))
-
-
-READERS: dict[str, Callable[[Tokens], Instruction]] = {
-    "launch": launch, "call": call, "perform": perform, "compute": compute, "constant": constant_array,
-    "unless": unless, "jump": lambda tokens: Jump(tokens.literal("int")), "move": move,
-    "drop": lambda tokens: Drop(dead(tokens)), "give": lambda tokens: Give(operands(tokens), dead(tokens))}
+    return tokens.listed(lambda: constant(tokens).value, "]")
 
 
 def operands(tokens: Tokens) -> tuple[Operand, ...]:
@@ -263,3 +199,31 @@ def several(tokens: Tokens, item: Callable[[], T]) -> tuple[T, ...]:
     while tokens.accept(","):
         items.append(item())
     return tuple(items)
+
+
+GRAMMAR = Grammar({
+    Launch: "launch {kernel} {arguments} {results} {dead}",
+    Invoke: "call {function} {arguments} {results} {dead}",
+    Perform: "perform {effect} : {takes} -> {gives} {arguments} {results} {dead}",
+    Compute: "compute {result} = {value} {names} {dead}",
+    Constant: "constant {result} = {base:base} {values}",
+    JumpUnless: "unless {condition} jump {target} {dead}",
+    Jump: "jump {target}",
+    Move: "move {sources} {results} {dead}",
+    Drop: "drop {dead}",
+    Give: "give {results} {dead}",
+}, {
+    "str": Field(name, Tokens.name),
+    "base": Field(str, scalar),
+    "int": Field(str, lambda tokens: tokens.literal("int")),
+    "Operand": Field(show_operand, operand),
+    "tuple[Operand, ...]": Field(lambda found: listed(map(show_operand, found)), operands),
+    "Slot | None": Field(show_slot, result),
+    "Results": Field(lambda found: f"-> {', '.join(map(show_slot, found))}" if found else "", results),
+    "Slots": Field(lambda found: f"dead {', '.join(map(show_slot, found))}" if found else "", dead),
+    "tuple[int | float | bool | str, ...]": Field(lambda found: listed(map(show_value, found), "[]"), values),
+    "ir.Exp": Field(lambda exp: show_exp(exp, 6), expression),
+    "ir.Layout": Field(show_layout, layout),
+    "dict[str, Slot]": Field(show_names, names_read),
+})
+KINDS: dict[str, type[Instruction]] = {row.split()[0]: kind for kind, row in GRAMMAR.rows.items()}

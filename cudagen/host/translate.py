@@ -94,22 +94,22 @@ def operand(atom: ir.Atom, slots: dict[str, Slot]) -> Operand:
 
 def translate_statement(statement: ir.Statement, slots: dict[str, Slot], live: set[Slot]) -> list[Instruction]:
     match statement:
-        case ir.Run(results, kernel, arguments, origin):
+        case ir.Run(results, kernel, arguments, origin=origin):
             operands = tuple(operand(a, slots) for a in arguments)
             bound = bind(results, slots, live)
-            return [Launch(bound, kernel, operands, last_uses(slots_of(operands), live), origin)]
-        case ir.Call(results, function, arguments, origin):
+            return [Launch(bound, kernel, operands, last_uses(slots_of(operands), live), origin=origin)]
+        case ir.Call(results, function, arguments, origin=origin):
             operands = tuple(operand(a, slots) for a in arguments)
             bound = bind(results, slots, live)
-            return [Invoke(bound, function, operands, last_uses(slots_of(operands), live), origin)]
-        case ir.Effect(results, name, arguments, takes, gives, origin):
+            return [Invoke(bound, function, operands, last_uses(slots_of(operands), live), origin=origin)]
+        case ir.Effect(results, name, arguments, takes, gives, origin=origin):
             operands = tuple(operand(a, slots) for a in arguments)
             bound = bind(results, slots, live)
-            return [Perform(bound, name, operands, takes, gives, last_uses(slots_of(operands), live), origin)]
-        case ir.HostLet(result, value, origin):
+            return [Perform(bound, name, operands, takes, gives, last_uses(slots_of(operands), live), origin=origin)]
+        case ir.HostLet(result, value, origin=origin):
             names = {name: slots[name] for name in free_names(value)}
             bound = bind((result,), slots, live)
-            return [Compute(bound[0], value, names, last_uses(tuple(names.values()), live), origin)]
+            return [Compute(bound[0], value, names, last_uses(tuple(names.values()), live), origin=origin)]
         case ir.Data(result, values):
             assert isinstance(result.type, ir.Array)
             return [Constant(bind((result,), slots, live)[0], result.type.base, values)]
@@ -141,7 +141,7 @@ def translate_branch(branch: ir.Branch, slots: dict[str, Slot], live: set[Slot])
     then = drop(live - live_then) + then
     orelse = drop(live - live_else) + orelse
     dead = last_uses(slots_of((condition,)), live)
-    jump = JumpUnless(condition, len(then) + 2, dead, branch.origin)
+    jump = JumpUnless(condition, len(then) + 2, dead, origin=branch.origin)
     return [jump, *then, Jump(len(orelse) + 1), *orelse]
 
 

@@ -178,7 +178,7 @@ class Code:
         if self.fails:
             shared = sum(isinstance(statement, loops.Shared) for statement in body)      # at the top
             body = (*body[:shared], loops.Var("failed", "int", integer(NO_FAILURE)), *body[shared:], *self._report())
-        return loops.Function(name, kind, first + tuple(self.parameters.values()), body, (), origin)
+        return loops.Function(name, kind, first + tuple(self.parameters.values()), body, (), origin=origin)
 
     def _report(self) -> tuple[loops.Stmt, ...]:
         failed = loops.Name("failed")

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import bound_names, children, subexpressions
+from nessie.lambda_cu.parts import children, subexpressions
+from nessie.lambda_cu.scope import bound_names
 
 DIVISIONS = ("/", "rem", "mod")
 

@@ -14,8 +14,9 @@ from nessie.cudagen.kernels.code import Code, Value, error_key, identifier, inte
 from nessie.cudagen.kernels.thunks import Device, Tables, evaluate, leave_failed, scalar
 from nessie.cudagen.loops import nodes as loops
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.running.recursion import going_round, tail_calls
-from nessie.lambda_cu.scope import calls_in, inner_calls, subexpressions
+from nessie.lambda_cu.scope import calls_in, inner_calls
 
 
 def tables_of(program: ir.Program, recursion: bool = True) -> Tables:
@@ -94,7 +95,7 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
     key = (loops.Name("failed"),) if device.fails else ()
     code.add(loops.Return(tuple(v.exp for v in values) + key))
     return loops.Function(device.name, "device", tuple(parameters), tuple(code.statements),
-                          f.results + (("int",) if device.fails else ()), f.origin)
+                          f.results + (("int",) if device.fails else ()), origin=f.origin)
 
 
 def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Value],

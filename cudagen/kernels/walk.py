@@ -17,7 +17,7 @@ from dataclasses import field, replace
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.typing import Scope, bound_types
 
 

@@ -47,11 +47,10 @@ Those of plans are in the header of cudagen.loops.plan.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import field
 
+from nessie.base.located import Located
 from nessie.base.records import dataclass
-from nessie.base.source import NOWHERE, Origin
 
 # Expressions ------------------------------------------------------------------------------------
 
@@ -104,6 +103,8 @@ class Vote:
 
 Exp = Const | Name | Op | Load | Shuffle | Vote
 
+Written = str                       # the name of an array that the statement writes
+
 # Statements -------------------------------------------------------------------------------------
 
 
@@ -132,7 +133,7 @@ class Set:
 class Store:
     """`release`: whoever acquires the value sees all that this thread has written before, and what it had seen of
     others at barriers; cuda only, of int."""
-    array: str
+    array: Written
     index: Exp
     value: Exp
     release: bool = False
@@ -176,7 +177,7 @@ class Atomic:
     `result`, if given, is bound to the old value. int arrays; 'add' and 'exchange' on float too; on cuda 'max' on all
     types, but only of ints with a result."""
     op: str
-    array: str
+    array: Written
     index: Exp
     value: Exp
     result: str | None = None
@@ -231,7 +232,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Located):
     """kind: 'host'   (void) called on the CPU, once; or, if its first parameters are the ints of CHUNK_RANGE, in any
                       number of calls that together cover the chunks
              'cuda'   (void) a __global__ kernel
@@ -242,18 +243,4 @@ class Function:
     parameters: tuple[Parameter, ...]
     body: tuple[Stmt, ...]
     results: tuple[str, ...] = ()
-    origin: Origin = field(default=NOWHERE, compare=False)
     about: str = field(default="", compare=False)
-
-
-def called(body: tuple[Stmt, ...]) -> Iterator[str]:
-    """The functions that the statements call, at any depth, with repeats."""
-    waiting: list[Stmt] = list(body)
-    while waiting:
-        match statement := waiting.pop():
-            case Call(function=function):
-                yield function
-            case For() | While():
-                waiting += statement.body
-            case If(_, then, orelse):
-                waiting += (*then, *orelse)

@@ -60,7 +60,7 @@ class Parser:
         parameters = self.tokens.listed(self.parameter, ")")
         origin = (self.tokens.span(start),)
         results = self.separated(self.type) if self.tokens.accept("->") else ()
-        return Function(name, kind, parameters, self.block(), results, origin, about)
+        return Function(name, kind, parameters, self.block(), results, origin=origin, about=about)
 
     def parameter(self) -> Parameter:
         start = self.tokens.current

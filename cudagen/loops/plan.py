@@ -28,11 +28,11 @@ Invariants (checked by cudagen.loops.plan_check):
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
+from nessie.base.located import Located
 from nessie.base.records import dataclass
-from nessie.base.source import NOWHERE, Origin
 from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.walk import called
 
 THREADS = 256                        # of a block on the GPU
 ONE = loops.Const(1, "int")
@@ -91,7 +91,7 @@ Result = ScalarResult | ArrayResult
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Located):
     """`name` and `parameters` are the kernel's, `results` in the order of its returns; `cells` is the number of cells;
     `elements` says how many elements (and ends of segments) the walk has."""
     name: str
@@ -100,7 +100,6 @@ class Plan:
     results: tuple[Result, ...]
     cells: int
     elements: loops.Exp = ONE
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 def reached(functions: Mapping[str, loops.Function], plan: Plan) -> set[str]:
@@ -110,5 +109,5 @@ def reached(functions: Mapping[str, loops.Function], plan: Plan) -> set[str]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += loops.called(functions[name].body)
+            waiting += called(functions[name].body)
     return found

@@ -27,7 +27,7 @@ def plan(parser: Parser) -> Plan:
         start = tokens.expect("result")
         results.append(tokens.mark(start, result_(parser)))
         tokens.expect(";")
-    return Plan(name, parameters, tuple(phases), tuple(results), cells, elements, origin)
+    return Plan(name, parameters, tuple(phases), tuple(results), cells, elements, origin=origin)
 
 
 def input_(parser: Parser) -> Input:

@@ -3,61 +3,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from nessie.base.parts import Parts
 from nessie.cudagen.loops.nodes import (
     Atomic,
-    Barrier,
     Call,
     Exp,
     For,
     Function,
-    If,
     Let,
     Load,
     Name,
-    Note,
-    Op,
-    Pause,
-    Return,
-    Set,
     Shared,
     Shuffle,
     Stmt,
     Store,
     Var,
     Vote,
-    While,
 )
+
+EXPRESSIONS = Parts[Exp]("Exp", order={For: ("low", "high", "step")})
+BODIES = Parts[Stmt]("Stmt")
+WRITTEN = Parts[str]("Written")
+parts = EXPRESSIONS.inside
 
 
 def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """At any depth."""
-    waiting = list(body)
-    while waiting:
-        statement = waiting.pop()
-        yield statement
-        match statement:
-            case For(body=inner) | While(_, inner):
-                waiting += inner
-            case If(_, then, orelse):
-                waiting += (*then, *orelse)
+    return (inner for statement in body for inner in BODIES.inside(statement))
 
 
 def expressions(statement: Stmt) -> tuple[Exp, ...]:
     """Those of the statement itself; an array that it writes, too, as its name."""
-    match statement:
-        case Let(_, _, exp) | Var(_, _, exp) | Set(_, exp) | While(exp) | If(exp):
-            return (exp,)
-        case Store(array, index, value):
-            return (Name(array), index, value)
-        case For(_, low, high, _, step):
-            return (low, high, step)
-        case Atomic(_, array, index, value, _, compare):
-            return (Name(array), index, value, *([] if compare is None else [compare]))
-        case Call(_, _, exps) | Return(exps):
-            return exps
-        case Shared() | Pause() | Barrier() | Note():
-            return ()
-    raise TypeError(statement)
+    return (*map(Name, WRITTEN.of(statement)), *EXPRESSIONS.of(statement))
 
 
 def names(exp: Exp) -> Iterator[str]:
@@ -67,16 +44,9 @@ def names(exp: Exp) -> Iterator[str]:
                 yield name
 
 
-def parts(exp: Exp) -> Iterator[Exp]:
-    waiting = [exp]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        match part:
-            case Op(_, arguments):
-                waiting += arguments
-            case Load(_, inner) | Shuffle(_, inner):
-                waiting.append(inner)
+def called(body: tuple[Stmt, ...]) -> Iterator[str]:
+    """The functions that the statements call, at any depth, with repeats."""
+    return (statement.function for statement in statements(body) if isinstance(statement, Call))
 
 
 def read_names(body: tuple[Stmt, ...]) -> set[str]:

@@ -14,7 +14,7 @@ from nessie.cudagen.skeletons.chunks import CHUNK_RANGE_PARAMETERS, Chunks
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.states import State
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.parts import subexpressions
 
 CELLS = {"int": "cells", "float": "cells_float", "bool": "cells_bool", "char": "cells_char"}
 
@@ -64,7 +64,7 @@ class Kernel:
         """The functions, and the plan that launches them."""
         of = self.walk.kernel
         inputs = tuple([input_of(p) for p in of.params])
-        plan = Plan(of.name, inputs, tuple(self.phases), results, len(self.slots), elements, of.origin)
+        plan = Plan(of.name, inputs, tuple(self.phases), results, len(self.slots), elements, origin=of.origin)
         return Module(tuple(self.functions), (plan,))
 
 

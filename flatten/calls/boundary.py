@@ -280,7 +280,7 @@ def choice(emitter: Emitter, condition: ir.Exp, then: Callable[[], list[ir.Atom]
     """What one of two ways gives; the host decides."""
     test = emitter.host().name(condition, "bool", "smaller")
     blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in map(emitter.block, (then, orelse))]
-    emitter.emit(ir.Branch(tuple(results), test, blocks[0], blocks[1], emitter.origin))
+    emitter.emit(ir.Branch(tuple(results), test, blocks[0], blocks[1], origin=emitter.origin))
     return [ir.Var(result.name) for result in results]
 
 

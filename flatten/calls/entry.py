@@ -29,7 +29,7 @@ def entry_function(t: Translator, function: mono.Function,
     def body() -> tuple[list[ir.Atom], ir.Layout]:
         if any(function.name in called(f.body) for f in t.program.functions):
             names = tuple(mono.Var(p.name, p.type) for p in function.parameters)
-            value = call(t, mono.Call(function.name, names, function.result, function.origin), env, HOST, "it")
+            value = call(t, mono.Call(function.name, names, function.result, origin=function.origin), env, HOST, "it")
         else:
             value = t.value(function.body, env, HOST, "it")
         return dense_result(emitter, value, function.result, HOST)
@@ -38,7 +38,7 @@ def entry_function(t: Translator, function: mono.Function,
     taken = function.name in emitter.functions or function.name in t.purity.thread_level
     name = emitter.fresh("main") if taken else function.name
     main = ir.Function(name, tuple(params), parameters(layout, emitter.names, "result"),
-                       ir.Block(statements, tuple(atoms)), function.origin)
+                       ir.Block(statements, tuple(atoms)), origin=function.origin)
     return main, ir.Entry(name, layouts, layout)
 
 

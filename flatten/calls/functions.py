@@ -48,7 +48,7 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
         atoms = [atom_of(domain.size), *atoms]
     crossing = of_result(t.summaries[function.name].result, passed)
     results = params_of(emitter, exp.type, domain, crossing, hint)
-    emitter.emit(ir.Call(tuple(results), name, tuple(atoms), exp.origin))
+    emitter.emit(ir.Call(tuple(results), name, tuple(atoms), origin=exp.origin))
     value = unpack(exp.type, domain, received(results), crossing)
     return in_one_leaf(Packer(emitter, hint, t.frame), value, exp.type) if domain is HOST else value
 
@@ -101,7 +101,7 @@ def host_version(t: Translator, function: mono.Function, name: str) -> ir.Functi
 
     atoms, statements = outside(t, frame, body)
     results = params_of(t.emitter, function.result, HOST, crossing)
-    return ir.Function(name, tuple(params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
+    return ir.Function(name, tuple(params), tuple(results), ir.Block(statements, tuple(atoms)), origin=function.origin)
 
 
 def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Function:
@@ -121,12 +121,13 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
         results = params_of(emitter, function.result, domain, crossing)
         empties, none = emitter.block(lambda: nothing_for(emitter, results))
         emitter.emit(ir.Branch(tuple(results), some, ir.Block(statements, tuple(atoms)), ir.Block(none, tuple(empties)),
-                               function.origin))
+                               origin=function.origin))
         return [ir.Var(result.name) for result in results]
 
     atoms, statements = outside(t, frame, guarded)
     results = params_of(emitter, function.result, domain, crossing)
-    return ir.Function(name, (size, *params), tuple(results), ir.Block(statements, tuple(atoms)), function.origin)
+    return ir.Function(name, (size, *params), tuple(results), ir.Block(statements, tuple(atoms)),
+                       origin=function.origin)
 
 
 def outside(t: Translator, frame: Frame,

@@ -40,7 +40,7 @@ def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -
     atoms = [emitter.into(part, pack, value, type_, HOST, crossing) for part, value in zip(parts, values)]
     then, orelse = [ir.Block(tuple(part.statements), tuple(names)) for part, names in zip(parts, atoms)]
     results = params_of(emitter, type_, HOST, crossing, hint)
-    emitter.emit(ir.Branch(tuple(results), condition, then, orelse, exp.origin))
+    emitter.emit(ir.Branch(tuple(results), condition, then, orelse, origin=exp.origin))
     return unpack(type_, HOST, received(results), crossing)
 
 

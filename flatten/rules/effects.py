@@ -55,7 +55,7 @@ def perform(t: Translator, exp: mono.Prim, argument: Value, takes: Type, hint: s
     results: list[ir.Param] = []
     gives = layout_of(exp.type)
     value = from_outside(t.emitter, gives, HOST, hint, results)
-    t.emitter.emit(ir.Effect(tuple(results), exp.name, tuple(atoms), layout, gives, exp.origin))
+    t.emitter.emit(ir.Effect(tuple(results), exp.name, tuple(atoms), layout, gives, origin=exp.origin))
     return value
 
 
@@ -76,4 +76,4 @@ def fail(t: Translator, exp: mono.Prim, message: Value, domain: Domain) -> None:
         perform(t, exp, from_host_term(emitter, first, "message"), STRING, "_")
 
     _, statements = emitter.block(stop)
-    emitter.emit(ir.Branch((), some, ir.Block(statements, ()), ir.Block((), ()), exp.origin))
+    emitter.emit(ir.Branch((), some, ir.Block(statements, ()), ir.Block((), ()), origin=exp.origin))

@@ -73,4 +73,4 @@ def scalar_function(emitter: Emitter, function: mono.Function) -> ir.ScalarFunct
     term = thread(function.body, env, HOST, HOST.here(), context)
     parts = list(components(term))
     return ir.ScalarFunction(function.name, tuple(params), tuple(base for _, base in parts),
-                             context.result([exp for exp, _ in parts]), function.origin)
+                             context.result([exp for exp, _ in parts]), origin=function.origin)

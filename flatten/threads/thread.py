@@ -109,16 +109,16 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
             return pair_of(go(pair)).first
         case mono.Second(pair):
             return pair_of(go(pair)).second
-        case mono.Prim("check", (condition, mono.String(message), value), _, origin):
+        case mono.Prim("check", (condition, mono.String(message), value), _, origin=origin):
             return context.guard(exp_of(go(condition)), lambda inner: thread(value, env, domain, at, inner),
                                  message, origin)
-        case mono.Prim("error", (mono.String(message),), type_, origin):
+        case mono.Prim("error", (mono.String(message),), type_, origin=origin):
             return context.guard(ir.Const(False, "bool"), lambda inner: nothing(type_), message, origin)
         case mono.Prim("_compact", (part,)):
             return go(part)
-        case mono.Prim(name, arguments, _, origin) if name in ops.OPS:
+        case mono.Prim(name, arguments, _, origin=origin) if name in ops.OPS:
             return apply_operator(name, [scalar_of(go(a)) for a in arguments], context, origin)
-        case mono.Prim(name, arguments, _, origin):
+        case mono.Prim(name, arguments, _, origin=origin):
             return BOUNDS[name]([go(a) for a in arguments], context, origin)
         case mono.Call(function, arguments, type_):
             return call_scalar(function, [go(a) for a in arguments], type_, context, exp.origin)
@@ -136,7 +136,7 @@ def call_scalar(function: str, terms: list[Term], type_: Type, context: Context,
     shape = nothing(type_)
     names = tuple(context.emitter.fresh("r") for _ in components(shape))
     context.failing = True
-    context.bind(names, ir.CallScalar(function, arguments, origin))
+    context.bind(names, ir.CallScalar(function, arguments, origin=origin))
     return rebuilt(shape, iter([ir.Var(name) for name in names]))
 
 

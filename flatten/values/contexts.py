@@ -14,7 +14,7 @@ from nessie.flatten.ranges.ranges import SOME, Note, Range, Ranges, index_below,
 from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op, size_form
 from nessie.flatten.values.values import PairTerm, ScalarTerm, SeqTerm, Term, components, join_leaves, moved, rebuilt
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import Polynomial
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from nessie.flatten.values.domains import Domain, host_child, irregular, size_fo
 from nessie.flatten.values.values import Scalar, Value
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops, scope
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import Polynomial
 from nessie.mono import nodes as mono
 
@@ -88,7 +89,7 @@ class Emitter:
     def site(self, message: str, origin: Origin) -> str:
         key = (message, origin)
         if key not in self.sites:
-            self.sites[key] = ir.Site(f"s{len(self.sites) + 1}", message, origin)
+            self.sites[key] = ir.Site(f"s{len(self.sites) + 1}", message, origin=origin)
         return self.sites[key].name
 
     # What is known of names
@@ -128,13 +129,13 @@ class Emitter:
 
     def host_let(self, name: str, exp: ir.Exp, base: str = "") -> None:
         base = base or self.base_of(exp, {})
-        if any(isinstance(part, ir.CallScalar) for part in scope.subexpressions(exp)):
+        if any(isinstance(part, ir.CallScalar) for part in subexpressions(exp)):
             self.once((name,), exp, (base,))
             return
         self.types[name] = base
         if base == INT and isinstance(exp, ir.Op) and exp.op in COMBINED:
             self.know(name, self.host().ranges.computed(exp))
-        self.emit(ir.HostLet(ir.Param(name, base), exp, self.origin))
+        self.emit(ir.HostLet(ir.Param(name, base), exp, origin=self.origin))
 
     def named(self, exp: ir.Exp, hint: str) -> str:
         """A name of its own for an int on the host, even for a constant."""
@@ -147,7 +148,7 @@ class Emitter:
         even where a wrong size would have them read or write what is not theirs: no pass takes a launch to before a
         check of the host (flatten.ranges.ranges)."""
         check = ir.If(condition, ir.Const(0, INT), ir.Fail(self.site(message, origin), INT))
-        self.emit(ir.HostLet(ir.Param("_", INT), check, origin))
+        self.emit(ir.HostLet(ir.Param("_", INT), check, origin=origin))
         match condition:
             case ir.Op("==", (ir.Var(one), ir.Var(other))) if self.types[one] == self.types[other] == INT:
                 if one != other and other not in self.tables.equal:         # so that there are no circles
@@ -170,7 +171,7 @@ class Emitter:
     def data(self, type_: ir.Array, values: tuple[int | float | bool | str, ...]) -> str:
         """A constant array."""
         param = self.declare("data", type_)
-        self.emit(ir.Data(param, values, self.origin))
+        self.emit(ir.Data(param, values, origin=self.origin))
         return param.name
 
     def run(self, soac: ir.Soac, results: list[ir.Param]) -> None:
@@ -185,9 +186,9 @@ class Emitter:
                 params[needed] = ir.Param(needed, self.types[needed])
         name = self.fresh(f"K{len(self.kernels) + 1}")
         returns = tuple(result.name for result in results)
-        bind = ir.Bind(returns, soac, self.origin)
-        self.kernels.append(ir.Kernel(name, tuple(params.values()), (bind,), returns, self.origin))
-        self.emit(ir.Run(tuple(results), name, tuple(ir.Var(param) for param in params), self.origin))
+        bind = ir.Bind(returns, soac, origin=self.origin)
+        self.kernels.append(ir.Kernel(name, tuple(params.values()), (bind,), returns, origin=self.origin))
+        self.emit(ir.Run(tuple(results), name, tuple(ir.Var(param) for param in params), origin=self.origin))
 
     # Blocks
 

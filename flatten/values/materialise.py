@@ -34,6 +34,7 @@ from nessie.flatten.values.values import (
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import names
 
 INT = "int"
@@ -110,7 +111,7 @@ def with_short_bounds(emitter: Emitter, value: Value, domain: Domain, hint: str)
         return value
     context = Context(emitter, domain)
     start, length = components(pull(value, domain, domain.here(), context))
-    parts = scope.subexpressions(context.result([start[0], length[0]]))
+    parts = subexpressions(context.result([start[0], length[0]]))
     return value if len(list(islice(parts, MOST_PARTS + 1))) <= MOST_PARTS else solid(emitter, value, domain, hint)
 
 
@@ -149,7 +150,7 @@ def own_element(exp: ir.Exp, domain: Domain, context: Context) -> str | None:
 def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
     """Is it no dearer to compute than to read? An element that is stored elsewhere at the same index; an int that is a
     sum of a few indices and sizes, or a length that bounds give."""
-    if context.failing or len([None for _, _ in zip(scope.subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
+    if context.failing or len([None for _, _ in zip(subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
         return False
     if own_element(exp, domain, context) is not None:
         return True

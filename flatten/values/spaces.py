@@ -32,6 +32,7 @@ from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.values import Sequence, pull, seq_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import Polynomial, constant, names, number, split, subtract
 
 INT = "int"
@@ -64,7 +65,7 @@ def independent(exp: ir.Exp, context: Context) -> bool:
     """Can the host compute this, the same for all elements?"""
     waiting, seen = [exp], set[str]()
     while waiting:
-        for part in scope.subexpressions(waiting.pop()):
+        for part in subexpressions(waiting.pop()):
             match part:
                 case ir.Read() | ir.CallScalar():
                     return False
@@ -81,7 +82,7 @@ def independent(exp: ir.Exp, context: Context) -> bool:
 
 def small(exp: ir.Exp) -> bool:
     """Worth comparing with others?"""
-    return len([None for _, _ in zip(scope.subexpressions(exp), range(40))]) < 40
+    return len([None for _, _ in zip(subexpressions(exp), range(40))]) < 40
 
 
 def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Context) -> Domain | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
+from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.passes.lets import kept_components, with_components, without_copies, without_dead_lets
@@ -28,7 +29,6 @@ from nessie.lambda_cu.scope import (
     statements,
     thunk,
     type_names,
-    updated,
     used_names,
 )
 

@@ -73,9 +73,9 @@ class Once:
         params = tuple(ir.Param(name, self.types[name]) for name in thunk.using)
         result = statement.result
         name = self.names.fresh("K_once")
-        bind = ir.Bind((result.name,), ir.Once(thunk), statement.origin)
-        self.made.append(ir.Kernel(name, params, (bind,), (result.name,), statement.origin))
-        return ir.Run((result,), name, tuple(ir.Var(param.name) for param in params), statement.origin)
+        bind = ir.Bind((result.name,), ir.Once(thunk), origin=statement.origin)
+        self.made.append(ir.Kernel(name, params, (bind,), (result.name,), origin=statement.origin))
+        return ir.Run((result,), name, tuple(ir.Var(param.name) for param in params), origin=statement.origin)
 
     def needed_names(self, block: ir.Block, results: set[str]) -> set[str]:
         """The scalars that the host needs, in this block or in those inside it; a let needs what its value does."""

@@ -15,19 +15,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
+from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import LEFT_UNITS, RIGHT_UNITS
-from nessie.lambda_cu.scope import (
-    can_fail,
-    failing_functions,
-    kept_items,
-    map_children,
-    map_statements,
-    map_thunks,
-    subexpressions,
-    thunk,
-    updated,
-)
+from nessie.lambda_cu.parts import map_children, map_thunks, subexpressions
+from nessie.lambda_cu.scope import can_fail, failing_functions, kept_items, map_statements, thunk
 
 
 def tidy_lets(program: ir.Program) -> ir.Program:

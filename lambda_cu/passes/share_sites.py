@@ -15,9 +15,10 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions, thunks
 from nessie.lambda_cu.passes.sharing import number_kernels, runs_of, share_kernels
 from nessie.lambda_cu.passes.specialise_sites import SITE, renamed_sites, without_sites
-from nessie.lambda_cu.scope import map_runs, soac_expressions, subexpressions, thunks
+from nessie.lambda_cu.scope import map_runs, soac_expressions
 
 
 def share_sites(program: ir.Program) -> ir.Program:

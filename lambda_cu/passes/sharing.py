@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 
+from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.rename import rename, rename_kernel, rename_param
-from nessie.lambda_cu.scope import map_runs, results, statements, updated
+from nessie.lambda_cu.scope import map_runs, results, statements
 from nessie.lambda_cu.shape import Shape, shape
 
 # Kernels ----------------------------------------------------------------------------------------

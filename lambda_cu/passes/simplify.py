@@ -13,10 +13,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.passes.dead_code import drop_dead_code
 from nessie.lambda_cu.passes.lets import tidy_kernels, tidy_lets
 from nessie.lambda_cu.passes.sharing import number_kernels, share_kernels, share_parameters, share_runs
-from nessie.lambda_cu.scope import reachable, soac_expressions, statements, subexpressions
+from nessie.lambda_cu.scope import reachable, soac_expressions, statements
 from nessie.lambda_cu.shape import Shape, shape
 
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import map_children, map_runs, map_thunks
+from nessie.lambda_cu.parts import map_children, map_thunks
+from nessie.lambda_cu.scope import map_runs
 
 SITE = "site"
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import map_children, map_thunks
 from nessie.lambda_cu.passes.lets import tidy_block
-from nessie.lambda_cu.scope import can_fail, failing_functions, map_children, map_thunks, thunk
+from nessie.lambda_cu.scope import can_fail, failing_functions, thunk
 
 FALSE = ir.Const(False, "bool")
 

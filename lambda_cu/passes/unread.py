@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import compress
 
+from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import (
@@ -21,7 +22,6 @@ from nessie.lambda_cu.scope import (
     soac_names,
     statements,
     type_names,
-    updated,
     used_names,
 )
 

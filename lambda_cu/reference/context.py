@@ -11,13 +11,14 @@ from nessie.base.source import InternalError, NessieError, Origin, Span, called_
 from nessie.base.system.deadline import deadline
 from nessie.base.system.limits import COMMAND_LINE, LimitHints, out_of_memory, too_deep
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import children, subexpressions
 from nessie.lambda_cu.running.calls import RunningCalls
 from nessie.lambda_cu.running.default_depths import MOST_STACK, Costs
 from nessie.lambda_cu.running.empty_kernels import Idle, idle
 from nessie.lambda_cu.running.recursion import origin_of
 from nessie.lambda_cu.running.stats import Stats
 from nessie.lambda_cu.running.traffic import Traffic, traffic
-from nessie.lambda_cu.scope import children, inner_calls, subexpressions
+from nessie.lambda_cu.scope import inner_calls
 
 Array = np.ndarray[Any, Any]
 

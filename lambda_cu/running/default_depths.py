@@ -17,7 +17,8 @@ from nessie.base.call_graph import components
 from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import soac_expressions, statements, subexpressions
+from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.scope import soac_expressions, statements
 
 MOST_CALLS = 1_000_000
 LEAST_CALLS = 2_000

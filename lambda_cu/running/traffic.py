@@ -21,7 +21,8 @@ from collections.abc import Iterator, Mapping
 
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import space_of, subexpressions, thunks
+from nessie.lambda_cu.parts import subexpressions, thunks
+from nessie.lambda_cu.scope import space_of
 from nessie.lambda_cu.typing import Scope, bound_types
 
 Traffic = tuple[tuple[ir.Size, int], ...]       # so many times so many bytes

@@ -20,13 +20,12 @@ from nessie.lambda_cu.text.parser_expressions import (
     parse_exp,
     parse_thunk,
     scalar,
-    size,
-    thunk,
     type_,
     whole,
 )
 from nessie.lambda_cu.text.printer import kernel_types, show_type, tupled
 from nessie.lambda_cu.text.printer_expressions import KEYWORDS
+from nessie.lambda_cu.text.soacs import soac
 from nessie.lambda_cu.typing import functions_of
 
 __all__ = ["parse", "parse_exp", "parse_function", "parse_kernel", "parse_thunk"]
@@ -80,7 +79,7 @@ def site(tokens: Tokens, sources: Mapping[str, Source]) -> ir.Site:
         origin.append(span(tokens, sources))
         while tokens.accept(","):
             origin.append(span(tokens, sources))
-    return tokens.mark(start, ir.Site(name, message, tuple(origin), bool(element)))
+    return tokens.mark(start, ir.Site(name, message, origin=tuple(origin), element=bool(element)))
 
 
 def span(tokens: Tokens, sources: Mapping[str, Source]) -> Span:
@@ -118,7 +117,7 @@ def scalar_function(tokens: Tokens) -> ir.ScalarFunction:
     tokens.expect("{")
     body = expression(tokens)
     tokens.expect("}")
-    return ir.ScalarFunction(name, params, results, body, here(tokens, start))
+    return ir.ScalarFunction(name, params, results, body, origin=here(tokens, start))
 
 
 # Kernels ----------------------------------------------------------------------------------------
@@ -135,7 +134,7 @@ def kernel(tokens: Tokens, typed: list[tuple[ir.Kernel, tuple[ir.Type, ...], Tok
     last = tokens.expect("return")
     returns = tokens.mark(last, tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),))
     tokens.expect("}")
-    result = ir.Kernel(name, params, binds, returns, here(tokens, start))
+    result = ir.Kernel(name, params, binds, returns, origin=here(tokens, start))
     if written is not None:
         typed.append((result, written, place))
     return result
@@ -149,95 +148,7 @@ def bind(tokens: Tokens) -> ir.Bind:
     start = tokens.expect("let")
     names = tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),)
     tokens.expect("=")
-    return ir.Bind(names, soac(tokens), here(tokens, start))
-
-
-def soac(tokens: Tokens) -> ir.Soac:
-    token = tokens.current
-    name = token.text.removeprefix("SEG_")
-    parser = SOACS.get(name)
-    if parser is None or token.kind != "name":
-        tokens.fail("the name of a SOAC is expected here: MAP, REDUCE, ...")
-    tokens.take()
-    result = tokens.mark(token, parser(tokens))
-    segmented = not isinstance(result, ir.Once) and not isinstance(result.space, ir.Flat)
-    if segmented != (name != token.text):
-        tokens.fail(f"the space is {'' if segmented else 'not '}segmented: this is {'SEG_' * segmented}{name}", token)
-    return result
-
-
-def map_(tokens: Tokens) -> ir.Map:
-    return ir.Map(thunk(tokens), space(tokens))
-
-
-def reduce(tokens: Tokens) -> ir.Reduce:
-    return ir.Reduce(thunk(tokens), identity(tokens), thunk(tokens), space(tokens))
-
-
-def scan(tokens: Tokens) -> ir.Scan:
-    return ir.Scan(thunk(tokens), identity(tokens), thunk(tokens), space(tokens), tokens.accept("total") is not None)
-
-
-def filter_(tokens: Tokens) -> ir.Filter:
-    return ir.Filter(thunk(tokens), thunk(tokens), space(tokens))
-
-
-def partition(tokens: Tokens) -> ir.Partition:
-    return ir.Partition(thunk(tokens), thunk(tokens), space(tokens))
-
-
-def permute(tokens: Tokens) -> ir.Permute:
-    value, index, walked = thunk(tokens), thunk(tokens), space(tokens)
-    tokens.expect("into")
-    length = size(tokens)
-    tokens.expect("(")
-    default = tokens.listed(lambda: constant(tokens), ")")
-    return ir.Permute(value, index, walked, length, default, tokens.name("distinct, last or max"))
-
-
-def once(tokens: Tokens) -> ir.Once:
-    return ir.Once(thunk(tokens))
-
-
-def order(tokens: Tokens) -> ir.Order:
-    return ir.Order(thunk(tokens), space(tokens), tokens.accept("descending") is not None)
-
-
-SOACS: dict[str, Callable[[Tokens], ir.Soac]] = {
-    "MAP": map_, "REDUCE": reduce, "SCAN": scan, "FILTER": filter_, "PARTITION": partition, "PERMUTE": permute,
-    "ONCE": once, "ORDER": order}
-
-
-def identity(tokens: Tokens) -> tuple[ir.Exp, ...]:
-    tokens.expect("(")
-    return tokens.listed(lambda: expression(tokens), ")")
-
-
-def space(tokens: Tokens) -> ir.Space:
-    start = tokens.current
-    return tokens.mark(start, sized(tokens, start))
-
-
-def sized(tokens: Tokens, start: Token) -> ir.Space:
-    form = tokens.accept("uniform", "affine", "irregular")
-    tokens.expect("(")
-    if form == "irregular":
-        offsets = tokens.name("an array of offsets")
-        tokens.expect(",")
-        sizes = tokens.listed(lambda: size(tokens), ")")
-    else:
-        sizes = tokens.listed(lambda: size(tokens), ")")
-    match form, sizes:
-        case None, (n,):
-            return ir.Flat(n)
-        case "uniform", (segments, length, total):
-            return ir.Uniform(segments, length, total)
-        case "affine", (segments, slope, offset, total):
-            return ir.Affine(segments, slope, offset, total)
-        case "irregular", (segments, total):
-            return ir.Irregular(segments, offsets, total)
-    tokens.fail("a space is (n), uniform(segments, length, total), affine(segments, slope, offset, total) "
-                "or irregular(offsets, segments, total)", start)
+    return ir.Bind(names, soac(tokens), origin=here(tokens, start))
 
 
 # Host level -------------------------------------------------------------------------------------
@@ -248,7 +159,7 @@ def function(tokens: Tokens) -> ir.Function:
     name, params = tokens.name(), parameters(tokens)
     tokens.expect("->")
     results = parameters(tokens)
-    return ir.Function(name, params, results, block(tokens), here(tokens, start))
+    return ir.Function(name, params, results, block(tokens), origin=here(tokens, start))
 
 
 def block(tokens: Tokens) -> ir.Block:
@@ -266,9 +177,9 @@ def statement(tokens: Tokens) -> ir.Statement:
     results = parameters(tokens) if tokens.at("(") else (parameter(tokens),)
     tokens.expect("=")
     if tokens.accept("run"):
-        return ir.Run(results, tokens.name("the name of a kernel"), atoms(tokens), here(tokens, start))
+        return ir.Run(results, tokens.name("the name of a kernel"), atoms(tokens), origin=here(tokens, start))
     if tokens.accept("call"):
-        return ir.Call(results, tokens.name("the name of a function"), atoms(tokens), here(tokens, start))
+        return ir.Call(results, tokens.name("the name of a function"), atoms(tokens), origin=here(tokens, start))
     if tokens.accept("perform"):
         return effect(tokens, results, start)
     if tokens.at("if"):
@@ -278,8 +189,8 @@ def statement(tokens: Tokens) -> ir.Statement:
     if tokens.accept("data"):
         tokens.expect("[")
         values = tokens.listed(lambda: constant(tokens).value, "]")
-        return ir.Data(results[0], values, here(tokens, start))
-    return ir.HostLet(results[0], expression(tokens), here(tokens, start))
+        return ir.Data(results[0], values, origin=here(tokens, start))
+    return ir.HostLet(results[0], expression(tokens), origin=here(tokens, start))
 
 
 def effect(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -> ir.Effect:
@@ -287,7 +198,7 @@ def effect(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -> ir.Ef
     tokens.expect(":")
     takes = layout(tokens)
     tokens.expect("->")
-    return ir.Effect(results, name, arguments, takes, layout(tokens), here(tokens, start))
+    return ir.Effect(results, name, arguments, takes, layout(tokens), origin=here(tokens, start))
 
 
 def branch_or_let(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -> ir.Statement:
@@ -298,12 +209,12 @@ def branch_or_let(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -
     if not tokens.at("{"):
         if len(results) != 1:
             tokens.fail("a block is expected here")
-        return ir.HostLet(results[0], branches(condition, tokens), here(tokens, start))
+        return ir.HostLet(results[0], branches(condition, tokens), origin=here(tokens, start))
     if not isinstance(condition, ir.Var | ir.Const):
         tokens.fail("the condition of a branch is a name or a constant", place)
     then = block(tokens)
     tokens.expect("else")
-    return ir.Branch(results, condition, then, block(tokens), here(tokens, start))
+    return ir.Branch(results, condition, then, block(tokens), origin=here(tokens, start))
 
 
 def parameters(tokens: Tokens) -> tuple[ir.Param, ...]:

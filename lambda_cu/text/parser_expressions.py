@@ -112,7 +112,7 @@ def named(tokens: Tokens) -> ir.Exp:
         return tokens.mark(start, ir.Read(text, index))
     if tokens.at("("):
         called = arguments(tokens)
-        return ir.CallScalar(text, called, (tokens.span(start),))
+        return ir.CallScalar(text, called, origin=(tokens.span(start),))
     return tokens.mark(start, ir.Var(text))
 
 

@@ -30,11 +30,11 @@ from nessie.lambda_cu.text.printer_expressions import (
     show_const,
     show_exp,
     show_layout,
-    show_size,
     show_thunk,
     show_type,
     show_value,
 )
+from nessie.lambda_cu.text.soacs import show_soac, show_space
 from nessie.lambda_cu.typing import Scope, bound_types, functions_of
 
 __all__ = ["kernel_types", "show", "show_bind", "show_exp", "show_function", "show_kernel", "show_layout",
@@ -108,49 +108,6 @@ def kernel_types(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) 
 
 def show_bind(bind: ir.Bind) -> str:
     return f"let {tupled(map(name, bind.names))} = {show_soac(bind.soac)}"
-
-
-def show_soac(soac: ir.Soac) -> str:
-    """On one line, or its parts below one another."""
-    segmented = "" if isinstance(soac, ir.Once) or isinstance(soac.space, ir.Flat) else "SEG_"
-    parts = (f"{segmented}{type(soac).__name__.upper()}", *soac_parts(soac))
-    short = " ".join(parts)
-    return short if max(map(len, short.split("\n"))) < WIDTH else "\n    ".join(parts)
-
-
-def soac_parts(soac: ir.Soac) -> tuple[str, ...]:
-    """What follows the name of the SOAC."""
-    match soac:
-        case ir.Map(thunk, space):
-            return show_thunk(thunk, 2), show_space(space)
-        case ir.Reduce(thunk, identity, operator, space):
-            return show_thunk(thunk, 2), listed(map(show_exp, identity)), show_thunk(operator, 2), show_space(space)
-        case ir.Scan(thunk, identity, operator, space, total):
-            parts = show_thunk(thunk, 2), listed(map(show_exp, identity)), show_thunk(operator, 2), show_space(space)
-            return (*parts, "total") if total else parts
-        case ir.Filter(value, predicate, space) | ir.Partition(value, predicate, space):
-            return show_thunk(value, 2), show_thunk(predicate, 2), show_space(space)
-        case ir.Permute(value, index, space, size, default, mode):
-            return (show_thunk(value, 2), show_thunk(index, 2), show_space(space), "into", show_size(size),
-                    listed(map(show_const, default)), mode)
-        case ir.Once(thunk):
-            return (show_thunk(thunk, 2),)
-        case ir.Order(thunk, space, descending):
-            return (show_thunk(thunk, 2), show_space(space), *(("descending",) if descending else ()))
-    raise TypeError(soac)
-
-
-def show_space(space: ir.Space) -> str:
-    match space:
-        case ir.Flat(size):
-            return f"({show_size(size)})"
-        case ir.Uniform(segments, length, total):
-            sizes: tuple[ir.Size, ...] = (segments, length, total)
-        case ir.Affine(segments, slope, offset, total):
-            sizes = (segments, slope, offset, total)
-        case ir.Irregular(segments, offsets, total):
-            sizes = (offsets, segments, total)
-    return f"{type(space).__name__.lower()}{listed(map(show_size, sizes))}"
 
 
 # Host level -------------------------------------------------------------------------------------

@@ -49,10 +49,12 @@ def made(cls: type, frozen: bool, eq: bool) -> type:
 
 
 def initialiser(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
-    """Takes the fields in order, or by name."""
+    """Takes the fields in order, or by name; those of keywords only by name."""
     known: dict[str, Any] = {"_missing": MISSING}
     parameters, lines = ["self"], []
-    for field in fields:
+    for field in sorted(fields, key=attrgetter("kw_only")):
+        if field.kw_only and "*" not in parameters:
+            parameters.append("*")
         name, value = field.name, field.name
         if field.default_factory is not MISSING:
             known[f"_new_{name}"] = field.default_factory

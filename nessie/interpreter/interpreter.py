@@ -195,7 +195,7 @@ def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
             chosen = evaluate(world, condition, scope)
             world.charge(1)
             return evaluate(world, then if chosen else orelse, scope)
-        case typed.Apply(typed.Global("_check"), typed.Pair(condition, typed.Pair(message, value)), _, origin):
+        case typed.Apply(typed.Global("_check"), typed.Pair(condition, typed.Pair(message, value)), _, origin=origin):
             return evaluate_check(world, condition, message, value, scope, origin)
         case typed.Apply(function, argument):
             applied = evaluate(world, function, scope)

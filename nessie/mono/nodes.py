@@ -15,94 +15,81 @@ Invariants (checked by mono.check after every pass):
 """
 from __future__ import annotations
 
-from dataclasses import field
-
+from nessie.base.located import Located
 from nessie.base.records import dataclass
-from nessie.base.source import NOWHERE, Origin
 from nessie.base.types import Type
 
 
 @dataclass(frozen=True)
-class Const:
+class Const(Located):
     """A scalar: Python int, float, bool, or a one-character str for char."""
     value: int | float | bool | str
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class String:
+class String(Located):
     """A literal [char]."""
     text: str
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Var:
+class Var(Located):
     name: str
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Let:
+class Let(Located):
     name: str
     value: Exp
     body: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class If:
+class If(Located):
     condition: Exp
     then: Exp
     orelse: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Prim:
+class Prim(Located):
     """A primitive applied. No pass drops, repeats or reorders those of kind check or effect. A check's message is a
     String; where its condition fails, its value is not computed."""
     name: str
     arguments: tuple[Exp, ...]
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Located):
     function: str
     arguments: tuple[Exp, ...]
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Located):
     first: Exp
     second: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class First:
+class First(Located):
     pair: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Second:
+class Second(Located):
     pair: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Literal:
+class Literal(Located):
     """[e1, ..., ek]; k may be 0. `type` is the sequence's type."""
     elements: tuple[Exp, ...]
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -112,12 +99,11 @@ class Generator:
 
 
 @dataclass(frozen=True)
-class Each:
+class Each(Located):
     """{body : x1 in s1; ...; xm in sm | filter}, m >= 1; the filter guards the body."""
     body: Exp
     generators: tuple[Generator, ...]
     filter: Exp | None = None
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 Exp = (Const | String | Var | Let | If | Prim | Call | Pair | First | Second | Literal | Each)
@@ -130,12 +116,11 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Located):
     name: str
     parameters: tuple[Parameter, ...]
     result: Type
     body: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class Parser:
         span = self.tokens.span(start)
         self.types = {p.name: p.type for p in parameters}
         self.tokens.expect("=")
-        return mono.Function(name, parameters, result, self.exp(), (span,))
+        return mono.Function(name, parameters, result, self.exp(), origin=(span,))
 
     def exp(self) -> Exp:
         start = self.tokens.current
@@ -103,7 +103,7 @@ class Parser:
             self.tokens.expect("then")
             then = self.exp()
             self.tokens.expect("else")
-            return mono.If(condition, then, self.exp(), (self.tokens.span(start),))
+            return mono.If(condition, then, self.exp(), origin=(self.tokens.span(start),))
         left = self.primary()
         operator = self.tokens.accept(*INFIX)
         return self.primitive(operator, (left, self.primary()), start) if operator else left
@@ -120,7 +120,7 @@ class Parser:
             self.types[name] = type_
         body = self.exp()
         for start, name, value in reversed(bound):
-            body = mono.Let(name, value, body, (self.tokens.span(start),))
+            body = mono.Let(name, value, body, origin=(self.tokens.span(start),))
         return body
 
     def primary(self) -> Exp:
@@ -135,7 +135,7 @@ class Parser:
             tokens.expect("(")
             pair = self.exp()
             tokens.expect(")")
-            return (mono.First if projection == "first" else mono.Second)(pair, (tokens.span(start),))
+            return (mono.First if projection == "first" else mono.Second)(pair, origin=(tokens.span(start),))
         return self.application(start) if tokens.at_name() else self.literal(start)
 
     def parenthesis(self, start: Token) -> Exp:
@@ -154,7 +154,7 @@ class Parser:
     def sequence(self, start: Token) -> Exp:
         elements = self.tokens.listed(self.exp, "]")
         element = type_of(elements[0]) if elements else parse_type(self.tokens)
-        return mono.Literal(elements, Seq(element), (self.tokens.span(start),))
+        return mono.Literal(elements, Seq(element), origin=(self.tokens.span(start),))
 
     def each(self, start: Token) -> Exp:
         """The body stands before the binders that it needs: read them first, then come back to it."""
@@ -170,7 +170,7 @@ class Parser:
         body = self.exp()
         tokens.expect(":")
         tokens.position = end
-        return mono.Each(body, tuple(generators), condition, (tokens.span(start),))
+        return mono.Each(body, tuple(generators), condition, origin=(tokens.span(start),))
 
     def generator(self) -> mono.Generator:
         start = self.tokens.current
@@ -185,35 +185,35 @@ class Parser:
         if not tokens.accept("("):
             if name not in self.types:
                 tokens.fail(f"{name} is not in scope", start)
-            return mono.Var(name, self.types[name], (tokens.span(start),))
+            return mono.Var(name, self.types[name], origin=(tokens.span(start),))
         arguments = tokens.listed(self.exp, ")")
         if name in IN_MONO:
             return self.primitive(name, arguments, start)
         if name not in self.results:
             tokens.fail(f"there is no function {name}", start)
-        return mono.Call(name, arguments, self.results[name], (tokens.span(start),))
+        return mono.Call(name, arguments, self.results[name], origin=(tokens.span(start),))
 
     def primitive(self, name: str, arguments: tuple[Exp, ...], start: Token) -> mono.Prim:
         """Where the arguments do not tell the type, the text does, after it."""
         type_ = primitive_type(name, tuple(map(type_of, arguments)))
         if type_ is None and not self.tokens.at(":"):
             self.tokens.fail(f"{name} does not take such arguments", start)
-        return mono.Prim(name, arguments, type_ or INT, (self.tokens.span(start),))
+        return mono.Prim(name, arguments, type_ or INT, origin=(self.tokens.span(start),))
 
     def literal(self, start: Token) -> Exp:
         tokens = self.tokens
         origin = (tokens.span(start),)
         sign = -1 if tokens.accept("-") else 1
         if word := tokens.accept("inf", "nan"):
-            return mono.Const(sign * getattr(math, word), FLOAT, origin)
+            return mono.Const(sign * getattr(math, word), FLOAT, origin=origin)
         kind = tokens.current.kind
         if kind in ("int", "float"):
-            return mono.Const(sign * tokens.take().value, INT if kind == "int" else FLOAT, origin)
+            return mono.Const(sign * tokens.take().value, INT if kind == "int" else FLOAT, origin=origin)
         if word := tokens.accept("t", "f"):
-            return mono.Const(word == "t", BOOL, origin)
+            return mono.Const(word == "t", BOOL, origin=origin)
         if kind == "char":
-            return mono.Const(tokens.literal("char"), CHAR, origin)
-        return mono.String(tokens.literal("string"), origin)
+            return mono.Const(tokens.literal("char"), CHAR, origin=origin)
+        return mono.String(tokens.literal("string"), origin=origin)
 
 
 __all__ = ["INFIX", "KEYWORDS", "parse"]

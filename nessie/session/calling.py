@@ -33,13 +33,13 @@ class Prepared:
 
 
 def tuple_of(arguments: Sequence[syntax.Exp]) -> syntax.Exp:
-    return nest_right(list(arguments), lambda first, rest: syntax.Pair(first, rest, first.span))
+    return nest_right(list(arguments), lambda first, rest: syntax.Pair(first, rest, span=first.span))
 
 
 def prepare_call(session: Session, function: str, arguments: Sequence[syntax.Exp]) -> Prepared:
     """The function at the types of the arguments, and what these are."""
     tuple_ = tuple_of(arguments)
-    made, environment = session.inferred(syntax.Evaluate(tuple_, tuple_.span))
+    made, environment = session.inferred(syntax.Evaluate(tuple_, span=tuple_.span))
     (definition,) = made.definitions
     assert isinstance(definition, typed.Variable)           # an expression is one
     type_ = pattern_type(definition.pattern)

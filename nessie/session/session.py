@@ -195,7 +195,7 @@ class Session:
 
     def infer_expression(self, exp: syntax.Exp) -> tuple[typed.Exp, Type]:
         """An expression with its type. The environment knows its anonymous functions afterwards."""
-        program, environment = self.inferred(syntax.Evaluate(exp, exp.span))
+        program, environment = self.inferred(syntax.Evaluate(exp, span=exp.span))
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one
         self.environment = environment
@@ -203,7 +203,7 @@ class Session:
 
     def type_of(self, exp: syntax.Exp) -> Type:
         """The type of an expression, of which the session keeps nothing."""
-        program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, exp.span),)), self.environment)
+        program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, span=exp.span),)), self.environment)
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one
         return pattern_type(definition.pattern)

@@ -15,7 +15,7 @@ from nessie.syntax import nodes as syntax
 from nessie.syntax import text as syntax_text
 from nessie.syntax.lexer import WORDS
 from nessie.syntax.patterns import is_constant, names
-from nessie.syntax.walk import children
+from nessie.syntax.walk import EXPRESSIONS
 
 
 def check(program: syntax.Program) -> None:
@@ -46,11 +46,8 @@ def check_form(form: syntax.TopLevel) -> None:
 
 
 def check_expression(exp: syntax.Exp | None) -> None:
-    waiting = [exp]
-    while waiting:
-        if (node := waiting.pop()) is not None:
-            check_node(node)
-            waiting += children(node)
+    for node in EXPRESSIONS.inside(exp) if exp is not None else ():
+        check_node(node)
 
 
 def check_node(exp: syntax.Exp) -> None:

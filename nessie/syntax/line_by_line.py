@@ -55,7 +55,7 @@ class Incoming(Lexer):
         span = Span(self.source, found.start(1), found.end())
         if found.re is ALONE:
             return alone(found[1].lower(), span)
-        return syntax.Command(found[1].lower(), found[2].rstrip(" \t;$"), span)
+        return syntax.Command(found[1].lower(), found[2].rstrip(" \t;$"), span=span)
 
     def drop(self) -> None:
         """Forget what has been read of the form, and of its line."""
@@ -89,4 +89,6 @@ class Incoming(Lexer):
 
 def alone(word: str, span: Span) -> syntax.Command | syntax.Evaluate:
     """The form that the word is: `quit` is a name."""
-    return syntax.Command(word, "", span) if word in COMMAND_WORDS else syntax.Evaluate(syntax.Name(word, span), span)
+    if word in COMMAND_WORDS:
+        return syntax.Command(word, "", span=span)
+    return syntax.Evaluate(syntax.Name(word, span=span), span=span)

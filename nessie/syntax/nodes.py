@@ -2,8 +2,7 @@
 
 Names are folded to lower case, as NESL folds them. Operators keep their spelling in Binary and Unary. Tuples are
 right-nested Pairs. An expression that turns out to be a pattern (`(a, b) = ...`, `{(i, x) in v}`) has been converted
-by syntax.patterns. Every node has the span of its text, save for a
-Binding and a Generator, whose parts have theirs.
+by syntax.patterns. Every node has the span of its text, save for a Binding and a Generator, whose parts have theirs.
 """
 from __future__ import annotations
 
@@ -12,85 +11,81 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.base.source import Span
 
+
+@dataclass(frozen=True)
+class Spanned:
+    """`span`, given by name: the node's text in the source. Nodes that differ in it alone are equal."""
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
 # Expressions ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Spanned):
     """An int or a float literal, told apart by the value's type."""
     value: int | float
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Bool:
+class Bool(Spanned):
     value: bool
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Char:
+class Char(Spanned):
     value: str
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class String:
+class String(Spanned):
     value: str
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Name:
+class Name(Spanned):
     name: str
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Unary:
+class Unary(Spanned):
     """Prefix # @ -"""
     op: str
     operand: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Binary:
+class Binary(Spanned):
     """-> <- ^ * / || + - ++ == /= < > <= >= and nand or nor xor"""
     op: str
     left: Exp
     right: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Spanned):
     first: Exp
     second: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Apply:
+class Apply(Spanned):
     function: Exp
     argument: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Index:
+class Index(Spanned):
     """v[i]"""
     sequence: Exp
     index: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class If:
+class If(Spanned):
     condition: Exp
     then: Exp
     orelse: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -100,41 +95,36 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Let:
+class Let(Spanned):
     """Bindings in sequence: later ones see earlier ones."""
     bindings: tuple[Binding, ...]
     body: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Lambda:
+class Lambda(Spanned):
     pattern: Pattern
     body: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Sequence:
+class Sequence(Spanned):
     """[e1, ..., ek], k >= 1"""
     elements: tuple[Exp, ...]
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Empty:
+class Empty(Spanned):
     """[] t"""
     element: TypeExp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Range:
+class Range(Spanned):
     """[start : end : stride]"""
     start: Exp
     end: Exp
     stride: Exp | None
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -145,37 +135,33 @@ class Generator:
 
 
 @dataclass(frozen=True)
-class Each:
+class Each(Spanned):
     """{body : generators | filter}; body is None for the short form {p in s; ...}, whose body is the first
     pattern. serial: {* ...}."""
     body: Exp | None
     generators: tuple[Generator, ...]
     filter: Exp | None
     serial: bool = False
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Time:
+class Time(Spanned):
     """time(e)"""
     body: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Closure:
+class Closure(Spanned):
     """closure(f, x)"""
     function: Exp
     argument: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Default:
+class Default(Spanned):
     """name := value, in an argument list"""
     name: str
     value: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 Exp = (Number | Bool | Char | String | Name | Unary | Binary | Pair | Apply | Index | If | Let | Lambda | Sequence
@@ -185,26 +171,23 @@ Exp = (Number | Bool | Char | String | Name | Unary | Binary | Pair | Apply | In
 
 
 @dataclass(frozen=True)
-class NamePattern:
+class NamePattern(Spanned):
     """A name; `_` is a wildcard. `default` only in a function's parameters: NAME := constant."""
     name: str
     default: Exp | None = None
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class PairPattern:
+class PairPattern(Spanned):
     first: Pattern
     second: Pattern
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class DataPattern:
+class DataPattern(Spanned):
     """point(x, y)"""
     constructor: str
     argument: Pattern
-    span: Span | None = field(default=None, compare=False)
 
 
 Pattern = NamePattern | PairPattern | DataPattern
@@ -213,110 +196,97 @@ Pattern = NamePattern | PairPattern | DataPattern
 
 
 @dataclass(frozen=True)
-class TypeName:
+class TypeName(Spanned):
     """int float bool char, a type variable, or a datatype with its arguments"""
     name: str
     arguments: tuple[TypeExp, ...] = ()
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class TypeSeq:
+class TypeSeq(Spanned):
     element: TypeExp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class TypePair:
+class TypePair(Spanned):
     first: TypeExp
     second: TypeExp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class TypeFun:
+class TypeFun(Spanned):
     argument: TypeExp
     result: TypeExp
-    span: Span | None = field(default=None, compare=False)
 
 
 TypeExp = TypeName | TypeSeq | TypePair | TypeFun
 
 
 @dataclass(frozen=True)
-class Context:
+class Context(Spanned):
     """variable in class"""
     variable: str
     cls: str
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Signature:
+class Signature(Spanned):
     type: TypeExp
     contexts: tuple[Context, ...] = ()
-    span: Span | None = field(default=None, compare=False)
 
 # Top level --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class FunctionDef:
+class FunctionDef(Spanned):
     """function name pattern : signature "doc" = body; body None: a forward declaration"""
     name: str
     parameter: Pattern
     signature: Signature | None
     doc: str | None
     body: Exp | None
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class DatatypeDef:
+class DatatypeDef(Spanned):
     name: str
     type: TypeExp
     contexts: tuple[Context, ...]
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Assign:
+class Assign(Spanned):
     """pattern = value"""
     pattern: Pattern
     value: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class FileVariable:
+class FileVariable(Spanned):
     """pattern |= value"""
     pattern: Pattern
     value: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Background:
+class Background(Spanned):
     """name &= value, options"""
     name: str
     value: Exp
     options: tuple[Default, ...]
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Evaluate:
+class Evaluate(Spanned):
     """A bare expression; binds `it`."""
     value: Exp
-    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class Command:
+class Command(Spanned):
     """load, describe, set ...: the word and the raw text after it"""
     word: str
     text: str
-    span: Span | None = field(default=None, compare=False)
 
 
 TopLevel = FunctionDef | DatatypeDef | Assign | FileVariable | Background | Evaluate | Command

@@ -97,7 +97,7 @@ def first_token(lexer: Lexer) -> Token | None:
 
 def command(lexer: Lexer, word: Token, ends_itself: bool) -> syntax.Command:
     text, end = lexer.command(word, ends_itself)
-    return syntax.Command(str(word.value), text, Span(lexer.source, word.start, end))
+    return syntax.Command(str(word.value), text, span=Span(lexer.source, word.start, end))
 
 
 def whole(source: Source) -> Span:

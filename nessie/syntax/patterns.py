@@ -45,19 +45,19 @@ def generator(written: syntax.Generator | syntax.Exp) -> syntax.Generator:
 
 def convert(exp: syntax.Exp, parameters: bool) -> syntax.Pattern:
     match exp:
-        case syntax.Name(name, span):
-            return syntax.NamePattern(name, None, span)
-        case syntax.Pair(first, second, span):
-            return syntax.PairPattern(convert(first, parameters), convert(second, parameters), span)
-        case syntax.Apply(syntax.Name(constructor), argument, span) if in_parentheses(argument):
-            return syntax.DataPattern(constructor, convert(argument, parameters), span)
-        case syntax.Default(name, value, span) if parameters:
+        case syntax.Name(name, span=span):
+            return syntax.NamePattern(name, None, span=span)
+        case syntax.Pair(first, second, span=span):
+            return syntax.PairPattern(convert(first, parameters), convert(second, parameters), span=span)
+        case syntax.Apply(syntax.Name(constructor), argument, span=span) if in_parentheses(argument):
+            return syntax.DataPattern(constructor, convert(argument, parameters), span=span)
+        case syntax.Default(name, value, span=span) if parameters:
             if not is_constant(value):
                 raise NessieError("a default argument is a constant", (place(value), "this is not one"),
                                   hint="such as 5, -2.5, t, `a or \"text\"")
-            return syntax.NamePattern(name, value, span)
-        case syntax.Bool(value, span) if parameters:
-            return syntax.NamePattern("_", None, span)      # the body sees the constant, as in NESL
+            return syntax.NamePattern(name, value, span=span)
+        case syntax.Bool(value, span=span) if parameters:
+            return syntax.NamePattern("_", None, span=span)      # the body sees the constant, as in NESL
     raise no_pattern(exp)
 
 

@@ -54,7 +54,7 @@ def infer_form(form: syntax.TopLevel, environment: Environment) -> typed.Definit
             raise complaints.complaint("nothing can be left to run in the background", (form.span, ""),
                                        hint=f"{name} = ...; evaluates it at once")
         case syntax.Evaluate(value):
-            return variable(syntax.NamePattern("it", None, form.span), value, form.span, environment)
+            return variable(syntax.NamePattern("it", None, span=form.span), value, form.span, environment)
     return None
 
 
@@ -118,7 +118,7 @@ def settled(state: Inference, form: syntax.FunctionDef, found: Inferred) -> type
     settle.itself = name_for(form.name, "function", scheme, state.environment, form)
     settle.memo.clear()
     return typed.Function(settle.itself, settle.variables, settle.pattern(found.parameter), settle.type(result),
-                          settle.exp(found.body), form.doc, at(form.span))
+                          settle.exp(found.body), form.doc, origin=at(form.span))
 
 
 def agree(state: Inference, form: syntax.FunctionDef, part: str, inferred: Type, declared: Type,
@@ -215,7 +215,7 @@ def datatype(form: syntax.DatatypeDef, environment: Environment) -> typed.Dataty
     variables = tuple(dict.fromkeys(free_variables(content)))
     same = Data(before.name if before else form.name, variables)
     name = name_for(form.name, "constructor", Scheme(variables, Pair(content, same)), environment)
-    definition = typed.Datatype(name, variables, content, at(form.span))
+    definition = typed.Datatype(name, variables, content, origin=at(form.span))
     environment.program.entries[form.name] = Entry("constructor", name, constructor_scheme(definition), at(form.span))
     return definition
 
@@ -237,7 +237,7 @@ def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, enviro
         scheme = Scheme(tuple(dict.fromkeys(free_variables(general))), general)
         internal[name] = name_for(name, "variable", scheme, environment)
         environment.program.entries[name] = Entry("variable", internal[name], scheme, at(span))
-    return typed.Variable(renamed(settle.pattern(matched), internal), settled, at(span))
+    return typed.Variable(renamed(settle.pattern(matched), internal), settled, origin=at(span))
 
 
 def renamed(matched: typed.Pattern, names: dict[str, str]) -> typed.Pattern:

@@ -13,82 +13,71 @@ Invariants (checked by typing.check after every pass):
 """
 from __future__ import annotations
 
-from dataclasses import field
-
+from nessie.base.located import Located
 from nessie.base.records import dataclass
-from nessie.base.source import NOWHERE, Origin
 from nessie.base.types import Scheme, Type, Var
 
 
 @dataclass(frozen=True)
-class Const:
+class Const(Located):
     """A scalar: Python int, float, bool, or a one-character str for char."""
     value: int | float | bool | str
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class String:
+class String(Located):
     text: str
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Name:
+class Name(Located):
     """A local variable, or a variable of the top level."""
     name: str
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Global:
+class Global(Located):
     """A function, primitive or constructor of the program or the library, at types. `type` is a Fun with
     identity Identity(name, types)."""
     name: str
     types: tuple[Type, ...]
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Let:
+class Let(Located):
     pattern: Pattern
     value: Exp
     body: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class If:
+class If(Located):
     condition: Exp
     then: Exp
     orelse: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Apply:
+class Apply(Located):
     function: Exp
     argument: Exp
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Located):
     first: Exp
     second: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Sequence:
+class Sequence(Located):
     """[e1, ..., ek]; k may be 0. `type` is the sequence's type."""
     elements: tuple[Exp, ...]
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -98,38 +87,34 @@ class Generator:
 
 
 @dataclass(frozen=True)
-class Each:
+class Each(Located):
     body: Exp
     generators: tuple[Generator, ...]
     filter: Exp | None = None
     serial: bool = False
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Lambda:
+class Lambda(Located):
     """An anonymous function; its type's identity names it and lists what it captures, in order."""
     pattern: Pattern
     body: Exp
     captured: tuple[Name, ...]
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Closure:
+class Closure(Located):
     """closure(f, x): f with its first argument given"""
     function: Exp
     argument: Exp
     type: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Time:
+class Time(Located):
     """time(e): the pair of e and the seconds it took"""
     body: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 Exp = (Const | String | Name | Global | Let | If | Apply | Pair | Sequence | Each | Lambda | Closure | Time)
@@ -159,31 +144,28 @@ Pattern = NamePattern | PairPattern | DataPattern
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Located):
     name: str
     variables: tuple[Var, ...]
     parameter: Pattern
     result: Type
     body: Exp
     doc: str | None = None
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Datatype:
+class Datatype(Located):
     """The constructor has the datatype's name; its argument has type `content`."""
     name: str
     variables: tuple[Var, ...]
     content: Type
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Variable:
+class Variable(Located):
     """A top-level assignment; bare expressions assign to `it`."""
     pattern: Pattern
     value: Exp
-    origin: Origin = field(default=NOWHERE, compare=False)
 
 
 Definition = Function | Datatype | Variable

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import subexpressions
 
 FUNCTIONS = frozenset({"sqrt", "ln", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"})
 OPERATIONS_AGAIN, FUNCTIONS_AGAIN = 8, 1        # what may be done again, at most
@@ -12,7 +12,7 @@ def work(exp: ir.Exp) -> tuple[int, int] | None:
     """How many operations and functions it takes to evaluate the expression, both branches of conditions counted; None
     if it calls scalar functions, which may take any time."""
     operations = functions = 0
-    for part in scope.subexpressions(exp):
+    for part in subexpressions(exp):
         match part:
             case ir.CallScalar():
                 return None

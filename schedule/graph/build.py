@@ -162,7 +162,7 @@ def node_of(name: str, bind: ir.Bind, uses: Uses, spaces: Spaces, types: Mapping
     found = [use for use in (*needed, *uses.found) if isinstance(types.get(use.name), ir.Array) or (
         use.name in spaces.made and isinstance(types.get(use.name), str))]
     node = Node(name, op_name(soac), space, tuple(dict.fromkeys(found)), bind.names, uses.rank, uses.place,
-                fails, serial(soac), bind.origin)
+                fails, serial(soac), origin=bind.origin)
     spaces.bind(name, bind)
     return node
 

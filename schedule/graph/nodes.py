@@ -50,10 +50,8 @@ Invariants (schedule.check):
 """
 from __future__ import annotations
 
-from dataclasses import field
-
+from nessie.base.located import Located
 from nessie.base.records import dataclass
-from nessie.base.source import NOWHERE, Origin
 from nessie.lambda_cu import nodes as ir
 
 Size = ir.Size
@@ -106,7 +104,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Node:
+class Node(Located):
     """`results` has one name for each result, `_` where nobody needs it. `rank`: a thunk computes with the walk's
     index itself, not only with what is read there; `place`: with the position in the segment. `fails`: it may record
     an error. `serial`: a later element's write wins, so one thread walks them all, in order. `work`: of a MAP so cheap
@@ -120,7 +118,6 @@ class Node:
     place: bool = False
     fails: bool = False
     serial: bool = False
-    origin: Origin = field(default=NOWHERE, compare=False)
     work: tuple[int, int] | None = None
 
 

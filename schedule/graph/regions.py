@@ -21,6 +21,7 @@ from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.parts import map_thunks
 
 LONGEST = 200                   # statements of a region
 UNUSED = "_unused"              # begins the name of a result that nobody needs, within a region
@@ -210,7 +211,7 @@ def instantiate(run: ir.Run, kernel: ir.Kernel) -> ir.Bind | None:
             names[param.name] = atom.value          # where it is a size; thunks have the constant by then
     soac = with_constants(bind.soac, constants) if constants else bind.soac
     bound = tuple(names[name] for name in bind.names)
-    return ir.Bind(bound, rename.rename_soac(soac, names), run.origin or bind.origin)
+    return ir.Bind(bound, rename.rename_soac(soac, names), origin=run.origin or bind.origin)
 
 
 def with_constants(soac: ir.Soac, constants: Mapping[str, ir.Exp]) -> ir.Soac:
@@ -219,7 +220,7 @@ def with_constants(soac: ir.Soac, constants: Mapping[str, ir.Exp]) -> ir.Soac:
         here = {name: value for name, value in constants.items() if name in of.using}
         return scope.thunk(of.params, rename.substitute(of.body, here)) if here else of
 
-    soac = scope.map_thunks(soac, thunk)
+    soac = map_thunks(soac, thunk)
     if isinstance(soac, ir.Reduce | ir.Scan):
         return replace(soac, identity=tuple(rename.substitute(exp, constants) for exp in soac.identity))
     return soac

@@ -6,7 +6,7 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import children, thunks
 from nessie.schedule.graph.nodes import GATHER, OWN, SCALAR, SEG, Use
 
 
@@ -41,7 +41,7 @@ def total(space: ir.Space) -> ir.Size:
 def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type], made: Collection[ir.Size] = ()) -> Uses:
     """What the thunks, operator and identity of the SOAC use. `made`: the names that are not complete before."""
     uses = Uses()
-    for thunk in scope.thunks(soac):
+    for thunk in thunks(soac):
         visit(uses, thunk.body, indices_of(soac, thunk), types, made)
     if isinstance(soac, ir.Reduce | ir.Scan):
         for exp in soac.identity:
@@ -86,7 +86,7 @@ def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type], m
                 uses.place = True
             case ir.Var(name) if isinstance(types.get(name), str):
                 uses.add(SCALAR, name)
-        stack.extend(reversed(scope.children(exp)))
+        stack.extend(reversed(children(exp)))
 
 
 def read_mode(index: ir.Exp, array: str, type_: ir.Type | None, at: Indices, made: Collection[ir.Size]) -> str:

@@ -13,6 +13,7 @@ from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.parts import map_thunks
 from nessie.schedule.graph.nodes import Elements, Node, Space, Survivors, segments_of, space_size
 from nessie.schedule.graph.regions import Step, without_a_name
 
@@ -35,9 +36,10 @@ def merge(name: str, steps: Sequence[Step], again: Collection[str], needed: Coll
         [used for bind in binds for used in scope.soac_names(bind.soac) if used not in bound], types, bound))
     origin: Origin = members[0].statement.origin
     kernel = ir.Kernel(name, params, own_names(binds, {param.name for param in params} | bound),
-                       tuple(param.name for param in returned), origin,
-                       tuple(step.statement.origin for step in steps))
-    run = ir.Run(tuple(map(without_a_name, returned)), name, tuple(ir.Var(param.name) for param in params), origin)
+                       tuple(param.name for param in returned), origin=origin,
+                       merged=tuple(step.statement.origin for step in steps))
+    arguments = tuple(ir.Var(param.name) for param in params)
+    run = ir.Run(tuple(map(without_a_name, returned)), name, arguments, origin=origin)
     return kernel, run
 
 
@@ -60,7 +62,7 @@ def own_names(binds: Sequence[ir.Bind], taken: Collection[str]) -> tuple[ir.Bind
             local = {*of.params, *scope.bound_names(of.body)}
             return rename.freshen_thunk(of, Names({*taken, *of.using})) if local.intersection(taken) else of
 
-        result.append(replace(bind, soac=scope.map_thunks(bind.soac, thunk)))
+        result.append(replace(bind, soac=map_thunks(bind.soac, thunk)))
     return tuple(result)
 
 

@@ -17,6 +17,7 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.parts import thunks
 from nessie.schedule.graph.build import kernel_graph
 from nessie.schedule.graph.uses import Uses, uses_of
 from nessie.schedule.legality.certificate import one_pass
@@ -38,7 +39,7 @@ def all_names(kernel: ir.Kernel) -> set[str]:
     names = {param.name for param in kernel.params}
     for bind in kernel.binds:
         names.update(bind.names, scope.soac_names(bind.soac))
-        for thunk in scope.thunks(bind.soac):
+        for thunk in thunks(bind.soac):
             names.update(thunk.params, rename.all_names(thunk.body))
     return names
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import map_thunks, thunks
 from nessie.schedule.rewrite.thunks import (
     Setting,
     at,
@@ -70,7 +71,7 @@ def map_into(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind 
             pass
         case _:
             return None
-    readers = [thunk for thunk in scope.thunks(consumer.soac) if set(producer.names) & set(thunk.using)]
+    readers = [thunk for thunk in thunks(consumer.soac) if set(producer.names) & set(thunk.using)]
     if len(readers) != 1 or not reads_at_own_index(readers[0], producer.names):
         return None
     if setting.fails(first.body) and not sure_to_run(consumer.soac, readers[0]):
@@ -83,7 +84,7 @@ def map_into(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind 
             return thunk
         return tidy(with_element_of(first, producer.names, thunk, setting.names), setting.names, setting.failing)
 
-    return replace(consumer, soac=scope.map_thunks(consumer.soac, change))
+    return replace(consumer, soac=map_thunks(consumer.soac, change))
 
 
 def sure_to_run(soac: ir.Soac, thunk: ir.Thunk) -> bool:
@@ -149,7 +150,7 @@ def survivors(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Filt
         return None
     if isinstance(space, ir.Uniform | ir.Affine):
         return None
-    indexed = [thunk for thunk in scope.thunks(consumer.soac) if not is_operator(consumer.soac, thunk)]
+    indexed = [thunk for thunk in thunks(consumer.soac) if not is_operator(consumer.soac, thunk)]
     if any(not index_only_reads(thunk, values_of(producer)) or producer.names[0] in thunk.using for thunk in indexed):
         return None
     return None if setting.fails(*(thunk.body for thunk in indexed)) else producer.soac
@@ -239,7 +240,7 @@ def same_segments(filtered: ir.Filter, consumer: ir.Filter | ir.Reduce) -> bool:
 
 
 def bind(names: Collection[str], soac: ir.Soac, like: ir.Bind) -> ir.Bind:
-    return ir.Bind(tuple(names), soac, like.origin)
+    return ir.Bind(tuple(names), soac, origin=like.origin)
 
 
 # Vertical before horizontal, and both before filters: a filter is dissolved when all work on its survivors is one.

@@ -8,6 +8,7 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.parts import children, map_children, subexpressions
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def index_only_reads(thunk: ir.Thunk, arrays: Collection[str]) -> bool:
                 continue
             case ir.Var(name) if name in hidden:
                 return False
-        stack.extend(scope.children(exp))
+        stack.extend(children(exp))
     return True
 
 
@@ -140,7 +141,7 @@ def read_once(body: ir.Exp, params: Collection[str], names: Names) -> ir.Exp:
             case ir.If(condition, then, orelse):
                 stack += [(orelse, False), (then, False), (condition, always)]
                 continue
-        stack += [(part, always) for part in reversed(scope.children(exp))]
+        stack += [(part, always) for part in reversed(children(exp))]
     elements = {key: names.fresh(key[0]) for key, count in counts.items() if count > 1 and key in sure}
     if not elements:
         return body
@@ -165,7 +166,7 @@ def without_needless_lets(body: ir.Exp, failing: Collection[str] | None) -> ir.E
             return copies.get(exp.name, exp)
         if isinstance(exp, ir.Let) and len(exp.names) == 1:
             return lets_before(exp.names, put_in(exp.value), exp.body)
-        return scope.map_children(exp, put_in)
+        return map_children(exp, put_in)
 
     def lets_before(names: tuple[str, ...], value: ir.Exp, body: ir.Exp) -> ir.Exp:
         """let names = value in body, with the value's own lets around it."""
@@ -179,15 +180,15 @@ def without_needless_lets(body: ir.Exp, failing: Collection[str] | None) -> ir.E
         return ir.Let(names, value, put_in(body))
 
     body = put_in(body)
-    uses = Counter(exp.name for exp in scope.subexpressions(body) if isinstance(exp, ir.Var))
+    uses = Counter(exp.name for exp in subexpressions(body) if isinstance(exp, ir.Var))
 
     def drop(exp: ir.Exp) -> ir.Exp:
         if not isinstance(exp, ir.Let):
-            return scope.map_children(exp, drop)
+            return map_children(exp, drop)
         inner = drop(exp.body)
         if any(uses[name] for name in exp.names) or scope.can_fail(exp.value, failing):
             return ir.Let(exp.names, drop(exp.value), inner)
-        uses.subtract(e.name for e in scope.subexpressions(exp.value) if isinstance(e, ir.Var))
+        uses.subtract(e.name for e in subexpressions(exp.value) if isinstance(e, ir.Var))
         return inner
 
     return drop(body)

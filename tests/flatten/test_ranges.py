@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nessie.flatten.ranges.proofs import assumptions, by_numbers, doubtful, holds
 from nessie.flatten.ranges.ranges import ANY, SIZE, Note, Range, Ranges, exactly, index_below
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import map_children, subexpressions
+from nessie.lambda_cu.parts import map_children, subexpressions
 from nessie.lambda_cu.spaces import polynomials
 from nessie.lambda_cu.spaces.polynomials import add, name, number
 from nessie.lambda_cu.text.printer_expressions import show_exp

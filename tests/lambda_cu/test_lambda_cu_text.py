@@ -153,7 +153,7 @@ def test_deep_expressions_print_and_parse_in_linear_time(grow) -> None:
      r"K1 returns \[int; n\], which is not what it declares", 1),
     ("entry f : int -> number", "one of the types int, float", 1),
     ("kernel K1 (n : int) {\n  let z = MAP { i => a < b < c } (n)\n  return z\n}", "comparisons do not chain", 2),
-    ("kernel K1 (n : int) {\n  let z = MAP { i => i }\n    uniform(n, 2)\n  return z\n}", "a space is", 3),
+    ("kernel K1 (n : int) {\n  let z = MAP { i => i }\n    uniform(n, 2)\n  return z\n}", "uniform\\(segments", 3),
 ])
 def test_errors_show_their_line(text: str, message: str, line: int) -> None:
     with pytest.raises(NessieError, match=message) as caught:

@@ -26,7 +26,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.states import State, commutative, identity
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import subexpressions
+from nessie.lambda_cu.parts import subexpressions
 
 LANES = 8                       # a power of two
 ROUNDED = frozenset({"+", "*"})

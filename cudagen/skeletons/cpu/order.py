@@ -53,7 +53,7 @@ def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[
             offsets = ends
             binds.append(ir.Bind((ends,), lengths_scan(soac.space, segments)))
     return [ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,), bind.names,
-                      kernel.origin) for at, bind in enumerate(binds)], keys, offsets
+                      origin=kernel.origin) for at, bind in enumerate(binds)], keys, offsets
 
 
 def lengths_scan(space: ir.Uniform | ir.Affine, segments: ir.Size) -> ir.Scan:

@@ -251,7 +251,7 @@ def spread_over(wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]], calls
 def with_variables(exp: mono.Exp, own: dict[str, tuple[typed.Name, mono.Var]],
                    wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]]) -> mono.Exp:
     """The expression with its calls given the variables that the callees want."""
-    exp = map_parts(lambda part: with_variables(part, own, wanted), exp)
+    exp = map_parts(exp, lambda part: with_variables(part, own, wanted))
     if isinstance(exp, mono.Call) and wanted[exp.function]:
         more = tuple(own[name][1] for name in sorted(wanted[exp.function]))
         return replace(exp, arguments=exp.arguments + more)

@@ -90,7 +90,7 @@ class Erasure:
                 return mono.Let(name, value, self.after(effects, mono.Var(name, type_of(value))))
             case _, Nothing():
                 return first
-        return mono.Pair(self.bare(first), self.bare(second), origin)
+        return mono.Pair(self.bare(first), self.bare(second), origin=origin)
 
     def tuple_of(self, items: list[Value], origin: Origin) -> Value:
         result: Value = Nothing()

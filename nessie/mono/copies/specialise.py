@@ -68,47 +68,47 @@ class Specialiser:
             self.locals[leaf.name] = mono.Var(parameter.name, type_)
         body = self.erasure.bare(self.exp(self.instance.body))
         result = self.erasure.erase(self.instance.result) or BOOL
-        return mono.Function(self.instance.name, tuple(parameters), result, body, self.instance.origin)
+        return mono.Function(self.instance.name, tuple(parameters), result, body, origin=self.instance.origin)
 
     # Expressions
 
     def exp(self, exp: typed.Exp) -> Value:
         match exp:
-            case typed.Const(value, type_, origin):
-                return mono.Const(value, self.erasure.close(type_), origin)
-            case typed.String(text, origin):
-                return mono.String(text, origin)
+            case typed.Const(value, type_, origin=origin):
+                return mono.Const(value, self.erasure.close(type_), origin=origin)
+            case typed.String(text, origin=origin):
+                return mono.String(text, origin=origin)
             case typed.Name():
                 return self.name(exp)
             case typed.Global():
                 return Nothing()
             case typed.Let():
                 return self.let(exp)
-            case typed.If(condition, then, orelse, origin):
+            case typed.If(condition, then, orelse, origin=origin):
                 test, yes, no = self.erasure.bare(self.exp(condition)), self.exp(then), self.exp(orelse)
                 if isinstance(yes, Nothing) and isinstance(no, Nothing):
-                    chosen = mono.If(test, self.erasure.bare(yes), self.erasure.bare(no), origin)
+                    chosen = mono.If(test, self.erasure.bare(yes), self.erasure.bare(no), origin=origin)
                     return nothing((chosen if yes.effects or no.effects else test,))
-                return mono.If(test, self.erasure.bare(yes), self.erasure.bare(no), origin)
-            case typed.Apply(function, argument, _, origin):
+                return mono.If(test, self.erasure.bare(yes), self.erasure.bare(no), origin=origin)
+            case typed.Apply(function, argument, _, origin=origin):
                 kind = self.erasure.close(type_of(function))
                 applied = self.exp(function)
                 return self.apply(kind, applied, self.exp(argument), origin)
-            case typed.Pair(first, second, origin):
+            case typed.Pair(first, second, origin=origin):
                 left = self.exp(first)
                 return self.erasure.pair(left, self.exp(second), origin)
-            case typed.Sequence(elements, type_, origin):
+            case typed.Sequence(elements, type_, origin=origin):
                 made = tuple([self.erasure.bare(self.exp(e)) for e in elements])
-                return mono.Literal(made, self.erasure.erase(type_) or BOOL, origin)
+                return mono.Literal(made, self.erasure.erase(type_) or BOOL, origin=origin)
             case typed.Each():
                 return self.each(exp)
             case typed.Lambda(_, _, captured):
                 self.supply.register(exp, tuple(self.instance.types))
                 return self.erasure.tuple_of([self.exp(name) for name in captured], exp.origin)
-            case typed.Closure(function, argument, _, origin):
+            case typed.Closure(function, argument, _, origin=origin):
                 closed = self.exp(function)
                 return self.erasure.pair(closed, self.exp(argument), origin)
-            case typed.Time(body, origin):
+            case typed.Time(body, origin=origin):
                 return self.time(self.exp(body), origin)
         raise TypeError(exp)
 
@@ -121,7 +121,7 @@ class Specialiser:
     def name(self, exp: typed.Name) -> Value:
         if exp.name in self.locals:
             value = self.locals[exp.name]
-            return mono.Var(value.name, value.type, exp.origin) if isinstance(value, mono.Var) else value
+            return mono.Var(value.name, value.type, origin=exp.origin) if isinstance(value, mono.Var) else value
         type_ = self.erasure.erase(exp.type)
         if type_ is None:
             return Nothing()
@@ -182,7 +182,7 @@ class Specialiser:
         condition = None if exp.filter is None else self.erasure.bare(self.exp(exp.filter))
         body = self.erasure.bare(self.exp(exp.body))
         self.restore(hidden)
-        return mono.Each(body, tuple(generators), condition, exp.origin)
+        return mono.Each(body, tuple(generators), condition, origin=exp.origin)
 
     # Applications
 
@@ -221,7 +221,7 @@ class Specialiser:
 
     def call(self, instance: Instance, argument: Value, origin: Origin) -> Value:
         def made(arguments: tuple[Exp, ...], type_: Type) -> Exp:
-            return mono.Call(instance.name, arguments, type_, origin)
+            return mono.Call(instance.name, arguments, type_, origin=origin)
         return self.erasure.with_arguments(instance.parameter, argument, instance.result, made, drop=True)
 
     def primitive(self, row: Primitive, kind: Fun, argument: Value, origin: Origin) -> Value:
@@ -230,7 +230,7 @@ class Specialiser:
             return self.projection(row.target, kind.argument, argument, origin)
 
         def made(arguments: tuple[Exp, ...], type_: Type) -> Exp:
-            return mono.Prim(row.target, arguments, type_, origin)
+            return mono.Prim(row.target, arguments, type_, origin=origin)
         pattern = component_pattern(primitive_type(row).argument, kind.argument)
         return self.erasure.with_arguments(pattern, argument, kind.result, made, drop=False)
 
@@ -242,7 +242,7 @@ class Specialiser:
             return Nothing(argument.effects) if isinstance(argument, Nothing) else nothing((argument,))
         if other is None:
             return argument
-        return (mono.First if which == "first" else mono.Second)(self.erasure.bare(argument), origin)
+        return (mono.First if which == "first" else mono.Second)(self.erasure.bare(argument), origin=origin)
 
 
 CLOSURE = "closure"

@@ -23,11 +23,11 @@ def timed(exp: Exp, names: Names, origin: Origin) -> tuple[list[tuple[str, Exp]]
     began, value, ended = map(names.fresh, ("began", "value", "ended"))
     there = mono.Var(value, type_of(exp))
     bound = [(began, now(TRUE, origin)), (value, exp), (ended, now(scalar_of(there, names, origin), origin))]
-    return bound, there, mono.Prim("-", (mono.Var(ended, FLOAT), mono.Var(began, FLOAT)), FLOAT, origin)
+    return bound, there, mono.Prim("-", (mono.Var(ended, FLOAT), mono.Var(began, FLOAT)), FLOAT, origin=origin)
 
 
 def now(argument: Exp, origin: Origin) -> Exp:
-    return mono.Prim("_now", (argument,), FLOAT, origin)
+    return mono.Prim("_now", (argument,), FLOAT, origin=origin)
 
 
 def scalar_of(value: Exp, names: Names, origin: Origin) -> Exp:
@@ -35,15 +35,15 @@ def scalar_of(value: Exp, names: Names, origin: Origin) -> Exp:
     match type_of(value):
         case Pair():
             both = scalar_of(mono.First(value), names, origin), scalar_of(mono.Second(value), names, origin)
-            return mono.Prim("and", both, BOOL, origin)
+            return mono.Prim("and", both, BOOL, origin=origin)
         case Seq(Seq(element)):
             name = names.fresh("value")
-            flat = mono.Prim("flatten", (value,), Seq(element), origin)
+            flat = mono.Prim("flatten", (value,), Seq(element), origin=origin)
             return let_chain([(name, flat)], scalar_of(mono.Var(name, Seq(element)), names, origin))
         case Seq(element):
-            none = mono.Prim("==", (mono.Prim("length", (value,), INT, origin), ZERO), BOOL, origin)
-            first = mono.Prim("elt", (value, ZERO), element, origin)
+            none = mono.Prim("==", (mono.Prim("length", (value,), INT, origin=origin), ZERO), BOOL, origin=origin)
+            first = mono.Prim("elt", (value, ZERO), element, origin=origin)
             name = names.fresh("value")
             there = let_chain([(name, first)], scalar_of(mono.Var(name, element), names, origin))
-            return mono.If(none, TRUE, there, origin)
-    return mono.Prim("==", (value, value), BOOL, origin)
+            return mono.If(none, TRUE, there, origin=origin)
+    return mono.Prim("==", (value, value), BOOL, origin=origin)

@@ -108,24 +108,24 @@ class Copy:
         match exp:
             case mono.Let() | mono.Call():
                 return let_chain(*self.spread(exp))
-            case mono.Var(name, type_, origin):
+            case mono.Var(name, type_, origin=origin):
                 found = self.by.get(name, exp)
-                return mono.Var(found.name, type_, self.at(origin)) if isinstance(found, mono.Var) else found
-            case mono.First(pair, origin):
-                return project(mono.First(self.exp(pair), self.at(origin)))
-            case mono.Second(pair, origin):
-                return project(mono.Second(self.exp(pair), self.at(origin)))
-            case mono.Each(_, generators, _, _):
+                return mono.Var(found.name, type_, origin=self.at(origin)) if isinstance(found, mono.Var) else found
+            case mono.First(pair, origin=origin):
+                return project(mono.First(self.exp(pair), origin=self.at(origin)))
+            case mono.Second(pair, origin=origin):
+                return project(mono.Second(self.exp(pair), origin=self.at(origin)))
+            case mono.Each(_, generators, _, origin=_):
                 sources = [self.exp(g.source) for g in generators]
                 named = tuple(mono.Generator(self.binder(g.name, g.source), s)
                               for g, s in zip(generators, sources, strict=True))
                 condition = None if exp.filter is None else self.exp(exp.filter)
-                return mono.Each(self.exp(exp.body), named, condition, self.at(exp.origin))
+                return mono.Each(self.exp(exp.body), named, condition, origin=self.at(exp.origin))
         return self.parts(exp)
 
     def parts(self, exp: Exp) -> Exp:
         """The same node over copied parts."""
-        copied = map_parts(self.exp, exp)
+        copied = map_parts(exp, self.exp)
         return replace(copied, origin=self.at(exp.origin)) if self.origin else copied
 
     def binder(self, name: str, source: Exp) -> str:
@@ -174,7 +174,7 @@ class Copy:
             first, second = self.inliner.binders.fresh(name), self.inliner.binders.fresh(name)
             parts = Copy(self.inliner, renamed=False)
             bound += [*parts.bind(first, value.first), *parts.bind(second, value.second)]
-            self.by[name] = mono.Pair(parts.by[first], parts.by[second], value.origin)
+            self.by[name] = mono.Pair(parts.by[first], parts.by[second], origin=value.origin)
             return bound
         fresh = self.inliner.binders.fresh(name) if self.renamed else name
         self.by[name] = mono.Var(fresh, type_of(value))

@@ -66,7 +66,8 @@ def endings(exp: Exp) -> list[Ending]:
     if isinstance(then, mono.Call):
         found.append(Ending(bound, last.condition, then_bound, then, last.orelse))
     if isinstance(orelse, mono.Call):
-        found.append(Ending(bound, mono.If(last.condition, FALSE, TRUE, last.origin), orelse_bound, orelse, last.then))
+        opposite = mono.If(last.condition, FALSE, TRUE, origin=last.origin)
+        found.append(Ending(bound, opposite, orelse_bound, orelse, last.then))
     return found
 
 
@@ -85,15 +86,16 @@ class Frame:
             bound.append((exp.name, value))
             exp = exp.body
         match exp:
-            case mono.If(condition, then, orelse, origin):
-                exp = self.conditional(mono.If(self.joined(condition), self.joined(then), self.joined(orelse), origin))
-            case mono.Each(body, generators, condition, origin):
+            case mono.If(condition, then, orelse, origin=origin):
+                parts = (self.joined(condition), self.joined(then), self.joined(orelse))
+                exp = self.conditional(mono.If(*parts, origin=origin))
+            case mono.Each(body, generators, condition, origin=origin):
                 inside = replace(self, values={})
                 sources = tuple([mono.Generator(g.name, self.joined(g.source)) for g in generators])
                 kept = None if condition is None else inside.joined(condition)
-                exp = mono.Each(inside.joined(body), sources, kept, origin)
+                exp = mono.Each(inside.joined(body), sources, kept, origin=origin)
             case _:
-                exp = map_parts(self.joined, exp)
+                exp = map_parts(exp, self.joined)
         return let_chain(bound, exp)
 
     def conditional(self, exp: mono.If) -> Exp:
@@ -127,21 +129,23 @@ class Frame:
         carried = [*then.bound, *orelse.bound]
         if not choices.made or not choices.cheap or not all([is_scalars(type_of(value)) for _, value in carried]):
             return None
-        taken = mono.Var(self.names.fresh("taken"), BOOL, exp.origin)
+        taken = mono.Var(self.names.fresh("taken"), BOOL, origin=exp.origin)
         picked = mono.If(taken, let_chain(then.before, tupled([choice.then for choice in choices.made])),
-                         let_chain(orelse.before, tupled([choice.orelse for choice in choices.made])), exp.origin)
+                         let_chain(orelse.before, tupled([choice.orelse for choice in choices.made])),
+                         origin=exp.origin)
         call = let_chain(self.parts([choice.name for choice in choices.made], picked),
-                         mono.Call(then.call.function, tuple(arguments), then.call.type, exp.origin))
+                         mono.Call(then.call.function, tuple(arguments), then.call.type, origin=exp.origin))
         bound: Bound = [(taken.name, exp.condition)]
         others = [e.other for e in (then, orelse) if e.other is not None]
         if not others:
             return let_chain(bound, call)
-        when = mono.Var(self.names.fresh("again"), BOOL, exp.origin)
+        when = mono.Var(self.names.fresh("again"), BOOL, origin=exp.origin)
         decided = mono.If(taken, self.decision(then, [], orelse.bound), self.decision(orelse, then.bound, []),
-                          exp.origin)
+                          origin=exp.origin)
         bound += self.parts([when.name, *(name for name, _ in carried)], decided)
-        other = self.conditional(mono.If(taken, others[0], others[1], exp.origin)) if len(others) == 2 else others[0]
-        return let_chain(bound, mono.If(when, call, other, exp.origin))
+        both = len(others) == 2
+        other = self.conditional(mono.If(taken, *others, origin=exp.origin)) if both else others[0]
+        return let_chain(bound, mono.If(when, call, other, origin=exp.origin))
 
     def decision(self, ending: Ending, before: Bound, after: Bound) -> Exp:
         """Whether the branch calls, with what it binds on the way, between zeros for what the other one binds."""
@@ -198,7 +202,7 @@ class Choices:
         """The argument for both calls."""
         if isinstance(then, mono.Pair) and isinstance(orelse, mono.Pair):
             return mono.Pair(self.argument(then.first, orelse.first, hint),
-                             self.argument(then.second, orelse.second, hint), then.origin)
+                             self.argument(then.second, orelse.second, hint), origin=then.origin)
         if is_trivial(then) and then == orelse:
             return then
         self.cheap = self.cheap and self.frame.is_cheap(then) and self.frame.is_cheap(orelse)
@@ -209,7 +213,7 @@ class Choices:
 def renamed(exp: Exp, names: Mapping[str, str]) -> Exp:
     if isinstance(exp, mono.Var):
         return replace(exp, name=names.get(exp.name, exp.name))
-    return map_parts(lambda part: renamed(part, names), exp)
+    return map_parts(exp, lambda part: renamed(part, names))
 
 
 def tupled(exps: list[Exp]) -> Exp:

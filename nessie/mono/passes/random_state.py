@@ -74,7 +74,7 @@ def starting(entry: mono.Function, inner: str, names: Names) -> mono.Function:
     arguments: list[Exp] = [mono.Var(p.name, p.type) for p in parameters]
     arguments.append(mix(mono.Prim("_seed", (TRUE,), INT)))
     body = mono.First(mono.Call(inner, tuple(arguments), Pair(entry.result, INT)))
-    return mono.Function(entry.name, parameters, entry.result, body, entry.origin)
+    return mono.Function(entry.name, parameters, entry.result, body, origin=entry.origin)
 
 
 def threaded(function: mono.Function, drawing: dict[str, str], names: Names) -> mono.Function:
@@ -155,7 +155,7 @@ class Line:
     def parts(self, exp: Exp) -> Exp:
         """The expression with the values of its parts, all of which it evaluates."""
         values = iter(self.values(parts(exp)))
-        return map_parts(lambda part: next(values), exp)
+        return map_parts(exp, lambda part: next(values))
 
     def values(self, exps: tuple[Exp, ...]) -> list[Exp]:
         """Of expressions that are evaluated one after another."""
@@ -182,16 +182,16 @@ class Line:
             value = self.value(exp)
             return mono.Pair(value, self.state)
         match exp:
-            case mono.If(condition, then, orelse, origin):
+            case mono.If(condition, then, orelse, origin=origin):
                 condition = self.value(condition)
-                return mono.If(condition, self.branch(then, self.state), self.branch(orelse, self.state), origin)
-            case mono.Prim(check, (condition, message, checked), type_, origin):
+                return mono.If(condition, self.branch(then, self.state), self.branch(orelse, self.state), origin=origin)
+            case mono.Prim(check, (condition, message, checked), type_, origin=origin):
                 condition = self.value(condition)
                 both = self.branch(checked, self.state)
-                return mono.Prim(check, (condition, message, both), Pair(type_, INT), origin)
-            case mono.Call(function, arguments, type_, origin):
+                return mono.Prim(check, (condition, message, both), Pair(type_, INT), origin=origin)
+            case mono.Call(function, arguments, type_, origin=origin):
                 values = self.values(arguments)
-                return mono.Call(self.drawing[function], (*values, self.state), Pair(type_, INT), origin)
+                return mono.Call(self.drawing[function], (*values, self.state), Pair(type_, INT), origin=origin)
         raise TypeError(exp)
 
     def each(self, each: mono.Each) -> Exp:
@@ -237,7 +237,7 @@ class Line:
         end = mono.Second(drawn)
         body = mono.Pair(mono.First(drawn), mono.Pair(end, mono.Prim("/=", (end, state), BOOL)))
         return mono.Each(mono.Let(drawn.name, both, body),
-                         (*each.generators, mono.Generator(state.name, states)), each.filter, each.origin)
+                         (*each.generators, mono.Generator(state.name, states)), each.filter, origin=each.origin)
 
     def parts_of(self, elements: Exp, part: Callable[[Exp], Exp]) -> Exp:
         """A part of each of them."""
@@ -262,7 +262,7 @@ def after(state: Exp) -> Exp:
 
 def renamed(exp: Exp, by: dict[str, str]) -> Exp:
     """The expression with other names for these, bound or free."""
-    exp = map_parts(lambda part: renamed(part, by), exp)
+    exp = map_parts(exp, lambda part: renamed(part, by))
     match exp:
         case mono.Var(name):
             return replace(exp, name=by.get(name, name))

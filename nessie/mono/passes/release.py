@@ -67,8 +67,8 @@ class Marker:
         match exp:
             case mono.Let():
                 return self.lets(exp, env, self.tail)
-            case mono.If(condition, then, orelse, origin):
-                return mono.If(self.inner(condition, env), self.tail(then, env), self.tail(orelse, env), origin)
+            case mono.If(condition, then, orelse, origin=origin):
+                return mono.If(self.inner(condition, env), self.tail(then, env), self.tail(orelse, env), origin=origin)
             case mono.Call():
                 return exp
         return self.marked(self.inner(exp, env), exp, env)
@@ -91,7 +91,7 @@ class Marker:
                 held |= used
             held |= self.held_during(let.value)
             used |= names_in(let.value)
-            result = mono.Let(let.name, value, result, let.origin)
+            result = mono.Let(let.name, value, result, origin=let.origin)
         return result
 
     def held_during(self, exp: mono.Exp) -> set[str]:
@@ -105,20 +105,20 @@ class Marker:
         match exp:
             case mono.Let():
                 return self.lets(exp, env, self.inner)
-            case mono.Call(function, arguments, type_, origin):
+            case mono.Call(function, arguments, type_, origin=origin):
                 changed = [self.marked(self.inner(a, env), a, env) for a in arguments]
-                return mono.Call(function, tuple(changed), type_, origin)
-            case mono.Each(body, generators, condition, origin):
+                return mono.Call(function, tuple(changed), type_, origin=origin)
+            case mono.Each(body, generators, condition, origin=origin):
                 sources = tuple([mono.Generator(g.name, self.inner(g.source, env)) for g in generators])
-                return mono.Each(body, sources, condition, origin)
-        return map_parts(lambda part: self.inner(part, env), exp)
+                return mono.Each(body, sources, condition, origin=origin)
+        return map_parts(exp, lambda part: self.inner(part, env))
 
     def marked(self, exp: mono.Exp, before: mono.Exp, env: Env) -> mono.Exp:
         """The expression, marked if there is reason to; `before`: as it was."""
         type_ = type_of(before)
         if is_scalars(type_) or not own(provenance(before, env, self.calls)):
             return exp
-        return mono.Prim("_compact", (exp,), type_, getattr(exp, "origin", ()))
+        return mono.Prim("_compact", (exp,), type_, origin=getattr(exp, "origin", ()))
 
 
 def names_in(exp: mono.Exp) -> set[str]:

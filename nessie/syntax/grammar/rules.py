@@ -60,19 +60,19 @@ def p_toplevel_type(p: Any) -> None:
 
 def p_function(p: Any) -> None:
     "form : FUNCTION NAME atom documentation EQUALS exp"
-    p[0] = syntax.FunctionDef(p[2], parameter_pattern(p[3]), None, p[4], p[6], p.span())
+    p[0] = syntax.FunctionDef(p[2], parameter_pattern(p[3]), None, p[4], p[6], span=p.span())
 
 
 def p_function_typed(p: Any) -> None:
     """form : FUNCTION NAME atom COLON closed_signature documentation EQUALS exp
             | FUNCTION NAME atom COLON open_signature documentation EQUALS exp"""
-    p[0] = syntax.FunctionDef(p[2], parameter_pattern(p[3]), p[5], p[6], p[8], p.span())
+    p[0] = syntax.FunctionDef(p[2], parameter_pattern(p[3]), p[5], p[6], p[8], span=p.span())
 
 
 def p_function_forward(p: Any) -> None:
     """form : FUNCTION NAME atom COLON closed_signature
        open_form : FUNCTION NAME atom COLON open_signature"""
-    p[0] = syntax.FunctionDef(p[2], parameter_pattern(p[3]), p[5], None, None, p.span())
+    p[0] = syntax.FunctionDef(p[2], parameter_pattern(p[3]), p[5], None, None, span=p.span())
 
 
 def p_documentation(p: Any) -> None:
@@ -86,17 +86,17 @@ def p_datatype(p: Any) -> None:
             | DATATYPE NAME typeexp DCOLON LPAREN contexts RPAREN
        open_form : DATATYPE NAME typeexp DCOLON contexts"""
     contexts = p[len(p) - 2 if len(p) == 8 else 5] if len(p) > 4 else ()
-    p[0] = syntax.DatatypeDef(p[2], p[3], tuple(contexts), p.span())
+    p[0] = syntax.DatatypeDef(p[2], p[3], tuple(contexts), span=p.span())
 
 
 def p_assign(p: Any) -> None:
     "form : exp EQUALS exp"
-    p[0] = syntax.Assign(pattern(p[1]), p[3], p.span())
+    p[0] = syntax.Assign(pattern(p[1]), p[3], span=p.span())
 
 
 def p_file_variable(p: Any) -> None:
     "form : exp BAREQUALS exp"
-    p[0] = syntax.FileVariable(pattern(p[1]), p[3], p.span())
+    p[0] = syntax.FileVariable(pattern(p[1]), p[3], span=p.span())
 
 
 def p_background(p: Any) -> None:
@@ -104,7 +104,7 @@ def p_background(p: Any) -> None:
     if not isinstance(p[1], syntax.Name):
         raise NessieError("a background run is kept under one name", (p.span(1, 1), "this is not a name"))
     value, options = split_options(p[3])
-    p[0] = syntax.Background(p[1].name, value, options, p.span())
+    p[0] = syntax.Background(p[1].name, value, options, span=p.span())
 
 
 def split_options(exp: syntax.Exp) -> tuple[syntax.Exp, tuple[syntax.Default, ...]]:
@@ -114,7 +114,7 @@ def split_options(exp: syntax.Exp) -> tuple[syntax.Exp, tuple[syntax.Default, ..
     while len(items) > 1 and isinstance(option := items[-1], syntax.Default):
         options.insert(0, option)
         items.pop()
-    return nest_right(items, lambda first, second: syntax.Pair(first, second, first.span)), tuple(options)
+    return nest_right(items, lambda first, second: syntax.Pair(first, second, span=first.span)), tuple(options)
 
 
 def p_evaluate(p: Any) -> None:
@@ -122,7 +122,7 @@ def p_evaluate(p: Any) -> None:
     if isinstance(p[1], syntax.Default):
         raise NessieError("`:=` gives an argument by name, inside a call", (p.span(), ""),
                           hint="a variable is set by `=`")
-    p[0] = syntax.Evaluate(p[1], p.span())
+    p[0] = syntax.Evaluate(p[1], span=p.span())
 
 
 # Expressions ------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def p_evaluate(p: Any) -> None:
 
 def p_exp_pair(p: Any) -> None:
     "exp : item COMMA exp"
-    p[0] = syntax.Pair(p[1], p[3], p.span())
+    p[0] = syntax.Pair(p[1], p[3], span=p.span())
 
 
 def p_exp_item(p: Any) -> None:
@@ -140,13 +140,13 @@ def p_exp_item(p: Any) -> None:
 
 def p_if(p: Any) -> None:
     "item : IF exp THEN exp ELSE exp"
-    p[0] = syntax.If(p[2], p[4], p[6], p.span())
+    p[0] = syntax.If(p[2], p[4], p[6], span=p.span())
 
 
 def p_let(p: Any) -> None:
     """item : LET bindings IN exp
             | LET bindings SEMI IN exp"""
-    p[0] = syntax.Let(tuple(p[2]), p[len(p) - 1], p.span())
+    p[0] = syntax.Let(tuple(p[2]), p[len(p) - 1], span=p.span())
 
 
 def p_bindings(p: Any) -> None:
@@ -162,14 +162,14 @@ def p_binding(p: Any) -> None:
 
 def p_lambda(p: Any) -> None:
     "item : item FATARROW item"
-    p[0] = syntax.Lambda(pattern(p[1]), p[3], p.span())
+    p[0] = syntax.Lambda(pattern(p[1]), p[3], span=p.span())
 
 
 def p_default(p: Any) -> None:
     "item : item DEFINE item"
     if not isinstance(p[1], syntax.Name):
         raise NessieError("what stands before `:=` must be a name", (p.span(1, 1), "this is not a name"))
-    p[0] = syntax.Default(p[1].name, p[3], p.span())
+    p[0] = syntax.Default(p[1].name, p[3], span=p.span())
 
 
 def p_binary(p: Any) -> None:
@@ -183,18 +183,18 @@ def p_binary(p: Any) -> None:
             | item POWER item
             | item SCATTER item
             | item GATHER item"""
-    p[0] = syntax.Binary(p[2], p[1], p[3], p.span())
+    p[0] = syntax.Binary(p[2], p[1], p[3], span=p.span())
 
 
 def p_unary(p: Any) -> None:
     """item : MINUS item %prec PREFIX
             | POUND item %prec PREFIX"""
-    p[0] = syntax.Unary(p[1], p[2], p.span())
+    p[0] = syntax.Unary(p[1], p[2], span=p.span())
 
 
 def p_apply_to_unary(p: Any) -> None:
     "item : app POUND item %prec PREFIX"
-    p[0] = syntax.Apply(p[1], syntax.Unary(p[2], p[3], p.span(2, 3)), p.span())
+    p[0] = syntax.Apply(p[1], syntax.Unary(p[2], p[3], span=p.span(2, 3)), span=p.span())
 
 
 def p_item_app(p: Any) -> None:
@@ -206,12 +206,12 @@ def p_item_app(p: Any) -> None:
 
 def p_apply(p: Any) -> None:
     "app : app atom"
-    p[0] = syntax.Apply(p[1], p[2], p.span())
+    p[0] = syntax.Apply(p[1], p[2], span=p.span())
 
 
 def p_index(p: Any) -> None:
     "app : app LBRACKET exp RBRACKET"
-    p[0] = syntax.Index(p[1], p[3], p.span())
+    p[0] = syntax.Index(p[1], p[3], span=p.span())
 
 
 # Atoms ------------------------------------------------------------------------------------------
@@ -219,27 +219,27 @@ def p_index(p: Any) -> None:
 
 def p_name(p: Any) -> None:
     "atom : NAME"
-    p[0] = syntax.Name(p[1], p.span())
+    p[0] = syntax.Name(p[1], span=p.span())
 
 
 def p_number(p: Any) -> None:
     "atom : NUMBER"
-    p[0] = syntax.Number(p[1], p.span())
+    p[0] = syntax.Number(p[1], span=p.span())
 
 
 def p_bool(p: Any) -> None:
     "atom : BOOL"
-    p[0] = syntax.Bool(p[1], p.span())
+    p[0] = syntax.Bool(p[1], span=p.span())
 
 
 def p_char(p: Any) -> None:
     "atom : CHAR"
-    p[0] = syntax.Char(p[1], p.span())
+    p[0] = syntax.Char(p[1], span=p.span())
 
 
 def p_string(p: Any) -> None:
     "atom : STRING"
-    p[0] = syntax.String(p[1], p.span())
+    p[0] = syntax.String(p[1], span=p.span())
 
 
 def p_parentheses(p: Any) -> None:
@@ -249,19 +249,19 @@ def p_parentheses(p: Any) -> None:
 
 def p_time(p: Any) -> None:
     "atom : TIME LPAREN exp RPAREN"
-    p[0] = syntax.Time(p[3], p.span())
+    p[0] = syntax.Time(p[3], span=p.span())
 
 
 def p_closure(p: Any) -> None:
     "atom : CLOSURE LPAREN exp RPAREN"
     if not isinstance(p[3], syntax.Pair):
         raise NessieError("closure needs a function and its first argument", (p.span(3, 3), "only one is given"))
-    p[0] = syntax.Closure(p[3].first, p[3].second, p.span())
+    p[0] = syntax.Closure(p[3].first, p[3].second, span=p.span())
 
 
 def p_sequence(p: Any) -> None:
     "bracketed : LBRACKET items RBRACKET"
-    p[0] = syntax.Sequence(tuple(p[2]), p.span())
+    p[0] = syntax.Sequence(tuple(p[2]), span=p.span())
 
 
 def p_items(p: Any) -> None:
@@ -272,23 +272,23 @@ def p_items(p: Any) -> None:
 
 def p_empty(p: Any) -> None:
     "bracketed : LBRACKET RBRACKET typeatom"
-    p[0] = syntax.Empty(p[3], p.span())
+    p[0] = syntax.Empty(p[3], span=p.span())
 
 
 def p_range(p: Any) -> None:
     """bracketed : LBRACKET item COLON item RBRACKET
                  | LBRACKET item COLON item COLON item RBRACKET"""
-    p[0] = syntax.Range(p[2], p[4], p[6] if len(p) > 6 else None, p.span())
+    p[0] = syntax.Range(p[2], p[4], p[6] if len(p) > 6 else None, span=p.span())
 
 
 def p_each(p: Any) -> None:
     "atom : LBRACE serial exp COLON generators guard RBRACE"
-    p[0] = syntax.Each(p[3], tuple(map(generator, p[5])), p[6], p[2], p.span())
+    p[0] = syntax.Each(p[3], tuple(map(generator, p[5])), p[6], p[2], span=p.span())
 
 
 def p_each_short(p: Any) -> None:
     "atom : LBRACE serial generators guard RBRACE"
-    p[0] = syntax.Each(None, tuple(map(generator, p[3])), p[4], p[2], p.span())
+    p[0] = syntax.Each(None, tuple(map(generator, p[3])), p[4], p[2], span=p.span())
 
 
 def p_serial(p: Any) -> None:
@@ -332,7 +332,7 @@ def p_open_signature(p: Any) -> None:
 def signature(p: Any, contexts: Any) -> syntax.Signature:
     if not isinstance(p[1], syntax.TypeFun):
         raise NessieError("a function's type has an arrow: argument -> result", (p.span(1, 1), "no arrow here"))
-    return syntax.Signature(p[1], tuple(contexts), p.span())
+    return syntax.Signature(p[1], tuple(contexts), span=p.span())
 
 
 def p_contexts(p: Any) -> None:
@@ -343,13 +343,13 @@ def p_contexts(p: Any) -> None:
 
 def p_context(p: Any) -> None:
     "context : NAME IN NAME"
-    p[0] = syntax.Context(p[1], p[3], p.span())
+    p[0] = syntax.Context(p[1], p[3], span=p.span())
 
 
 def p_typeexp(p: Any) -> None:
     """typeexp : typeatom
                | typeatom GATHER typeexp"""
-    p[0] = p[1] if len(p) == 2 else syntax.TypeFun(p[1], p[3], p.span())
+    p[0] = p[1] if len(p) == 2 else syntax.TypeFun(p[1], p[3], span=p.span())
 
 
 def p_types(p: Any) -> None:
@@ -361,12 +361,12 @@ def p_types(p: Any) -> None:
 def p_type_name(p: Any) -> None:
     """typeatom : NAME %prec LOWEST
                 | NAME LPAREN types RPAREN"""
-    p[0] = syntax.TypeName(p[1], tuple(p[3]) if len(p) > 2 else (), p.span())
+    p[0] = syntax.TypeName(p[1], tuple(p[3]) if len(p) > 2 else (), span=p.span())
 
 
 def p_type_sequence(p: Any) -> None:
     "typeatom : LBRACKET typeexp RBRACKET"
-    p[0] = syntax.TypeSeq(p[2], p.span())
+    p[0] = syntax.TypeSeq(p[2], span=p.span())
 
 
 def p_type_tuple(p: Any) -> None:
@@ -376,7 +376,7 @@ def p_type_tuple(p: Any) -> None:
 
 def tuple_type(types: list[syntax.TypeExp], p: Any) -> syntax.TypeExp:
     """Nested to the right, as tuples are."""
-    return nest_right(types, lambda first, second: syntax.TypePair(first, second, p.span()))
+    return nest_right(types, lambda first, second: syntax.TypePair(first, second, span=p.span()))
 
 
 def appended(p: Any) -> list[Any]:

@@ -63,7 +63,7 @@ def expression(command: syntax.Command) -> syntax.Exp:
 
 def type_(repl: Repl, command: syntax.Command) -> None:
     exp = expression(command)
-    program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, exp.span),)), repl.session.environment)
+    program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, span=exp.span),)), repl.session.environment)
     (definition,) = program.definitions
     assert isinstance(definition, typed.Variable)       # an expression is one
     repl.show(f"{command.text} : {show_scheme(pattern_type(definition.pattern))}\n")
@@ -141,7 +141,7 @@ def write(repl: Repl, command: syntax.Command, path: str, content: str | bytes) 
 def time_(repl: Repl, command: syntax.Command) -> None:
     session, exp = repl.session, expression(command)
     before, began = replace(session.target.stats), time.perf_counter()
-    outcome = session.evaluate(syntax.Evaluate(exp, exp.span))
+    outcome = session.evaluate(syntax.Evaluate(exp, span=exp.span))
     seconds, done = time.perf_counter() - began, session.target.stats
     repl.show(f"{outcome}\n")
     repl.show(f"{seconds:.3f} s, compiling included; launches: {done.launches - before.launches}, "     # never cut
@@ -156,7 +156,7 @@ def profile(repl: Repl, command: syntax.Command) -> None:
     target = replace(session.target, world=Recording(world.write, world.allow_shell, world.seed, world.input))
     profiler = Profiler(target, session.job, session.environment, dict(session.values), listener=session.listener)
     profiler.title = command.text
-    profiler.evaluate(syntax.Evaluate(exp, exp.span))
+    profiler.evaluate(syntax.Evaluate(exp, span=exp.span))
     for found in profiler.profiles:
         repl.show(as_text(found))
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from nessie.base.source import NessieError, Span
@@ -23,7 +23,7 @@ from nessie.base.types import (
 )
 from nessie.library.primitives import PRIMITIVES
 from nessie.syntax import nodes as syntax
-from nessie.syntax.walk import children
+from nessie.syntax.walk import EXPRESSIONS
 from nessie.typing.signatures import context_classes, names_in
 from nessie.typing.unify import Clash
 
@@ -298,7 +298,7 @@ def doubts_of(body: syntax.Exp) -> list[NessieError]:
 def mere_letters(body: syntax.Exp) -> list[NessieError]:
     """In a string of NESL, what follows a backslash stands for itself."""
     found = []
-    for exp in subexpressions(body):
+    for exp in EXPRESSIONS.inside(body):
         if isinstance(exp, syntax.String) and exp.span:
             span = exp.span
             for escape in ESCAPE.finditer(span.source.text[span.start:span.end]):
@@ -311,7 +311,7 @@ def mere_letters(body: syntax.Exp) -> list[NessieError]:
 
 def below_zero(body: syntax.Exp) -> list[NessieError]:
     return [NessieError("an index is never negative", (exp.span, ""), hint=hint)
-            for exp in subexpressions(body) if isinstance(exp, syntax.Index) and exp.span
+            for exp in EXPRESSIONS.inside(body) if isinstance(exp, syntax.Index) and exp.span
             and (hint := from_end(exp.span))]
 
 
@@ -324,14 +324,14 @@ def from_end(index: Span) -> str:
 def applied_across_lines(body: syntax.Exp) -> list[NessieError]:
     return [NessieError("this is applied to what begins the next line", (exp.function.span, ""),
                         (exp.argument.span, "applied to this"), hint=found)
-            for exp in subexpressions(body) if isinstance(exp, syntax.Apply) and exp.function.span
+            for exp in EXPRESSIONS.inside(body) if isinstance(exp, syntax.Apply) and exp.function.span
             and exp.argument.span and (found := semicolon_hint(exp.function.span, exp.argument.span))]
 
 
 def used_as_operators(body: syntax.Exp) -> list[NessieError]:
     """`x rem 3` applies x to rem, and what that gives to 3."""
     found = []
-    for exp in subexpressions(body):
+    for exp in EXPRESSIONS.inside(body):
         match exp:
             case syntax.Apply(syntax.Apply(left, syntax.Name(name) as function), right) if name in OF_TWO:
                 if left.span and function.span and right.span:
@@ -361,17 +361,8 @@ def hiding_constants(parameter: syntax.Pattern, body: syntax.Exp) -> list[Nessie
 
 def constants_in(body: syntax.Exp, value: bool) -> list[Span]:
     """Where the expression says t, or f."""
-    found = [exp.span for exp in subexpressions(body) if isinstance(exp, syntax.Bool) and exp.value == value]
+    found = [exp.span for exp in EXPRESSIONS.inside(body) if isinstance(exp, syntax.Bool) and exp.value == value]
     return sorted([span for span in found if span], key=lambda span: span.start)
-
-
-def subexpressions(body: syntax.Exp) -> Iterator[syntax.Exp]:
-    pending: list[syntax.Exp | None] = [body]
-    while pending:
-        exp = pending.pop()
-        if exp is not None:
-            yield exp
-            pending += children(exp)
 
 
 def constant(name: str) -> str:
@@ -384,7 +375,7 @@ def constant_names(pattern: syntax.Pattern) -> list[tuple[str, Span]]:
     waiting = [pattern]
     while waiting:
         match waiting.pop():
-            case syntax.NamePattern("_", _, Span() as span):
+            case syntax.NamePattern("_", _, span=Span() as span):
                 if name := CONSTANT.fullmatch(written(span)):
                     start = span.start + name.start(1)
                     found.append((name[1].lower(), Span(span.source, start, start + 1)))

@@ -41,7 +41,7 @@ def call(state: Inference, shown: str, function: tuple[typed.Exp, Type, Span | N
         parts = [(place, state.resolve(t)) for (_, t), place in arguments]
         raise complaints.wrong_argument(shown, state.resolve(expected), parts, clash, span) from None
     refuse_too_large(state, type_.result, *at)
-    return typed.Apply(applied, argument, type_.result, at), type_.result
+    return typed.Apply(applied, argument, type_.result, origin=at), type_.result
 
 
 def tuple_of(items: list[Result]) -> Result:
@@ -50,7 +50,7 @@ def tuple_of(items: list[Result]) -> Result:
 
 
 def pair_of(first: Result, second: Result) -> Result:
-    return typed.Pair(first[0], second[0], first[0].origin), Pair(first[1], second[1])
+    return typed.Pair(first[0], second[0], origin=first[0].origin), Pair(first[1], second[1])
 
 
 def apply(state: Inference, written: syntax.Apply) -> Result:
@@ -122,7 +122,7 @@ def closure(state: Inference, written: syntax.Closure) -> Result:
             (written.function.span, complaints.of_type(state.resolve(type_))),
             (written.argument.span, complaints.of_type(state.resolve(argument_type)))) from None
     made = Fun(rest, result, Identity("closure", (), (type_, argument_type)))
-    return typed.Closure(function, argument, made, origin(written)), made
+    return typed.Closure(function, argument, made, origin=origin(written)), made
 
 # Operators ----------------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ def unary(state: Inference, written: syntax.Unary) -> Result:
     match written:
         case syntax.Unary("-", syntax.Number(int() as value)):
             # MIN_INT is its own negation: the parser reads the number in -9223372036854775808 as it
-            return number(state, syntax.Number(value if value == MIN_INT else -value, written.span))
+            return number(state, syntax.Number(value if value == MIN_INT else -value, span=written.span))
     return builtin(state, UNARY[written.op], written.op, (written.operand,), written.span)
 
 
@@ -149,14 +149,14 @@ def product_power(state: Inference, base: syntax.Exp, exponent: int, written: sy
     state.temporaries += 1
     temporary = f"x'{state.temporaries}"
     at = origin(written)
-    power: Result = (typed.Name(temporary, type_, at), type_)
+    power: Result = (typed.Name(temporary, type_, origin=at), type_)
     for _ in range(exponent - 1):
         entry = state.environment.builtin("*")
         assert entry is not None
         function, function_type = global_name(state, entry, at)
-        factor: Result = (typed.Name(temporary, type_, at), type_)
+        factor: Result = (typed.Name(temporary, type_, origin=at), type_)
         power = call(state, "^", (function, function_type, None), [(power, base.span), (factor, None)], at)
-    return typed.Let(typed.NamePattern(temporary, type_), value, power[0], at), type_
+    return typed.Let(typed.NamePattern(temporary, type_), value, power[0], origin=at), type_
 
 
 def index(state: Inference, written: syntax.Index) -> Result:
@@ -164,5 +164,5 @@ def index(state: Inference, written: syntax.Index) -> Result:
 
 
 def range_(state: Inference, written: syntax.Range) -> Result:
-    stride = written.stride or syntax.Number(1, written.span)
+    stride = written.stride or syntax.Number(1, span=written.span)
     return builtin(state, "iseq", "[s:e:d]", (written.start, stride, written.end), written.span)

@@ -83,37 +83,37 @@ class Settle:
         match e:
             case typed.Const() | typed.String():
                 return e
-            case typed.Name(name, type_, at):
-                return typed.Name(name, self.type(type_), at)
-            case typed.Global(name, types, type_, at):
+            case typed.Name(name, type_, origin=at):
+                return typed.Name(name, self.type(type_), origin=at)
+            case typed.Global(name, types, type_, origin=at):
                 if name == SELF:
-                    return typed.Global(self.itself, self.variables, self.type(type_), at)
-                return typed.Global(name, self.types(types), self.type(type_), at)
-            case typed.Apply(function, argument, type_, at):
-                return typed.Apply(self.exp(function), self.exp(argument), self.type(type_), at)
-            case typed.Pair(first, second, at):
-                return typed.Pair(self.exp(first), self.exp(second), at)
-            case typed.Let(pattern, value, body, at):
-                return typed.Let(self.pattern(pattern), self.exp(value), self.exp(body), at)
-            case typed.If(condition, then, orelse, at):
-                return typed.If(self.exp(condition), self.exp(then), self.exp(orelse), at)
-            case typed.Sequence(elements, type_, at):
-                return typed.Sequence(tuple([self.exp(e) for e in elements]), self.type(type_), at)
+                    return typed.Global(self.itself, self.variables, self.type(type_), origin=at)
+                return typed.Global(name, self.types(types), self.type(type_), origin=at)
+            case typed.Apply(function, argument, type_, origin=at):
+                return typed.Apply(self.exp(function), self.exp(argument), self.type(type_), origin=at)
+            case typed.Pair(first, second, origin=at):
+                return typed.Pair(self.exp(first), self.exp(second), origin=at)
+            case typed.Let(pattern, value, body, origin=at):
+                return typed.Let(self.pattern(pattern), self.exp(value), self.exp(body), origin=at)
+            case typed.If(condition, then, orelse, origin=at):
+                return typed.If(self.exp(condition), self.exp(then), self.exp(orelse), origin=at)
+            case typed.Sequence(elements, type_, origin=at):
+                return typed.Sequence(tuple([self.exp(e) for e in elements]), self.type(type_), origin=at)
             case typed.Each():
                 return self.each(e)
-            case typed.Lambda(pattern, body, captured, type_, at):
-                names = tuple([typed.Name(v.name, self.type(v.type), v.origin) for v in captured])
-                return typed.Lambda(self.pattern(pattern), self.exp(body), names, self.type(type_), at)
-            case typed.Closure(function, argument, type_, at):
-                return typed.Closure(self.exp(function), self.exp(argument), self.type(type_), at)
-            case typed.Time(body, at):
-                return typed.Time(self.exp(body), at)
+            case typed.Lambda(pattern, body, captured, type_, origin=at):
+                names = tuple([typed.Name(v.name, self.type(v.type), origin=v.origin) for v in captured])
+                return typed.Lambda(self.pattern(pattern), self.exp(body), names, self.type(type_), origin=at)
+            case typed.Closure(function, argument, type_, origin=at):
+                return typed.Closure(self.exp(function), self.exp(argument), self.type(type_), origin=at)
+            case typed.Time(body, origin=at):
+                return typed.Time(self.exp(body), origin=at)
         raise TypeError(e)
 
     def each(self, e: typed.Each) -> typed.Each:
         generators = tuple([typed.Generator(self.pattern(g.pattern), self.exp(g.source)) for g in e.generators])
         kept = self.exp(e.filter) if e.filter is not None else None
-        return typed.Each(self.exp(e.body), generators, kept, e.serial, e.origin)
+        return typed.Each(self.exp(e.body), generators, kept, e.serial, origin=e.origin)
 
 
 def unresolved(unifier: Unifier, types: list[Type]) -> list[Var]:

@@ -97,25 +97,25 @@ def origin(written: syntax.Exp | syntax.Pattern) -> Origin:
 
 def number(state: Inference, written: syntax.Number) -> Result:
     type_ = INT if isinstance(written.value, int) else FLOAT
-    return typed.Const(written.value, type_, origin(written)), type_
+    return typed.Const(written.value, type_, origin=origin(written)), type_
 
 
 def boolean(state: Inference, written: syntax.Bool) -> Result:
-    return typed.Const(written.value, BOOL, origin(written)), BOOL
+    return typed.Const(written.value, BOOL, origin=origin(written)), BOOL
 
 
 def character(state: Inference, written: syntax.Char) -> Result:
-    return typed.Const(written.value, CHAR, origin(written)), CHAR
+    return typed.Const(written.value, CHAR, origin=origin(written)), CHAR
 
 
 def string(state: Inference, written: syntax.String) -> Result:
-    return typed.String(written.value, origin(written)), STRING
+    return typed.String(written.value, origin=origin(written)), STRING
 
 
 def name(state: Inference, written: syntax.Name) -> Result:
     local = state.scope.get(written.name)
     if local is not None:
-        return capture(state, typed.Name(written.name, local.type, origin(written)), local.depth), local.type
+        return capture(state, typed.Name(written.name, local.type, origin=origin(written)), local.depth), local.type
     entry = state.lookup(written.name)
     if entry is None:
         raise complaints.unbound(written.name, written.span, [*state.scope, *state.environment.names()])
@@ -134,14 +134,15 @@ def global_name(state: Inference, entry: Entry, at: Origin) -> Result:
     if entry.kind == "constant":
         return constant(state, CONSTANTS[entry.name].value, type_, at), type_
     if entry.kind == "variable":
-        return capture(state, typed.Name(entry.name, type_, at), 0), type_
-    return typed.Global(entry.name, types, type_, at), type_
+        return capture(state, typed.Name(entry.name, type_, origin=at), 0), type_
+    return typed.Global(entry.name, types, type_, origin=at), type_
 
 
 def constant(state: Inference, value: int | float | str, type_: Type, at: Origin) -> typed.Exp:
     """A constant of the library: a scalar, or a datatype's constructor applied to an int."""
     if not isinstance(type_, Data):
-        return typed.Const(value, type_, at)
+        return typed.Const(value, type_, origin=at)
     scheme = state.environment.global_scheme(type_.name)
     assert scheme is not None, type_.name
-    return typed.Apply(typed.Global(type_.name, (), scheme.type, at), typed.Const(value, INT, at), type_, at)
+    constructor = typed.Global(type_.name, (), scheme.type, origin=at)
+    return typed.Apply(constructor, typed.Const(value, INT, origin=at), type_, origin=at)

@@ -32,12 +32,12 @@ def sequence(state: Inference, written: syntax.Sequence) -> Result:
             raise complaints.elements_differ(written.elements[0], state.resolve(element_type), item,
                                              state.resolve(type_), clash) from None
         elements.append(element)
-    return typed.Sequence(tuple(elements), Seq(element_type), origin(written)), Seq(element_type)
+    return typed.Sequence(tuple(elements), Seq(element_type), origin=origin(written)), Seq(element_type)
 
 
 def empty(state: Inference, written: syntax.Empty) -> Result:
     type_ = Seq(signatures.to_type(written.element, {}, state.environment, None))
-    return typed.Sequence((), type_, origin(written)), type_
+    return typed.Sequence((), type_, origin=origin(written)), type_
 
 
 def if_(state: Inference, written: syntax.If) -> Result:
@@ -48,7 +48,7 @@ def if_(state: Inference, written: syntax.If) -> Result:
         state.unifier.unify(then_type, else_type)
     except Clash as clash:
         raise complaints.branches_differ(written, state.resolve(then_type), state.resolve(else_type), clash) from None
-    return typed.If(condition, then, orelse, origin(written)), then_type
+    return typed.If(condition, then, orelse, origin=origin(written)), then_type
 
 
 def condition_of(state: Inference, what: str, written: syntax.Exp) -> typed.Exp:
@@ -75,7 +75,7 @@ def bindings(state: Inference, written: syntax.Let, position: int) -> Result:
     matched = pattern(state, bound.pattern, type_, names, bound.value.span)
     with state.binding(names):
         body, result = bindings(state, written, position + 1)
-    return typed.Let(matched, value, body, origin(written)), result
+    return typed.Let(matched, value, body, origin=origin(written)), result
 
 
 def lambda_(state: Inference, written: syntax.Lambda) -> Result:
@@ -90,12 +90,12 @@ def lambda_(state: Inference, written: syntax.Lambda) -> Result:
     identity = Identity(f"{state.definition}'fn{state.environment.lambdas}", (), tuple(v.type for v in captured))
     state.lambdas.add(identity.name)
     type_ = Fun(parameter, result, identity)
-    return typed.Lambda(matched, body, captured, type_, origin(written)), type_
+    return typed.Lambda(matched, body, captured, type_, origin=origin(written)), type_
 
 
 def time(state: Inference, written: syntax.Time) -> Result:
     body, type_ = state.exp(written.body)
-    return typed.Time(body, origin(written)), Pair(type_, FLOAT)
+    return typed.Time(body, origin=origin(written)), Pair(type_, FLOAT)
 
 
 def each(state: Inference, written: syntax.Each) -> Result:
@@ -130,7 +130,7 @@ def each(state: Inference, written: syntax.Each) -> Result:
                 name = shown(alone[0].pattern)
                 error.hint = f"{{.. : {name}}} calls the elements of {name} by its own name; {{.. : x in {name}}} by x"
             raise
-    return (typed.Each(result, tuple(generators), kept, written.serial, origin(written)), Seq(result_type))
+    return (typed.Each(result, tuple(generators), kept, written.serial, origin=origin(written)), Seq(result_type))
 
 
 def refuse_twice(patterns: list[syntax.Pattern]) -> None:
@@ -164,12 +164,12 @@ def without_wildcards(state: Inference, written: syntax.Pattern) -> syntax.Patte
 def pattern_exp(written: syntax.Pattern) -> syntax.Exp:
     """The expression that builds what the pattern matches."""
     match written:
-        case syntax.NamePattern(name, _, span):
-            return syntax.Name(name, span)
-        case syntax.PairPattern(first, second, span):
-            return syntax.Pair(pattern_exp(first), pattern_exp(second), span)
-        case syntax.DataPattern(constructor, argument, span):
-            return syntax.Apply(syntax.Name(constructor, span), pattern_exp(argument), span)
+        case syntax.NamePattern(name, _, span=span):
+            return syntax.Name(name, span=span)
+        case syntax.PairPattern(first, second, span=span):
+            return syntax.Pair(pattern_exp(first), pattern_exp(second), span=span)
+        case syntax.DataPattern(constructor, argument, span=span):
+            return syntax.Apply(syntax.Name(constructor, span=span), pattern_exp(argument), span=span)
     raise TypeError(written)
 
 

@@ -75,6 +75,6 @@ functions = st.builds(ir.Function, names, tuples(params), tuples(params), blocks
 spans = st.builds(lambda name, library, start: Span(Source(name, "", library), start, start + 3),
                   st.text(max_size=4), st.booleans(), st.integers(0, 99))
 programs = st.builds(
-    ir.Program, tuples(st.builds(ir.Site, names, st.text(max_size=5), tuples(spans, 0, 2))),
+    ir.Program, tuples(st.builds(ir.Site, names, st.text(max_size=5), origin=tuples(spans, 0, 2))),
     tuples(st.builds(ir.ScalarFunction, names, tuples(params), tuples(scalars, 1), small), 0, 2),
     tuples(kernels, 0, 2), tuples(functions, 0, 2), st.builds(ir.Entry, names, tuples(layouts), layouts))

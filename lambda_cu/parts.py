@@ -1,0 +1,13 @@
+"""The parts that nodes of lambda_cu have, by kind: what a new SOAC, space or expression says by its fields."""
+from __future__ import annotations
+
+from nessie.base.parts import Parts
+from nessie.lambda_cu import nodes as ir
+
+EXPRESSIONS = Parts[ir.Exp]("Exp")              # of expressions; of REDUCE and SCAN their identity
+THUNKS = Parts[ir.Thunk]("Thunk")               # of SOACs, operators too
+NAMES = Parts[ir.Size]("Size", "Offsets", through=("Space",))   # of SOACs, spaces and types: sizes and offsets
+SETTINGS = Parts[object]("bool", "str", "tuple[Const, ...]")    # of SOACs: what else tells them apart
+
+children, map_children, subexpressions = EXPRESSIONS.of, EXPRESSIONS.map, EXPRESSIONS.inside
+thunks, map_thunks = THUNKS.of, THUNKS.map

@@ -1,0 +1,90 @@
+"""The texts of SOACs and spaces: one row each, which is written and read back.
+
+    SEG_SCAN { (s, j, i) => v[i] using v } (0) { (a, b) => a + b } irregular(offsets, n, total)
+
+A new SOAC is a class of lambda_cu.nodes and a row here.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nessie.base.text.grammar import Field, Grammar
+from nessie.base.text.layout import render
+from nessie.base.text.tokens import Tokens
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.text.parser_expressions import constant, expression, size, thunk
+from nessie.lambda_cu.text.printer_expressions import WIDTH, name, show_const, show_exp, show_size, show_thunk
+
+SPACES = {"uniform": ir.Uniform, "affine": ir.Affine, "irregular": ir.Irregular}
+
+
+def show_soac(soac: ir.Soac) -> str:
+    """On one line, or its parts below one another."""
+    parts = [keyword(soac), *map(render, GRAMMAR.words(soac))]
+    short = " ".join(parts)
+    return short if max(map(len, short.split("\n"))) < WIDTH else "\n    ".join(parts)
+
+
+def keyword(soac: ir.Soac) -> str:
+    segmented = "" if isinstance(soac, ir.Once) or isinstance(soac.space, ir.Flat) else "SEG_"
+    return segmented + type(soac).__name__.upper()
+
+
+def show_space(space: ir.Space) -> str:
+    return render(GRAMMAR.show(space))
+
+
+def soac(tokens: Tokens) -> ir.Soac:
+    token = tokens.current
+    kind = SOACS.get(token.text.removeprefix("SEG_"))
+    if kind is None or token.kind != "name":
+        tokens.fail("the name of a SOAC is expected here: MAP, REDUCE, ...")
+    tokens.take()
+    result = tokens.mark(token, GRAMMAR.read(tokens, kind))
+    if keyword(result) != token.text:
+        segmented = keyword(result).startswith("SEG_")
+        tokens.fail(f"the space is {'' if segmented else 'not '}segmented: this is {keyword(result)}", token)
+    return result
+
+
+def space(tokens: Tokens) -> ir.Space:
+    start = tokens.current
+    kind = SPACES[start.text] if tokens.at(*SPACES) else ir.Flat
+    return tokens.mark(start, GRAMMAR.read(tokens, kind))
+
+
+def listed(show: Callable[[Any], str], read: Callable[[Tokens], Any]) -> Field:
+    """Items between parentheses."""
+    def shown(items: Iterable[Any]) -> str:
+        return f"({', '.join(map(show, items))})"
+
+    def items(tokens: Tokens) -> tuple[Any, ...]:
+        tokens.expect("(")
+        return tokens.listed(lambda: read(tokens), ")")
+    return Field(shown, items)
+
+
+GRAMMAR = Grammar({
+    ir.Map: "{thunk} {space}",
+    ir.Reduce: "{thunk} {identity} {operator} {space}",
+    ir.Scan: "{thunk} {identity} {operator} {space} {total?total}",
+    ir.Filter: "{value} {predicate} {space}",
+    ir.Partition: "{value} {predicate} {space}",
+    ir.Permute: "{value} {index} {space} into {size} {default} {mode}",
+    ir.Once: "{thunk}",
+    ir.Order: "{thunk} {space} {descending?descending}",
+    ir.Flat: "({size})",
+    ir.Uniform: "uniform({segments}, {length}, {total})",
+    ir.Affine: "affine({segments}, {slope}, {offset}, {total})",
+    ir.Irregular: "irregular({offsets}, {segments}, {total})",
+}, {
+    "Thunk": Field(lambda found: show_thunk(found, 2), thunk),
+    "tuple[Exp, ...]": listed(show_exp, expression),
+    "tuple[Const, ...]": listed(show_const, constant),
+    "Space": Field(show_space, space),
+    "Size": Field(show_size, size),
+    "Offsets": Field(name, lambda tokens: tokens.name("an array of offsets")),
+    "str": Field(str, lambda tokens: tokens.name("distinct, last or max")),
+})
+SOACS: dict[str, type[ir.Soac]] = {kind.__name__.upper(): kind for kind in ir.SOACS}
