@@ -12,14 +12,14 @@ from nessie.base.names import Names
 from nessie.cudagen.kernels.code import RESERVED, identifier
 from nessie.cudagen.kernels.scalar_functions import device_functions, tables_of
 from nessie.cudagen.kernels.thunks import Tables
-from nessie.cudagen.kernels.walk import thunks, walk_of
+from nessie.cudagen.kernels.walk import walk_of
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.skeletons.cpu.order import plan_order
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.rename import rename_kernel
 
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
@@ -57,7 +57,7 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
 
 def chunk_width(kernel: ir.Kernel, tables: Tables) -> int:
     """Fewer items where an element calls a function that loops, fewest where it recurs."""
-    called = [tables.scalar_functions[exp.function] for bind in kernel.binds for thunk in thunks(bind.soac)
+    called = [tables.scalar_functions[exp.function] for bind in kernel.binds for thunk in INDEX_THUNKS.of(bind.soac)
               for exp in subexpressions(thunk.body) if isinstance(exp, ir.CallScalar)]
     if any([d.nests for d in called]):
         return RECURSIVE_CHUNK

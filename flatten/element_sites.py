@@ -16,6 +16,7 @@ from dataclasses import replace
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions, thunks
 from nessie.lambda_cu.scope import results, space_of, statements
+from nessie.lambda_cu.selection import selection
 
 
 def with_element_sites(program: ir.Program) -> ir.Program:
@@ -44,7 +45,7 @@ def selections(program: ir.Program, main: ir.Function) -> set[ir.Size]:
                 found.add(space.total)
     for statement in statements(main.body):
         selects = isinstance(statement, ir.Run) and any(
-            isinstance(bind.soac, ir.Filter | ir.Partition) for bind in kernels[statement.kernel].binds)
+            selection(bind) for bind in kernels[statement.kernel].binds)
         if selects or isinstance(statement, ir.Call):
             found.update(result.name for result in results(statement))
     return found

@@ -2,6 +2,7 @@
 
     nodes               programs, kernels, SOACs, thread expressions
     parts               the parts of nodes, by kind
+    selection           the names that FILTER and PARTITION bind
     ops                 table: the scalar operators
     layout              how NESL's values lie in lambda_cu's names
     typing              types of expressions and of bindings

@@ -137,6 +137,9 @@ class Thunk:
     using: tuple[str, ...] = ()
 
 
+Operator = Thunk                  # of a REDUCE or SCAN: of two elements, not of an index
+
+
 # Spaces -----------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ class Reduce:
     identity for an empty one. The operator is associative, perhaps not commutative; the identity is true."""
     thunk: Thunk
     identity: tuple[Exp, ...]
-    operator: Thunk
+    operator: Operator
     space: Space
 
 
@@ -199,7 +202,7 @@ class Scan:
     elements, the last being the total: offsets from lengths."""
     thunk: Thunk
     identity: tuple[Exp, ...]
-    operator: Thunk
+    operator: Operator
     space: Space
     total: bool = False
 

@@ -5,7 +5,8 @@ from nessie.base.parts import Parts
 from nessie.lambda_cu import nodes as ir
 
 EXPRESSIONS = Parts[ir.Exp]("Exp")              # of expressions; of REDUCE and SCAN their identity
-THUNKS = Parts[ir.Thunk]("Thunk")               # of SOACs, operators too
+THUNKS = Parts[ir.Thunk]("Thunk", "Operator")   # of SOACs
+INDEX_THUNKS = Parts[ir.Thunk]("Thunk")         # of SOACs, operators left out
 NAMES = Parts[ir.Size]("Size", "Offsets", through=("Space",))   # of SOACs, spaces and types: sizes and offsets
 SETTINGS = Parts[object]("bool", "str", "tuple[Const, ...]")    # of SOACs: what else tells them apart
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from nessie.lambda_cu.ops import result_type
+from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS, result_type
 
 TYPES = {"int": "i64", "float": "double", "bool": "i1", "char": "i32"}
 
@@ -147,8 +147,8 @@ def high_product(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
 
 def mix(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
     """Three rounds of shift and xor, with a product after each but the last."""
-    mixed = emitter.emit(f"add i64 {arguments[0].text}, {0x9E3779B97F4A7C15}")
-    for count, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+    mixed = emitter.emit(f"add i64 {arguments[0].text}, {SPLITMIX_GAMMA}")
+    for count, factor in SPLITMIX_ROUNDS:
         high = emitter.emit(f"lshr i64 {mixed}, {count}")
         mixed = emitter.emit(f"xor i64 {mixed}, {high}")
         if factor != 1:
@@ -213,16 +213,6 @@ OPERATORS: dict[str, Operator] = {
     "char_code": convert("sext", "i32", "i64"),
     "code_char": convert("trunc", "i64", "i32"),
     "sqrt": function("llvm.sqrt.f64"),
-    "ln": function("log"),
-    "exp": function("exp"),
-    "sin": function("sin"),
-    "cos": function("cos"),
-    "tan": function("tan"),
-    "asin": function("asin"),
-    "acos": function("acos"),
-    "atan": function("atan"),
-    "sinh": function("sinh"),
-    "cosh": function("cosh"),
-    "tanh": function("tanh"),
     "isnan": is_nan,
+    **{row.name: function(row.c) for row in FUNCTIONS if row.name != "sqrt"},
 }

@@ -31,14 +31,13 @@ from nessie.base.values import DTYPES
 from nessie.cudagen.cuda.operators import TYPES
 from nessie.cudagen.host.device import ERROR_WORDS, INDEX_BITS, MOST_ROUNDS
 from nessie.cudagen.kernels.scalar_functions import device_name
-from nessie.cudagen.kernels.walk import thunks
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Input, Phase, Plan, reached
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.text import printer
 
 RULE = 100                      # columns
@@ -113,7 +112,7 @@ def line_of(span: Span) -> str:
 
 def checks(program: ir.Program, kernel: ir.Kernel) -> Iterator[tuple[str, str]]:
     """By the numbers under which they record failures."""
-    failing = {exp.site for bind in kernel.binds for thunk in thunks(bind.soac)
+    failing = {exp.site for bind in kernel.binds for thunk in INDEX_THUNKS.of(bind.soac)
                for exp in subexpressions(thunk.body) if isinstance(exp, ir.Fail)}
     for number, site in enumerate(program.sites):
         if site.name in failing:

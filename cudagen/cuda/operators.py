@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS
+
 CALLED = re.compile(r"\w+(?=\()")
 
 TYPES = {"int": "long long", "float": "double", "bool": "bool", "char": "int"}
@@ -96,10 +98,8 @@ OPERATORS: dict[str, Row] = {
     "btoi": {"bool": prefix("(long long)")},
     "char_code": {"char": prefix("(long long)")},
     "code_char": {"int": prefix("(int)")},
-    "ln": {"float": call("log")},
     "isnan": {"float": call("is_nan")},
-    **{name: {"float": call(name)} for name in ("sqrt", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-                                                "cosh", "tanh")},
+    **{row.name: {"float": call(row.c)} for row in FUNCTIONS},
 }
 
 # Where neither operand nor result comes near the ends of int.
@@ -168,13 +168,11 @@ static __device__ __forceinline__ void atomic_float_max(double *place, double va
     "shift_left": helper("long long", "shift_left", "long long a, long long b",
                          "(long long)((unsigned long long)a << (b & 63))"),
     "shift_right": helper("long long", "shift_right", "long long a, long long b", "a >> (b & 63)"),
-    "mix_bits": """\
-static __device__ __forceinline__ long long mix_bits(long long a) {
-  unsigned long long z = (unsigned long long)a + 0x9E3779B97F4A7C15ULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return (long long)(z ^ (z >> 31));
-}""",
+    "mix_bits": "\n".join([
+        "static __device__ __forceinline__ long long mix_bits(long long a) {",
+        f"  unsigned long long z = (unsigned long long)a + {SPLITMIX_GAMMA:#x}ULL;",
+        *[f"  z = (z ^ (z >> {count})) * {factor:#x}ULL;" for count, factor in SPLITMIX_ROUNDS[:-1]],
+        f"  return (long long)(z ^ (z >> {SPLITMIX_ROUNDS[-1][0]}));", "}"]),
     "int_max": helper("long long", "int_max", "long long a, long long b", "a > b ? a : b"),
     "int_min": helper("long long", "int_min", "long long a, long long b", "a < b ? a : b"),
     "char_max": helper("int", "char_max", "int a, int b", "a > b ? a : b"),

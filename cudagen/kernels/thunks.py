@@ -22,11 +22,10 @@ from nessie.cudagen.kernels.code import Code, Value, error_key, integer, op, zer
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.ops import result_type
+from nessie.lambda_cu.ops import OPERATION, ROWS, result_type
 
 CHEAP = 6                       # operators that are evaluated rather than branched around
-COSTLY = frozenset({"/", "rem", "mod", "sqrt", "ln", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-                    "cosh", "tanh"})
+COSTLY = frozenset(row.name for row in ROWS if row.cost != OPERATION)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from dataclasses import field, replace
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
+from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.typing import Scope, bound_types
 
 
@@ -106,14 +107,10 @@ class Places:
     def __post_init__(self) -> None:
         for number, bind in enumerate(self.kernel.binds):
             name = own_name(bind, number)
-            match bind.soac:
-                case ir.Filter(space=space):
-                    self.counts[bind.names[0]] = Place("residual", name)
-                    if isinstance(space, ir.Segmented):
-                        self.offsets[bind.names[-1]] = self.counts[bind.names[0]]
-                case ir.Partition():
-                    for side in (0, 1):
-                        self.counts[bind.names[side]] = Place("residual", name, side)
+            if selected := selection(bind):
+                sides = [Place("residual", name, side) for side in range(len(selected.counts))]
+                self.counts.update(zip(selected.counts, sides, strict=True))
+                self.offsets.update(dict.fromkeys(selected.offsets, sides[0]))
         del_unused(self.counts, self.offsets)
         spaces = [b.soac.space for b in self.kernel.binds if not isinstance(b.soac, ir.Once)]
         rooted = [space for space in spaces if self.residual(space) is None]
@@ -172,28 +169,8 @@ def stored_arrays(kernel: ir.Kernel, steps: tuple[Step, ...], types: dict[str, i
     return frozenset(made & (set(kernel.returns) | at_end))
 
 
-def thunks(soac: ir.Soac) -> list[ir.Thunk]:
-    """The thunks of the index."""
-    match soac:
-        case ir.Map(thunk) | ir.Reduce(thunk) | ir.Scan(thunk) | ir.Order(thunk) | ir.Once(thunk):
-            return [thunk]
-        case ir.Filter(value, predicate) | ir.Partition(value, predicate):
-            return [value, predicate]
-        case ir.Permute(value, index):
-            return [value, index]
-    raise TypeError(soac)
-
-
 def using(soac: ir.Soac) -> set[str]:
-    return {name for thunk in thunks(soac) for name in thunk.using}
-
-
-def value_names(bind: ir.Bind) -> list[tuple[str, ...]]:
-    """The arrays of values that a FILTER (one side) or PARTITION (two) gives."""
-    if isinstance(bind.soac, ir.Filter):
-        return [bind.names[1:-1] if isinstance(bind.soac.space, ir.Segmented) else bind.names[1:]]
-    width = (len(bind.names) - 3) // 2
-    return [bind.names[2:2 + width], bind.names[2 + width:2 + 2 * width]]
+    return {name for thunk in INDEX_THUNKS.of(soac) for name in thunk.using}
 
 
 def ranked_places(walk: Walk) -> frozenset[Place]:
@@ -204,18 +181,16 @@ def ranked_places(walk: Walk) -> frozenset[Place]:
     sizes = {step.bind.soac.size for step in walk.steps if isinstance(step.bind.soac, ir.Permute)}
     for step in walk.steps:
         soac, names = step.bind.soac, step.bind.names
-        if isinstance(soac, (ir.Filter, ir.Partition)):
-            sides = [Place("residual", step.name, side) for side in range(len(value_names(step.bind)))]
-            ranked |= {place for place, values in zip(sides, value_names(step.bind), strict=True)
-                       if names[place.side] in sizes or walk.stored & set(values)}
-            offsets = isinstance(soac, ir.Filter) and isinstance(soac.space, ir.Segmented) and names[-1] in walk.stored
-            positions = isinstance(soac, ir.Partition) and names[-1] in walk.stored | read
-            if offsets or positions:
+        if selected := selection(step.bind):
+            sides = [Place("residual", step.name, side) for side in range(len(selected.counts))]
+            ranked |= {place for place, count, values in zip(sides, selected.counts, selected.values, strict=True)
+                       if count in sizes or walk.stored & set(values)}
+            if walk.stored & set(selected.offsets) or (walk.stored | read) & set(selected.positions):
                 ranked |= {*sides}
         if step.place.kind == "residual":
             stores = not isinstance(soac, (ir.Filter, ir.Permute, ir.Reduce)) and walk.stored & set(names)
             own = names_at(walk, step.place)
-            if stores or any(uses_index(thunk, thunk.params[-1], own) for thunk in thunks(soac)):
+            if stores or any(uses_index(thunk, thunk.params[-1], own) for thunk in INDEX_THUNKS.of(soac)):
                 ranked.add(step.place)
     return frozenset(ranked)
 
@@ -223,7 +198,7 @@ def ranked_places(walk: Walk) -> frozenset[Place]:
 def positioned_places(walk: Walk) -> frozenset[Place]:
     """Places whose survivors are counted within their segments, too: a thunk asks for that position."""
     return frozenset(step.place for step in walk.steps if step.place.kind == "residual"
-                     for thunk in thunks(step.bind.soac)
+                     for thunk in INDEX_THUNKS.of(step.bind.soac)
                      if len(thunk.params) == 3 and uses_index(thunk, thunk.params[1], frozenset()))
 
 
@@ -231,8 +206,8 @@ def names_at(walk: Walk, place: Place) -> frozenset[str]:
     """Arrays that have an element in registers at this place."""
     names = {name for step in walk.at(place) for name in step.bind.names}
     for step in walk.steps:
-        if step.name == place.filter and isinstance(step.bind.soac, (ir.Filter, ir.Partition)):
-            names |= set(value_names(step.bind)[place.side])
+        if step.name == place.filter and (selected := selection(step.bind)):
+            names |= set(selected.values[place.side])
     return frozenset(names)
 
 

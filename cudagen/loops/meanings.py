@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS
+
 Scalar = int | float | bool | str
 MOST = 2**63 - 1
 
@@ -64,24 +66,24 @@ def half_away(x: float) -> int:
     return whole + (int(math.copysign(1, x)) if abs(x - whole) >= 0.5 else 0)
 
 
-def real(function: Callable[[float], float], overflow: Callable[[float], float] = lambda x: math.inf,
-         pole: float = math.nan) -> Callable[[float], float]:
-    """A function of floats; Python's exceptions become the values that IEEE gives."""
+def real(function: Callable[[float], float]) -> Callable[[float], float]:
+    """The function of floats with the values that IEEE gives for Python's exceptions: infinities beyond the range, with
+    the sign of the function's values on that side; -inf at a pole, which is at 0; NaN outside the domain."""
     def meaning(x: float) -> float:
         try:
             return function(x)
         except OverflowError:
-            return overflow(x)
+            return math.copysign(math.inf, function(math.copysign(1.0, x)))
         except ValueError:
-            return pole if x == 0.0 else math.nan
+            return -math.inf if x == 0.0 else math.nan
     return meaning
 
 
 def mix(x: int) -> int:
-    z = (x + 0x9E3779B97F4A7C15) % 2**64
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-    return wrap(z ^ z >> 31)
+    z = (x + SPLITMIX_GAMMA) % 2**64
+    for count, factor in SPLITMIX_ROUNDS:
+        z = (z ^ z >> count) * factor % 2**64
+    return wrap(z)
 
 
 def character(code: int) -> str:
@@ -121,17 +123,6 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "btoi": int,
     "char_code": ord,
     "code_char": character,
-    "sqrt": real(math.sqrt),
-    "ln": real(math.log, pole=-math.inf),
-    "exp": real(math.exp),
-    "sin": real(math.sin),
-    "cos": real(math.cos),
-    "tan": real(math.tan),
-    "asin": real(math.asin),
-    "acos": real(math.acos),
-    "atan": real(math.atan),
-    "sinh": real(math.sinh, overflow=lambda x: math.copysign(math.inf, x)),
-    "cosh": real(math.cosh),
-    "tanh": real(math.tanh),
     "isnan": math.isnan,
+    **{row.name: real(getattr(math, row.math)) for row in FUNCTIONS},
 }

@@ -32,8 +32,8 @@ from nessie.cudagen.loops.nodes import (
     Vote,
     While,
 )
-from nessie.cudagen.loops.printer import ATOMICS, KINDS, LEVELS, SELECT, SHUFFLES, TYPES
-from nessie.lambda_cu.ops import OPS
+from nessie.cudagen.loops.printer import ATOMICS, KINDS, LOOSEST, SELECT, SHUFFLES, TYPES
+from nessie.lambda_cu.ops import LEVELS, OPS
 
 T = TypeVar("T")
 
@@ -209,7 +209,7 @@ class Parser:
     def operation(self, level: int) -> Exp:
         """Infix operators that bind at least this tightly."""
         start, left = self.tokens.current, self.operand()
-        while self.tokens.current.kind in ("symbol", "name") and LEVELS.get(self.tokens.current.text, 0) >= level:
+        while self.tokens.current.kind in ("symbol", "name") and LEVELS.get(self.tokens.current.text, LOOSEST) >= level:
             op = self.tokens.take().text
             left = self.tokens.mark(start, Op(op, (left, self.operation(LEVELS[op] + 1))))
         return left

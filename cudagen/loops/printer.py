@@ -33,15 +33,13 @@ from nessie.cudagen.loops.nodes import (
     While,
 )
 from nessie.cudagen.loops.plan import Buffer, Input, Phase, Plan, Result, ScalarResult
-from nessie.lambda_cu.ops import OPS
+from nessie.lambda_cu.ops import LEVELS, OPS
 
 TYPES = ("int", "float", "bool", "char")
 KINDS = ("host", "cuda", "device")
 ATOMICS = ("add", "min", "max", "exchange", "cas")
 SHUFFLES = ("down", "up", "index")
-LEVELS = {"or": 2, "xor": 2, "and": 3, "==": 4, "/=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4,
-          "+": 5, "-": 5, "*": 6, "/": 6, "rem": 6, "mod": 6}
-LOOSEST, SELECT = 0, 1
+LOOSEST, SELECT = -1, 0           # how tightly `? :` binds, below all operators
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
                       "while", "if", "else", "atomic", "call", "pause", "relaxed", "acquire", "release",

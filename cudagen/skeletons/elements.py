@@ -12,12 +12,14 @@ from nessie.base.source import InternalError
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.kernels.hoisting import divisions
 from nessie.cudagen.kernels.thunks import Tables, apply, compute_once
-from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Place, Step, Walk, thunks, value_names
+from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Place, Step, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.chunks import segment_of, start_of
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
 from nessie.cudagen.skeletons.survivors import branch_free, stores, without_branch
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import INDEX_THUNKS
+from nessie.lambda_cu.selection import selection
 
 
 @dataclass
@@ -177,7 +179,8 @@ class Sweep:
         place = Place("residual", step.name, side)
         outer_index = self.code.order_index
         inner = self.inner(step, place, here)
-        names = value_names(step.bind)[side]
+        selected = selection(step.bind)
+        names = selected.values[side] if selected else ()
         if self.writing or any(name in self.active for name in names):
             self.bind(names, inner.index, self.values(value, here))
         self.place(inner, inner.index if self.writing and place in self.walk.ranked else outer_index)
@@ -246,7 +249,7 @@ class Sweep:
         """Divisions whose outcome is the same for all elements of the segment."""
         for step in self.walk.steps:
             if step.place.kind in ("root", "residual") and step.name in self.active:
-                for thunk in thunks(step.bind.soac):
+                for thunk in INDEX_THUNKS.of(step.bind.soac):
                     for exp in divisions(thunk) if len(thunk.params) == 3 else ():
                         self.code.values[thunk.params[0]] = Value(segment, "int")
                         compute_once(self.code, self.tables, exp)
@@ -296,10 +299,8 @@ def states_of(walk: Walk) -> dict[str, State]:
         match step.bind.soac:
             case ir.Reduce(space=space) | ir.Scan(space=space):
                 states.append(State(step.name, monoid(walk, step), *kind(step, space), components(step)))
-            case ir.Filter():
-                states += counters(walk, step, 0)
-            case ir.Partition():
-                states += counters(walk, step, 0) + counters(walk, step, 1)
+        if selected := selection(step.bind):
+            states += [state for side in range(len(selected.counts)) for state in counters(walk, step, side)]
     return {state.name: state for state in states}
 
 

@@ -15,6 +15,7 @@ from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.states import State
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.selection import selection
 
 CELLS = {"int": "cells", "float": "cells_float", "bool": "cells_bool", "char": "cells_char"}
 
@@ -97,8 +98,7 @@ def size_exp(kernel: Kernel, size: ir.Size, plus: int = 0) -> loops.Exp:
 
 def counts(walk: Walk) -> set[str]:
     """The names of counts of survivors."""
-    return {step.bind.names[side] for step in walk.steps for side in (0, 1)
-            if (isinstance(step.bind.soac, ir.Filter) and side == 0) or isinstance(step.bind.soac, ir.Partition)}
+    return {count for step in walk.steps if (selected := selection(step.bind)) for count in selected.counts}
 
 
 def items_exp(kernel: Kernel, root: ir.Space) -> loops.Exp:

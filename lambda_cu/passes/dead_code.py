@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 
 from nessie.base.parts import updated
@@ -31,6 +32,7 @@ from nessie.lambda_cu.scope import (
     type_names,
     used_names,
 )
+from nessie.lambda_cu.selection import selection
 
 ZERO = ir.Const(0, "int")
 
@@ -156,17 +158,10 @@ def kernel_without_dead_code(kernel: ir.Kernel, failing: Collection[str]) -> ir.
 
 def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
     """What is read of what the binding binds; with survivors their count, which is their size."""
-    names, wanted = bind.names, live.intersection(bind.names)
-    match bind.soac:
-        case ir.Filter(_, _, space):
-            survivors = names[1:] if isinstance(space, ir.Flat) else names[1:-1]
-            if not wanted.isdisjoint(survivors):
-                wanted.add(names[0])
-        case ir.Partition():
-            width = (len(names) - 3) // 2
-            for at in (0, 1):
-                if not wanted.isdisjoint(names[2 + at * width:2 + (at + 1) * width]):
-                    wanted.add(names[at])
+    wanted = live.intersection(bind.names)
+    if selected := selection(bind):
+        wanted.update(count for count, values in zip(selected.counts, selected.values, strict=True)
+                      if not wanted.isdisjoint(values))
     return wanted - {"_"}
 
 
@@ -182,17 +177,11 @@ def without_unread_components(bind: ir.Bind, failing: Collection[str]) -> ir.Bin
             f, keep = with_wanted(f, [name != "_" for name in names], failing)
             default = (ZERO,) if f.body is ZERO else kept_items(default, keep)
             return updated(bind, names=kept_items(names, keep), soac=updated(soac, value=f, default=default))
-        case ir.Filter(f, _, space):
-            end = len(names) if isinstance(space, ir.Flat) else len(names) - 1
-            f, keep = with_wanted(f, [name != "_" for name in names[1:end]], failing)
-            return updated(bind, names=(names[0], *kept_items(names[1:end], keep), *names[end:]),
-                           soac=updated(soac, value=f))
-        case ir.Partition(f, _, _):
-            middle = (len(names) + 1) // 2
-            holds, fails = names[2:middle], names[middle:-1]
-            f, keep = with_wanted(f, [a != "_" or b != "_" for a, b in zip(holds, fails, strict=True)], failing)
-            return updated(bind, names=(*names[:2], *kept_items(holds, keep), *kept_items(fails, keep), names[-1]),
-                           soac=updated(soac, value=f))
+    if selected := selection(bind):
+        wanted = [any(name != "_" for name in sides) for sides in zip(*selected.values, strict=True)]
+        f, keep = with_wanted(selected.soac.value, wanted, failing)
+        selected = replace(selected, values=tuple(kept_items(values, keep) for values in selected.values))
+        return updated(bind, names=selected.names, soac=updated(selected.soac, value=f))
     return bind
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.ops import LEFT_UNITS, RIGHT_UNITS
+from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import map_children, map_thunks, subexpressions
 from nessie.lambda_cu.scope import can_fail, failing_functions, kept_items, map_statements, thunk
 
@@ -80,9 +80,9 @@ def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
 def without_unit(exp: ir.Exp) -> ir.Exp:
     """The first rule. Constants have a type, and both operands the same."""
     match exp:
-        case ir.Op(op, (x, ir.Const(value, "int"))) if RIGHT_UNITS.get(op) == value:
+        case ir.Op(op, (x, ir.Const(value, "int"))) if OPS[op].right == value:
             return x
-        case ir.Op(op, (ir.Const(value, "int"), x)) if LEFT_UNITS.get(op) == value:
+        case ir.Op(op, (ir.Const(value, "int"), x)) if OPS[op].left == value:
             return x
     return exp
 

@@ -10,29 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from nessie.lambda_cu.ops import ROWS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS
+
 Value = Any                     # a NumPy scalar, or an array with one element per lane
 
 MEANINGS: dict[str, Callable[..., Value]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
+    **{row.name: getattr(np, row.numpy) for row in ROWS if row.numpy},
     "/": lambda x, y: divide(x, y),
-    "rem": np.fmod,
-    "mod": np.mod,
     "neg": lambda x: np.subtract(x.dtype.type(0), x),
-    "abs": np.abs,
     "max": lambda x, y: greater(x, y),
     "min": lambda x, y: -greater(-x, -y) if x.dtype.kind == "f" else np.minimum(x, y),
-    "==": np.equal,
-    "/=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "not": np.invert,
     "lshift": lambda x, count: np.left_shift(x, count & 63),
     "rshift": lambda x, count: np.right_shift(x, count & 63),
     "mul_high": lambda x, y: high_product(x, y),
@@ -45,19 +32,6 @@ MEANINGS: dict[str, Callable[..., Value]] = {
     "btoi": lambda x: x.astype(np.int64),
     "char_code": lambda x: x.astype(np.int64),
     "code_char": lambda x: x.astype(np.int32),
-    "sqrt": np.sqrt,
-    "ln": np.log,
-    "exp": np.exp,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "isnan": np.isnan,
 }
 
 
@@ -91,13 +65,11 @@ def high_product(x: Value, y: Value) -> Value:
 
 
 def mix(x: Value) -> Value:
-    z = x.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return (z ^ z >> np.uint64(31)).astype(np.int64)
+    z = x.astype(np.uint64) + np.uint64(SPLITMIX_GAMMA)
+    for count, factor in SPLITMIX_ROUNDS:
+        z = (z ^ z >> np.uint64(count)) * np.uint64(factor)
+    return z.astype(np.int64)
 
 
 # Operators of reductions that NumPy reduces directly, in any order; others go pair by pair.
-MONOIDS: dict[str, np.ufunc] = {
-    "+": np.add, "*": np.multiply, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor}
+MONOIDS: dict[str, np.ufunc] = {row.name: getattr(np, row.numpy) for row in ROWS if row.unit}

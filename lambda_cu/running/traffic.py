@@ -23,6 +23,7 @@ from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions, thunks
 from nessie.lambda_cu.scope import space_of
+from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.typing import Scope, bound_types
 
 Traffic = tuple[tuple[ir.Size, int], ...]       # so many times so many bytes
@@ -39,9 +40,8 @@ def traffic(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Tr
         space, soac = space_of(bind.soac), bind.soac
         bound = bound_types(bind, scope)
         types.update(zip(bind.names, bound, strict=True))
-        if isinstance(soac, (ir.Filter, ir.Partition)):
-            for name in bind.names[:1 if isinstance(soac, ir.Filter) else 2]:
-                inside[name] = total_of(space)
+        if selected := selection(bind):
+            inside.update(dict.fromkeys(selected.counts, total_of(space)))
         if isinstance(space, ir.Irregular) and space.offsets in outside:
             own.add((space.offsets, space.segments))
             found[1] += width(outside[space.offsets])

@@ -7,8 +7,8 @@ from typing import TypeVar
 from nessie.base.source import Source
 from nessie.base.text.tokens import Tokens
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.ops import OPS
-from nessie.lambda_cu.text.printer_expressions import COMPARISON, KEYWORDS, PRECEDENCE
+from nessie.lambda_cu.ops import COMPARISON, LEVELS, OPS
+from nessie.lambda_cu.text.printer_expressions import KEYWORDS
 from nessie.lambda_cu.typing import SCALARS
 
 T = TypeVar("T")
@@ -71,8 +71,8 @@ def infix(tokens: Tokens, level: int) -> ir.Exp:
     """An expression of operators that bind at least as tightly as `level`."""
     start, left = tokens.current, primary(tokens)
     chained = 0             # the strength of a comparison just read: another cannot follow
-    while (op := tokens.current).text in PRECEDENCE and op.kind in ("symbol", "name"):
-        strength = PRECEDENCE[op.text]
+    while (op := tokens.current).text in LEVELS and op.kind in ("symbol", "name"):
+        strength = LEVELS[op.text]
         if strength < level:
             break
         if strength == chained:

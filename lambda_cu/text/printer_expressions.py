@@ -11,16 +11,14 @@ import math
 
 from nessie.base.text.tokens import show_char, show_name
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.ops import OPS
+from nessie.lambda_cu.ops import COMPARISON, LEVELS, OPS
 
 KEYWORDS = frozenset((
     "let", "in", "if", "then", "else", "fail", "using", "return", "kernel", "function", "scalar", "site", "entry",
-    "run", "call", "data", "true", "false", "inf", "nan", "int", "float", "bool", "char", "and", "or", "xor"))
+    "run", "call", "data", "true", "false", "inf", "nan", "int", "float", "bool", "char",
+    *filter(str.isalpha, LEVELS)))
 
-# Infix operators by binding strength; comparisons do not chain, the others group to the left.
-PRECEDENCE = {"or": 1, "xor": 2, "and": 3, "==": 4, "/=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4,
-              "+": 5, "-": 5, "*": 6, "/": 6}
-COMPARISON, PRIMARY = 4, 7
+PRIMARY = 1 + max(LEVELS.values())        # comparisons do not chain, other infix operators group to the left
 
 WIDTH, DEEPEST_INDENT = 100, 48
 
@@ -96,7 +94,7 @@ class Writer:
                 self.pieces.append(name(text))
             case ir.Fail(site, type_):
                 self.pieces.append(f"fail {name(site)} : {type_}")
-            case ir.Op(op, (_, _)) if op in PRECEDENCE:
+            case ir.Op(op, (_, _)) if op in LEVELS:
                 self.infix(exp, line, indent)
             case ir.Op(op, parts):
                 self.listed(f"{op}(", parts, ")", line, indent)
@@ -112,7 +110,7 @@ class Writer:
                 self.conditional(exp, line, indent)
 
     def infix(self, exp: ir.Op, line: str, indent: int) -> None:
-        level = PRECEDENCE[exp.op]
+        level = LEVELS[exp.op]
         self.write(exp.arguments[0], level + (level == COMPARISON), indent)
         self.pieces.append(f"{line or ' '}{exp.op} ")
         self.write(exp.arguments[1], level + 1, indent + 2)
@@ -150,7 +148,7 @@ def strength(exp: ir.Exp) -> int:
         case ir.Let() | ir.If():
             return 0
         case ir.Op(op, (_, _)):
-            return PRECEDENCE.get(op, PRIMARY)
+            return LEVELS.get(op, PRIMARY)
     return PRIMARY
 
 

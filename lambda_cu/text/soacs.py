@@ -80,6 +80,7 @@ GRAMMAR = Grammar({
     ir.Irregular: "irregular({offsets}, {segments}, {total})",
 }, {
     "Thunk": Field(lambda found: show_thunk(found, 2), thunk),
+    "Operator": Field(lambda found: show_thunk(found, 2), thunk),
     "tuple[Exp, ...]": listed(show_exp, expression),
     "tuple[Const, ...]": listed(show_const, constant),
     "Space": Field(show_space, space),

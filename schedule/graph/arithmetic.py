@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.ops import FUNCTION, OPS
 from nessie.lambda_cu.parts import subexpressions
 
-FUNCTIONS = frozenset({"sqrt", "ln", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"})
 OPERATIONS_AGAIN, FUNCTIONS_AGAIN = 8, 1        # what may be done again, at most
 
 
@@ -16,7 +16,7 @@ def work(exp: ir.Exp) -> tuple[int, int] | None:
         match part:
             case ir.CallScalar():
                 return None
-            case ir.Op(op, _) if op in FUNCTIONS:
+            case ir.Op(op, _) if OPS[op].cost == FUNCTION:
                 functions += 1
             case ir.Op() | ir.If():
                 operations += 1

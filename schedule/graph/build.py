@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.selection import selection
 from nessie.schedule.graph import nodes as pdg
 from nessie.schedule.graph.arithmetic import cheap_work
 from nessie.schedule.graph.nodes import (
@@ -127,14 +128,9 @@ class Spaces:
     def bind(self, node: str, bind: ir.Bind) -> None:
         """Note what the binding makes."""
         self.made.update(bind.names)
-        match bind.soac:
-            case ir.Filter(_, _, space):
-                self.counts[bind.names[0]] = node
-                if not isinstance(space, ir.Flat):
-                    self.offsets[bind.names[-1]] = (node, bind.names[0])
-            case ir.Partition():
-                self.counts[bind.names[0]] = node
-                self.counts[bind.names[1]] = node
+        if selected := selection(bind):
+            self.counts.update(dict.fromkeys(selected.counts, node))
+            self.offsets.update(dict.fromkeys(selected.offsets, (node, selected.counts[0])))
         self.counts.pop("_", None)
         self.offsets.pop("_", None)
         self.made.discard("_")

@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.selection import selection
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.regions import Step
 from nessie.schedule.graph.uses import total
@@ -50,13 +51,10 @@ class Estimates:
     def binding(self, bind: ir.Bind) -> None:
         if not isinstance(bind.soac, ir.Once):
             self.space(bind.soac.space)
-        match bind.soac:
-            case ir.Filter(_, predicate, space):
-                self.known.setdefault(bind.names[0], self.of(total(space)) * share(predicate.body))
-            case ir.Partition(_, predicate, space):
-                survive = share(predicate.body)
-                self.known.setdefault(bind.names[0], self.of(total(space)) * survive)
-                self.known.setdefault(bind.names[1], self.of(total(space)) * (1 - survive))
+        if selected := selection(bind):
+            survive = share(selected.soac.predicate.body)
+            for count, part in zip(selected.counts, (survive, 1 - survive), strict=False):
+                self.known.setdefault(count, self.of(total(selected.soac.space)) * part)
 
     def space(self, space: ir.Space) -> None:
         """Elements from segments or the other way round, whichever is known."""

@@ -5,11 +5,12 @@ from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.kernels.walk import Step
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.chunks import Chunks, each_chunk, span, start_of
-from nessie.cudagen.skeletons.cpu.segments import results, segment_states, segmented_filters
+from nessie.cudagen.skeletons.cpu.segments import results, segment_states
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, once, returned_scalars
 from nessie.cudagen.skeletons.states import State, assign, combine, held
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.selection import Selection, selection
 
 
 def finish(kernel: Kernel, chunks: Chunks | None) -> None:
@@ -77,10 +78,10 @@ def final_values(kernel: Kernel, run: Sweep, chunks: Chunks | None, step: Step) 
             for name, value in zip(names, after_all(run, chunks, kernel.states[step.name]), strict=True):
                 if name in kernel.walk.stored:
                     code.store(name, code.size(size), value)
-        case ir.Filter() | ir.Partition() if chunks is not None:
-            counts(kernel, run, chunks, step)
         case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
             once(kernel, code, thunk, names)
+    if (selected := selection(step.bind)) and chunks is not None:
+        counts(kernel, run, chunks, step, selected)
 
 
 def after_all(run: Sweep, chunks: Chunks, state: State) -> tuple[Value, ...]:
@@ -89,12 +90,10 @@ def after_all(run: Sweep, chunks: Chunks, state: State) -> tuple[Value, ...]:
     return held(run.code, state, "carry", count)
 
 
-def counts(kernel: Kernel, run: Sweep, chunks: Chunks, step: Step) -> None:
-    sides = (0, 1) if isinstance(step.bind.soac, ir.Partition) else (0,)
-    for side in sides:
+def counts(kernel: Kernel, run: Sweep, chunks: Chunks, step: Step, selected: Selection) -> None:
+    for side, count in enumerate(selected.counts):
         state = kernel.states.get(rank_of(step, side))
-        if state is not None and step.bind.names[side] != "_":
-            (count,) = run.now(state) if state.kind == "total" else after_all(run, chunks, state)
-            run.code.values[step.bind.names[side]] = count
-    if step.bind.names[-1] in {name for _, name in segmented_filters(kernel)}:
-        run.code.store(step.bind.names[-1], integer(0), Value(integer(0), "int"))
+        if state is not None and count != "_":
+            (run.code.values[count],) = run.now(state) if state.kind == "total" else after_all(run, chunks, state)
+    for offsets in kernel.walk.stored.intersection(selected.offsets):
+        run.code.store(offsets, integer(0), Value(integer(0), "int"))

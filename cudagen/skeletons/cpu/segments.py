@@ -10,6 +10,7 @@ from nessie.cudagen.skeletons.elements import Sweep, rank_of
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.cudagen.skeletons.states import State, assign, identity, keep
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.selection import selection
 
 
 def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> Span | None:
@@ -60,8 +61,8 @@ def segment_states(kernel: Kernel) -> list[State]:
 
 
 def segmented_filters(kernel: Kernel) -> list[tuple[Step, str]]:
-    return [(step, step.bind.names[-1]) for step in kernel.walk.steps if isinstance(step.bind.soac, ir.Filter)
-            and isinstance(step.bind.soac.space, ir.Segmented) and step.bind.names[-1] in kernel.walk.stored]
+    return [(step, offsets) for step in kernel.walk.steps if (selected := selection(step.bind))
+            for offsets in selected.offsets if offsets in kernel.walk.stored]
 
 
 def results(kernel: Kernel, run: Sweep, segment: loops.Exp, totals: dict[str, tuple[Value, ...]]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
-from nessie.cudagen.kernels.walk import UNIT, Step, Walk, using, value_names
+from nessie.cudagen.kernels.walk import UNIT, Step, Walk, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Buffer
@@ -34,6 +34,7 @@ from nessie.cudagen.skeletons.kernel import (
 )
 from nessie.cudagen.skeletons.states import COUNT, assign, combine, current, declare, held, keep
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.selection import selection
 
 
 def plan_walk(walk: Walk, tables: Tables, width: int) -> Module:
@@ -127,9 +128,9 @@ def needed_by_carries(kernel: Kernel) -> frozenset[str]:
 def summary_reads(step: Step, needed: set[str]) -> set[str]:
     """What a summary reads for this step: a FILTER's values only if something on its survivors reads them."""
     soac = step.bind.soac
-    if isinstance(soac, (ir.Filter, ir.Partition)):
-        used = any(needed & set(names) for names in value_names(step.bind))
-        return set(soac.predicate.using) | (set(soac.value.using) if used else set())
+    if selected := selection(step.bind):
+        used = any(needed & set(names) for names in selected.values)
+        return set(selected.soac.predicate.using) | (set(selected.soac.value.using) if used else set())
     return using(soac)
 
 

@@ -20,7 +20,6 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS, ArrayResult, Result
 from nessie.cudagen.loops.walk import parts
-from nessie.cudagen.skeletons.cpu.segments import segmented_filters
 from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.blocks import THREAD, first_thread, launch, reduce_block, stop_if_failed
 from nessie.cudagen.skeletons.cuda.flat import sweep_flat
@@ -43,6 +42,7 @@ from nessie.cudagen.skeletons.kernel import (
 )
 from nessie.cudagen.skeletons.states import State, assign, commutative, current, declare, held
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.selection import selection
 
 
 def plan_cuda(walk: Walk, tables: Tables, width: int) -> Module:
@@ -175,9 +175,8 @@ def wanted_at_end(kernel: Kernel) -> set[str]:
         match step.bind.soac:
             case ir.Scan(total=True):
                 found.add(step.name)
-            case ir.Filter() | ir.Partition():
-                names = counts(kernel.walk) - {"_"}
-                found |= {rank_of(step, side) for side, name in enumerate(step.bind.names[:2]) if name in names}
+        if selected := selection(step.bind):
+            found |= {rank_of(step, side) for side, count in enumerate(selected.counts) if count != "_"}
     return found & {state.name for state in kernel.carries}
 
 
@@ -205,12 +204,12 @@ def final_values(kernel: Kernel, sweep: Sweep, step: Step) -> None:
             for name, value in zip(names, sweep.now(kernel.states[step.name]), strict=True):
                 if name in kernel.walk.stored:
                     code.store(name, code.size(size), value)
-        case ir.Filter() | ir.Partition():
-            for side in (0, 1) if isinstance(soac, ir.Partition) else (0,):
-                state = kernel.states.get(rank_of(step, side))
-                if state is not None and names[side] != "_":
-                    (code.values[names[side]],) = sweep.now(state)
-            if names[-1] in {name for _, name in segmented_filters(kernel)}:
-                code.store(names[-1], integer(0), Value(integer(0), "int"))
         case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
             once(kernel, code, thunk, names)
+    if selected := selection(step.bind):
+        for side, count in enumerate(selected.counts):
+            state = kernel.states.get(rank_of(step, side))
+            if state is not None and count != "_":
+                (code.values[count],) = sweep.now(state)
+        for offsets in kernel.walk.stored.intersection(selected.offsets):
+            code.store(offsets, integer(0), Value(integer(0), "int"))
