@@ -1,9 +1,9 @@
-"""Which clusters of nodes may be kernels.
+"""Decides which clusters of nodes may be kernels.
 
-    fusible         which two nodes may share a kernel, and why not
+    fusible         the pairs of nodes that may share a kernel, and the reasons why others may not
     sharing         the rules by which two nodes share a walk
     blocks          nodes that the user wants together
     cliques         nodes of which no two may be together
-    witness         why not, in words
-    certificate     the same question once more, independently: for validators
+    witness         words that show a reason
+    certificate     an independent check of the same question, for validators
 """

@@ -1,11 +1,11 @@
-"""Nodes that the user wants in one kernel are one block, and in it is all that must then be there too.
+"""Puts nodes that the user wants in one kernel into one block, with all other nodes that must then be there too.
 
-A kernel of two nodes holds their hosts (schedule.legality.fusible), and what lies on a path from one to the other;
-kernels that wait for each other are one. So the blocks grow until none of this is missing. They are in every legal
-schedule that keeps the wishes; where a pair in them is not allowed, there is none.
+A kernel of two nodes also holds their hosts (schedule.legality.fusible) and the nodes on paths between them; kernels
+that wait for each other become one. So the blocks grow until none of these is missing. Every legal schedule that keeps
+the wishes has these blocks together; if a pair in a block is not allowed, there is no such schedule.
 
-A block may have too many arrays in memory, and a kernel that holds it not: what a kernel makes and uses itself is in
-registers. Such kernels are looked for in the order of how many arrays are too many.
+A block may have too many arrays in memory while a larger kernel that holds it does not, because what a kernel makes
+and uses itself is in registers. The search for such kernels tries those with the fewest arrays too many first.
 """
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from itertools import combinations
 
 from nessie.schedule.legality.fusible import Fusible
 
-TRIES = 300                     # of putting a node more into blocks that have too many arrays
+TRIES = 300                     # to put one more node into blocks that have too many arrays
 
 Blocks = list[list[int]]
-Excess = Callable[[Iterable[int]], int]         # how many arrays too many a kernel would have
+Excess = Callable[[Iterable[int]], int]         # counts the arrays that a kernel would have too many
 
 
 class Refused(Exception):
-    """These two nodes would be in one kernel and may not; None: too many arrays would be."""
+    """Two nodes would be in one kernel and may not be; with None, a kernel would have too many arrays."""
 
     def __init__(self, pair: tuple[int, int] | None) -> None:
         super().__init__(pair)
@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 def forced_blocks(fusible: Fusible, wished: Iterable[tuple[int, int]]) -> Blocks:
-    """Every node in its block; raises Refused."""
+    """Return all nodes, in blocks; raises Refused."""
     block_of = list(range(len(fusible.index.nodes)))
 
     def join(nodes: Iterable[int]) -> None:
@@ -59,7 +59,7 @@ def forced_blocks(fusible: Fusible, wished: Iterable[tuple[int, int]]) -> Blocks
 
 
 def circles(fusible: Fusible, block_of: list[int]) -> list[set[int]]:
-    """The blocks that wait for each other, by their names."""
+    """The sets of blocks that wait for each other, each block by its name in `block_of`."""
     import networkx
 
     waits = networkx.DiGraph((block_of[u], block_of[v]) for u, successors in enumerate(fusible.index.successors)
@@ -68,7 +68,7 @@ def circles(fusible: Fusible, block_of: list[int]) -> list[set[int]]:
 
 
 def with_room(fusible: Fusible, blocks: Blocks, excess: Excess) -> Blocks:
-    """Kernels that hold these blocks, none with too many arrays; raises Refused if none are found."""
+    """Return kernels that hold these blocks, none with too many arrays; raises Refused if it finds none."""
     waiting: list[tuple[int, Blocks]] = []
     seen = set[tuple[tuple[int, ...], ...]]()
 
@@ -94,7 +94,7 @@ def with_room(fusible: Fusible, blocks: Blocks, excess: Excess) -> Blocks:
 
 
 def neighbours(fusible: Fusible, blocks: Blocks) -> Iterator[tuple[list[int], int]]:
-    """Each block with each node outside that uses or makes something that one of its nodes does."""
+    """Yield each block with each node outside it that may join it and shares a used or made name with it."""
     index = fusible.index
     for block in blocks:
         names = {name for k in block for name in (*index.nodes[k].results, *(use.name for use in index.nodes[k].uses))}

@@ -1,17 +1,17 @@
-"""Certificate: may these clusters be kernels, and is there an order to run them in?
+"""The certificate: checks that clusters may be kernels, and that there is an order to run them in.
 
   in    a graph, and clusters of its nodes by name
-  out   what is wrong with them; nothing, if they can be run
+  out   complaints; none, if they can be run
   how   A simulation of the walk. A kernel walks one root space in index order, tile by tile; a tile may wait once for
         all earlier tiles (the look-back). The simulation tries each space as the root and gives every node the moment
         at which its value exists:
 
             element, 0 or 1 look-backs     segment start     segment end     kernel end
 
-        A cluster is a kernel if under some root every space is walked and every use finds its value made in time. What
-        it computes again, though it is another's, is walked like its own, and must be a MAP that cannot fail.
-  why   It reads the data of graphs and nothing else: no verdict, no index of the graph, no program of the solver and no
-        table of theirs. So a mistake in what they share shows here.
+        A cluster is a kernel if under some root every space is walked and every use finds its value made in time. A
+        node of another cluster that it computes again is walked like its own, and must be a MAP that cannot fail.
+  why   It reads the graph's data and nothing else: no verdict, no index of the graph, no code or table of the solver.
+        So a mistake in what those share shows here.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEFORE, AFTER, SEGMENT_START, SEGMENT_END, KERNEL_END = range(5)
 
 
 def complaints(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[Sequence[str]] = ()) -> list[str]:
-    """What is wrong with the schedule: nothing, if it can be run. `again`: per cluster, what it computes again."""
+    """Return the faults of the schedule, none if it can be run. `again`: per cluster, what it computes again."""
     nodes = {node.name: node for node in graph.nodes}
     if sorted(name for cluster in clusters for name in cluster) != sorted(nodes):
         return ["the clusters do not hold every node once"]
@@ -43,13 +43,13 @@ def complaints(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[
 
 
 def repeatable(node: Node) -> bool:
-    """Does it do the same, and no harm, wherever it is computed?"""
+    """Does the node compute the same, without failing, wherever it is computed?"""
     return node.op == "MAP" and not node.fails
 
 
 def runs(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[Sequence[str]] = ()) -> bool:
-    """Do all kernels run in the end, each when what it needs from others is there? What is computed again has been
-    computed before."""
+    """Do all kernels run in the end, each when what it needs from others is there? A node must have been computed
+    before it is computed again."""
     maker = {name: node.name for node in graph.nodes for name in node.results if name != "_"}
     needs = {node.name: {maker[use.name] for use in node.uses if use.name in maker} for node in graph.nodes}
     for before, after in graph.order:
@@ -73,7 +73,7 @@ def runs(graph: Graph, clusters: Sequence[Sequence[str]], again: Sequence[Sequen
 
 
 def one_pass(graph: Graph, members: Collection[str]) -> bool:
-    """Can one kernel compute these nodes, everything outside being complete?"""
+    """Can one kernel compute these nodes, if everything outside is complete?"""
     nodes = [node for node in graph.nodes if node.name in members]
     if len(nodes) == 1:
         return True
@@ -84,7 +84,7 @@ def one_pass(graph: Graph, members: Collection[str]) -> bool:
 
 
 def size_of(space: Space) -> Size:
-    """How many indices the space has."""
+    """The number of the space's indices."""
     match space:
         case Flat(size) | Elements(_, _, size) | Survivors(_, size):
             return size
@@ -97,7 +97,7 @@ def by_segments(space: Space) -> bool:
 
 
 class Walk:
-    """One walk of `root` by these nodes: when each node's value exists."""
+    """One walk of `root` by these nodes; `moment` tells when each node's value exists."""
 
     def __init__(self, graph: Graph, root: Space, nodes: Sequence[Node]) -> None:
         self.root, self.nodes = root, nodes
@@ -109,8 +109,8 @@ class Walk:
         self.levels: dict[Space, str | None] = {}
 
     def segments_walked(self, root: Space) -> Size | None:
-        """How many segments begin and end in the walk. None: it knows of none, or has one for each element of the
-        descriptor that it comes from."""
+        """The number of segments that begin and end in the walk. None if the root has no segments, or as many as
+        elements, counted before any filter."""
         if not isinstance(root, Elements | Survivors) or not by_segments(root):
             return None
         segments, source = root.segments, root
@@ -120,7 +120,7 @@ class Walk:
 
     def computes_all(self) -> bool:
         levels = {self.level(node.space) for node in self.nodes}
-        if {"twin", "segment"} <= levels:           # who walks the elements only would not see where segments end
+        if {"twin", "segment"} <= levels:           # a twin would not see where segments end
             return False
         return all(self.step(node) for node in self.nodes)
 
@@ -129,8 +129,8 @@ class Walk:
         return isinstance(space, Survivors) and space.filter in self.members
 
     def level(self, space: Space) -> str | None:
-        """Where in the walk the space's indices come by: element, segment, end; None if they do not. A twin has
-        the elements' indices, but knows no segments."""
+        """The place in the walk where it meets the space's indices: element, segment, end; None if it does not. A twin
+        has the elements' indices, but knows no segments."""
         if space not in self.levels:
             self.levels[space] = self.find_level(space)
         return self.levels[space]
@@ -150,7 +150,7 @@ class Walk:
         return "segment" if size_of(space) == self.segments else None
 
     def step(self, node: Node) -> bool:
-        """Note when the node's value exists; False if it can not be computed in this walk."""
+        """Note when the node's value exists; False if this walk cannot compute it."""
         level = self.level(node.space)
         if level is None:
             return False
@@ -168,7 +168,7 @@ class Walk:
         return not (looked and node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE", "FILTER", "SEG_FILTER", "PARTITION"))
 
     def arrival(self, node: Node, mode: str, name: str, level: str) -> int | None:
-        """When the used value exists, if that is in time."""
+        """The moment at which the used value exists; None if that is too late."""
         if mode == "member":
             return BEFORE
         if mode not in ("own", "seg"):
@@ -180,8 +180,8 @@ class Walk:
         return moment if moment in in_time else None
 
     def value_moment(self, maker: Node, name: str) -> int:
-        """When an element of the array exists. A survivor is known at its element; its place among all, after the
-        look-back; offsets at the end."""
+        """The moment at which an element of the array exists. A survivor is known at its element, its place among all
+        after the look-back, offsets at the end."""
         if maker.op == "SEG_FILTER" and name == maker.results[-1]:
             return KERNEL_END
         if maker.op == "PARTITION" and name == maker.results[-1]:

@@ -1,17 +1,17 @@
-"""Cliques of what may not be together: nodes, or blocks, no two of which may share a kernel.
+"""Finds cliques of conflicts: nodes, or blocks, no two of which may share a kernel.
 
-`bad[u]` is the mask of what may not be with u.
+`bad[u]` is the mask of those that may not share a kernel with u.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-TRIES = 8                       # from how many of the nodes a clique is looked for
-PLACES = 2                      # decimals by which nodes' worth differs
+TRIES = 8                       # starting nodes of the search for a clique
+PLACES = 2                      # decimals to which nodes' worth is rounded
 
 
 def apart(bad: Sequence[int], nodes: Iterable[int]) -> list[int]:
-    """Some of the nodes, no two of which may be together: soon found."""
+    """Return some of the nodes, no two of which may be together, by one greedy pass."""
     chosen: list[int] = []
     for k in sorted(nodes, key=lambda k: -bad[k].bit_count()):
         if all(bad[k] >> other & 1 for other in chosen):
@@ -20,8 +20,8 @@ def apart(bad: Sequence[int], nodes: Iterable[int]) -> list[int]:
 
 
 def heaviest(bad: Sequence[int], worth: Mapping[int, float], tries: int = TRIES) -> list[int]:
-    """Nodes that are worth much, no two of which may be together: the best of some that grow by what is worth most and
-    leaves most."""
+    """Return a clique of high worth: the best of several that grow by the node worth most, and of equals the one
+    that leaves most candidates."""
     everyone = sum(1 << s for s in worth)
     worth = {s: round(value, PLACES) for s, value in worth.items()}
     first = sorted(worth, key=lambda s: (-worth[s], -(bad[s] & everyone).bit_count(), s))
@@ -39,7 +39,7 @@ def heaviest(bad: Sequence[int], worth: Mapping[int, float], tries: int = TRIES)
 
 
 def cover(bad: Sequence[int], nodes: Sequence[int]) -> Iterator[list[int]]:
-    """Cliques of the nodes that have every two of them that may not be together."""
+    """Yield cliques of the nodes that cover every pair which may not be together."""
     everyone = sum(1 << v for v in nodes)
     left = {v: bad[v] & everyone for v in nodes}
     for v in nodes:

@@ -1,19 +1,19 @@
-"""Which two nodes may share a kernel, or why not; and which filters must then be in it too.
+"""Decides for two nodes whether they may share a kernel, or why not, and which filters must then be in it too.
 
-A set of nodes is a kernel exactly if every pair in it is allowed and every pair's hosts are in the set (the
-certificate says the same by simulating the walk; tests compare the two on all small sets). Pairs are what the integer
-program needs, reasons are what users need. One of them is no law of the walk, but sure to be slow: one-thread.
+A set of nodes can be a kernel exactly if every pair in it is allowed and every pair's hosts are in the set. (The
+certificate decides the same by simulating the walk; tests compare the two on all small sets.) The integer program
+needs the pairs, users need the reasons. One reason, one-thread, is no law of the walk: such a kernel would be slow.
 
     gather           the value is read at other indices than the walk has reached
     size             a size or descriptor must be known before the launch
     kernel-end       the value exists only when the kernel has ended
     segment-late     only a MAP over the segments is known where a segment begins
-    segment-end      a segment's reduction is known where the segment ends, its elements have passed
+    segment-end      a segment's reduction is known where the segment ends, when its elements have passed
     scatter-order    a PERMUTE writes in another order than the walk's
     two-look-backs   a tile would wait twice for all earlier tiles
     one-thread       one thread of the CPU walks a PERMUTE where the last write wins; others are better off with all
     position         a survivor's position in its segment is not counted by the walk
-    once-reads-array scalar code reads arrays that are complete
+    once-reads-array scalar code reads only arrays that are complete
     space            the index spaces are not walked together
     path             a path from one to the other leads through a pair that is not allowed
     missing-host     a filter that must be in the kernel too may not be with one of them, or with another such filter
@@ -46,14 +46,14 @@ from nessie.schedule.graph.nodes import (
     space_size,
 )
 
-SINGLE = (HOST, ORDER, ONCE)            # what may share a kernel with nothing, or with whatever ends it
+SINGLE = (HOST, ORDER, ONCE)            # share a kernel with nothing; but ONCE may end any kernel
 
 
 class Fusible:
-    """reason[u, v] for u < v that may not share a kernel, in such an order that what others follow from comes first;
-    `bad[u]` is the mask of u's impossible partners, `direct[u]` of those that are so for more than a path or hosts: for
-    a copy of u there are no others, what needs u has it elsewhere too. `alike[u]` is the first node of u's kind: they
-    differ only for what depends on them, or they on it."""
+    """The verdicts on all pairs. `reason[u, v]`, for u < v that may not share a kernel, stands after the reasons that
+    it follows from. `bad[u]` is the mask of u's impossible partners. `direct[u]` leaves out those that are impossible
+    for a path or hosts only: these do not bind a copy of u, since its readers have u elsewhere too. `alike[u]` is the
+    first node of u's kind: nodes of one kind differ only towards nodes that depend on them, or they on these."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -66,7 +66,7 @@ class Fusible:
         self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS, node.op if node.op in SINGLE else "",
                                         node.serial), u) for u, node in enumerate(index.nodes)]
         late = [self._needs_look_back(u) for u in range(len(index.nodes))]
-        apart: dict[tuple[int, int], str | None] = {}           # of nodes that do not depend on one another
+        apart: dict[tuple[int, int], str | None] = {}           # reasons of independent nodes, by kind
         for v in range(len(index.nodes)):
             for u in range(v):
                 if index.dependents[u] >> v & 1:
@@ -76,7 +76,7 @@ class Fusible:
                     reason = apart[kinds] if kinds in apart else apart.setdefault(kinds, self._unlike(u, v))
                 if reason:
                     self._forbid(u, v, reason)
-        self.cuts = 0                   # the mask of nodes that are to be in another kernel than some other
+        self.cuts = 0                   # the mask of the nodes in cuts
         for pair in index.graph.cuts:
             u, v = sorted(index.position[name] for name in pair)
             self.cuts |= 1 << u | 1 << v
@@ -96,7 +96,7 @@ class Fusible:
         self.bad[v] |= 1 << u
 
     def _close_paths(self) -> None:
-        """A pair is impossible if a path between them takes a step to or from one that is."""
+        """Forbid each pair with a node between them that may not be with one of the two."""
         index = self.index
         before = [sum(1 << w for w in nodes) for nodes in index.predecessors]
         ancestors = [0] * len(index.nodes)
@@ -111,7 +111,7 @@ class Fusible:
                     self._forbid(u, v, "path")
 
     def _close_hosts(self) -> bool:
-        """A pair is impossible if one of its hosts is with one of it, or with another host. Were there such pairs?"""
+        """Forbid each pair one of whose hosts may not be with one of the two, or with another host. Were there any?"""
         kinds: dict[int, int] = {}
         for u, kind in enumerate(self.alike):
             kinds[kind] = kinds.get(kind, 0) | 1 << u
@@ -128,7 +128,7 @@ class Fusible:
         return found
 
     def _chain(self, space: Space) -> list[tuple[Space, int | None]]:
-        """The space and those it is a part of, each with the filter that hosts it."""
+        """The space and the spaces that it is a part of, each with the filter that hosts it."""
         chain: list[tuple[Space, int | None]] = []
         while isinstance(space, Survivors):
             chain.append((space, self.index.filter_of(space)))
@@ -136,7 +136,7 @@ class Fusible:
         return [*chain, (space, None)]
 
     def hosts(self, u: int, v: int) -> tuple[int, ...] | None:
-        """The filters that must be in a kernel of u and v; None if nothing walks both spaces."""
+        """The filters that must be in a kernel of u and v; None if no walk has both spaces."""
         pair = self.alike[u], self.alike[v]
         if pair not in self._hosts:
             self._hosts[pair] = self._find_hosts(*pair)
@@ -154,7 +154,7 @@ class Fusible:
         return self._over_segments_of(v, u) if above is None else above
 
     def _over_segments_of(self, u: int, v: int) -> tuple[int, ...] | None:
-        """What hosts v where u is a prologue or epilogue of the segments whose elements v walks."""
+        """The hosts of v if u is a prologue or epilogue of the segments whose elements v walks; else None."""
         a = self.index.nodes[u]
         if a.op in ON_SEGMENTS and segments_of(a.space) is None:
             for i, (space, _) in enumerate(self.chains[v]):
@@ -163,7 +163,7 @@ class Fusible:
         return None
 
     def _needs_look_back(self, u: int) -> int:
-        """The mask of nodes that depend on what u knows only after the look-back."""
+        """The mask of nodes that depend on a value which u has only after the look-back."""
         index, node = self.index, self.index.nodes[u]
         if node.op in ("SCAN", "SEG_SCAN", "SEG_REDUCE"):
             return index.dependents[u]
@@ -177,7 +177,7 @@ class Fusible:
         return mask
 
     def _unlike(self, u: int, v: int) -> str | None:
-        """Why no two nodes of these kinds may share a kernel."""
+        """The reason why no two nodes of these kinds may share a kernel."""
         a, b = self.index.nodes[u], self.index.nodes[v]
         if HOST in (a.op, b.op):
             return "host"
@@ -188,7 +188,7 @@ class Fusible:
         return "space" if self.hosts(u, v) is None else None
 
     def _pair(self, u: int, v: int, late: int) -> str | None:
-        """Why u and v, which depends on it, may not share a kernel, as far as the two alone can tell."""
+        """The reason why u and v, which depends on u, may not share a kernel, as far as the two alone show it."""
         unlike = self._unlike(u, v)
         if unlike and unlike != "space":
             return unlike
@@ -200,11 +200,11 @@ class Fusible:
                     return reason
                 by_segments |= use.mode == SEG
         if by_segments and self.index.segments(b.space) is None:
-            return "gather"             # as many segments as elements: they are not walked as segments
+            return "gather"             # as many segments as elements are not walked as segments
         return unlike or self._path_reason(a, b, late >> v & 1)
 
     def _path_reason(self, a: Node, b: Node, late: int) -> str | None:
-        """Why a node that depends on the other, perhaps through others, comes too early."""
+        """The reason why b, which depends on a, perhaps through other nodes, would come too early."""
         if a.op == "PERMUTE" or (a.op in ("REDUCE", ONCE) and b.op != ONCE):
             return "kernel-end"
         if a.op == "SEG_REDUCE" and b.op != ONCE and space_size(b.space) != self.index.segments(a.space):
@@ -213,7 +213,7 @@ class Fusible:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """The numbers of a mask's bits."""
+    """Yield the numbers of a mask's bits, lowest first."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1
@@ -224,7 +224,7 @@ Walked = Space | tuple[bool, Size]
 
 
 def places_of(chain: list[tuple[Space, int | None]]) -> dict[Walked, int]:
-    """Where a space first is in the chain, and where one is that is segmented, or not, and so large."""
+    """The first place in the chain of each space, and of each pair (is it segmented, its size)."""
     places: dict[Walked, int] = {}
     for place, (space, _) in enumerate(chain):
         places.setdefault(space, place)
@@ -233,13 +233,13 @@ def places_of(chain: list[tuple[Space, int | None]]) -> dict[Walked, int]:
 
 
 def other_walk(space: Space) -> Walked:
-    """What one walk walks together with the space: of two spaces of one size, one of which is segmented, the index has
-    the same meaning."""
+    """The key of the other spaces that one walk walks with this one: two spaces of one size, one of which is
+    segmented, have the same indices."""
     return segments_of(space) is None, space_size(space)
 
 
 def use_reason(producer: Node, consumer: Node, mode: str, name: str) -> str | None:
-    """Why a use between the two cannot be met inside one kernel."""
+    """The reason why one kernel cannot meet this use; None if it can."""
     if consumer.op == ONCE:
         return None if mode == SCALAR else "once-reads-array"
     if mode in (GATHER, SIZE):

@@ -1,10 +1,10 @@
-"""The rules by which two nodes share one walk, each a function: does it hold of these two?
+"""The rules by which two nodes share one walk. Each is a function that says whether it holds for two nodes.
 
-Above the line stand the two nodes, below it what the kernel does at element i, at segment s, or at its end; beside it
-what a pair must fulfil, which schedule.legality.fusible has found to hold. A fused kernel is a line of bindings that
-one walk computes element by element, so most rules write nothing down: where a binding can go into another,
-schedule.rewrite.rules rewrite them. Rules hold for nodes with several results; results that others need are stored as
-well.
+In an inference rule the two nodes stand above the line, and below it what the kernel does at element i, at segment s,
+or at its end. Beside the line stand the conditions, which schedule.legality.fusible has checked. A fused kernel is a
+list of bindings that one walk computes element by element, so most rules change no code; where one binding can go into
+another, schedule.rewrite.rules rewrite them. Rules hold for nodes with several results; results that others need are
+stored as well.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Holds = Callable[[Node, Node, Collection[str]], bool]
 
 
 def horizontal(first: Node, second: Node, modes: Collection[str]) -> bool:
-    """Two nodes of one walk that do not read each other.
+    """HORIZONTAL: two nodes of one walk do not read each other.
 
         A = X {i => e1} n        B = Y {i => e2} m
         ------------------------------------------ m is n; or the segments of n, and Y is a MAP, REDUCE or PERMUTE;
@@ -26,7 +26,7 @@ def horizontal(first: Node, second: Node, modes: Collection[str]) -> bool:
 
 
 def map_into(first: Node, second: Node, modes: Collection[str]) -> bool:
-    """A MAP is computed where it is read.
+    """MAP-X: a MAP is computed where it is read.
 
         A = MAP {i => e1} n        B = X {i => e2} n
         -------------------------------------------- A read as A[i] only
@@ -36,7 +36,7 @@ def map_into(first: Node, second: Node, modes: Collection[str]) -> bool:
 
 
 def scan_into(first: Node, second: Node, modes: Collection[str]) -> bool:
-    """What comes after the look-back is read after it. The places that a PARTITION gives are such, too.
+    """SCAN-X: a value that exists after the look-back is read there. So are the places that a PARTITION gives.
 
         A = SCAN {i => e1} v (+) n        B = X {i => e2} n
         --------------------------------------------------- A read as A[i] only; X in MAP, REDUCE, PERMUTE;
@@ -46,20 +46,21 @@ def scan_into(first: Node, second: Node, modes: Collection[str]) -> bool:
 
 
 def filter_into(first: Node, second: Node, modes: Collection[str]) -> bool:
-    """What is done with survivors is done where they are found. A PARTITION has survivors on both sides.
+    """FILTER-X: survivors are used where they are found. A PARTITION has survivors on both sides.
 
         (k, A) = FILTER {i => e1} {i => p} n        B = X {j => e2} k
         ------------------------------------------------------------- A read as A[j] only; if e2 uses j otherwise, X
         if p then let a = e1 in e2[A[j] -> a]                         in MAP, REDUCE, PERMUTE; no use of a position
                                                                       in a segment
-    X is any SOAC: what is not there counts as the identity for REDUCE and SCAN, is dropped by FILTER, not stored by
-    PERMUTE. The survivors of survivors' segments are segments again: SEG_FILTER with SEG_REDUCE, SEG_SCAN, SEG_FILTER.
+    X is any SOAC: an element that does not survive counts as the identity for REDUCE and SCAN, is dropped by FILTER,
+    and not stored by PERMUTE. Survivors of segments are segments again: SEG_FILTER with SEG_REDUCE, SEG_SCAN,
+    SEG_FILTER.
     """
     return first.op in FILTERS and MEMBER in modes and second.op != ONCE
 
 
 def prologue(first: Node, second: Node, modes: Collection[str]) -> bool:
-    """What belongs to a segment is computed when its first element comes.
+    """SEG-PROLOGUE: a segment's value is computed at its first element.
 
         A = MAP {s => e1} (segments of d)        B = SEG_X {(s, j, i) => e2} d
         ---------------------------------------------------------------------- A read as A[s] only
@@ -69,7 +70,7 @@ def prologue(first: Node, second: Node, modes: Collection[str]) -> bool:
 
 
 def epilogue(first: Node, second: Node, modes: Collection[str]) -> bool:
-    """What needs a segment's reduction is computed at its end.
+    """SEG-EPILOGUE: a consumer of a segment's reduction is computed at the segment's end.
 
         A = SEG_REDUCE {(s, j, i) => e1} v (+) d        B = X {s => e2} (segments of d)
         ------------------------------------------------------------------------------- A read as A[s] only; X in MAP,
@@ -79,7 +80,7 @@ def epilogue(first: Node, second: Node, modes: Collection[str]) -> bool:
 
 
 def at_the_end(first: Node, second: Node, modes: Collection[str]) -> bool:
-    """Scalars are computed from a kernel's scalars by its last tile.
+    """X-ONCE: the last tile computes scalars from the kernel's scalars.
 
         a = REDUCE {i => e1} v (+) n        b = ONCE {() => e2}
         ------------------------------------------------------- e2 reads no array of the kernel
@@ -100,7 +101,7 @@ RULES: tuple[tuple[str, Holds], ...] = (
 
 
 def rule(index: Index, u: int, v: int) -> str:
-    """The rule by which an allowed pair, u before v, shares a kernel. Those of filters, scans and ONCE have names by
+    """The rule by which an allowed pair, u before v, shares a kernel. Rules of filters, scans and ONCE are named after
     both operations: FILTER-REDUCE, SCAN-MAP."""
     first, second = index.nodes[u], index.nodes[v]
     modes = {use.mode for use in second.uses if index.maker.get(use.name) == u}

@@ -1,4 +1,5 @@
-"""Why two nodes may not share a kernel, in words: what of these two nodes shows the reason (schedule.legality.fusible).
+"""The witness against fusion: words that name what keeps two nodes out of one kernel (the reasons of
+schedule.legality.fusible).
 
     total and quo, kernel-end:  quo needs total, which exists only when the kernel that computes it has ended
 """
@@ -24,14 +25,14 @@ from nessie.schedule.graph.nodes import (
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.fusible import Fusible
 
-OFFSETS = "_offsets"            # ends the names of what tells where the rows of a nested sequence begin
+OFFSETS = "_offsets"            # ends the names of a nested sequence's row offsets
 
 MISSING_HOST = "missing-host"
 CIRCLE, TOO_LARGE = "circle", "too-large"       # reasons of more than two nodes
 
 
 def witness(fusible: Fusible, u: int, v: int) -> str:
-    """What shows that u and v, u first, may not share a kernel."""
+    """Return the text that shows why u and v, u first, may not share a kernel."""
     index, reason = fusible.index, fusible.reason[u, v]
     first, second = index.nodes[u], index.nodes[v]
     if reason == "path":
@@ -53,7 +54,7 @@ def witness(fusible: Fusible, u: int, v: int) -> str:
 
 
 def use_text(index: Index, u: int, v: int, reason: str) -> str:
-    """What v makes of u, and why that is too early."""
+    """Return the text that says how v uses u, and why that is too early."""
     a, b = index.nodes[u].name, index.nodes[v].name
     used = used_name(index, u, v, reason)
     by = way(index, u, v)
@@ -95,7 +96,7 @@ def outside_text(first: Node, second: Node) -> str:
 
 
 def used_name(index: Index, u: int, v: int, reason: str) -> str:
-    """Of what v uses of u, the name that the reason speaks of; u's name, where v uses nothing of it itself."""
+    """The result of u that v uses and the reason is about; u's name if v uses none of its results itself."""
     modes = {"gather": (GATHER, SEG), "size": (SIZE,), "segment-late": (SEG,), "scatter-order": (OWN, SEG)}.get(reason)
     names = [use.name for use in index.nodes[v].uses
              if index.maker.get(use.name) == u and (modes is None or use.mode in modes)]
@@ -103,7 +104,7 @@ def used_name(index: Index, u: int, v: int, reason: str) -> str:
 
 
 def way(index: Index, u: int, v: int) -> str:
-    """By which other nodes v depends on u, where it uses nothing of u itself."""
+    """Return the words that name the nodes through which v depends on u; none if v uses u itself."""
     if u in index.predecessors[v]:
         return ""
     between = [index.nodes[k].name for k in shortest_way(index, u, v)]
@@ -111,7 +112,7 @@ def way(index: Index, u: int, v: int) -> str:
 
 
 def shortest_way(index: Index, u: int, v: int) -> list[int]:
-    """The nodes on a shortest path from u to v, without these."""
+    """The nodes on a shortest path from u to v, without u and v."""
     came: dict[int, int] = {u: u}
     queue = [u]
     for k in queue:
@@ -128,7 +129,7 @@ def shortest_way(index: Index, u: int, v: int) -> list[int]:
 
 
 def path_text(fusible: Fusible, u: int, v: int) -> str:
-    """A node that would have to be in the kernel too, and may not."""
+    """Name a node on a path that would have to be in the kernel too, and may not."""
     index = fusible.index
     between = [w for w in range(len(index.nodes)) if index.descendants[u] >> w & 1 and index.descendants[w] >> v & 1]
     x, y = first_forbidden(fusible, [pair for w in between for pair in ((u, w), (w, v))])
@@ -138,7 +139,7 @@ def path_text(fusible: Fusible, u: int, v: int) -> str:
 
 
 def host_text(fusible: Fusible, u: int, v: int) -> str:
-    """A filter that would have to be in the kernel too, and may not."""
+    """Name a filter that would have to be in the kernel too, and may not."""
     hosts = fusible.hosts(u, v) or ()
     pair = first_forbidden(fusible, [(min(h, k), max(h, k)) for h in hosts for k in (u, v, *hosts)])
     names = listed(fusible.index.nodes[k].name for k in pair if k not in (u, v))
@@ -147,7 +148,7 @@ def host_text(fusible: Fusible, u: int, v: int) -> str:
 
 
 def first_forbidden(fusible: Fusible, pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Of the pairs that may not share a kernel, the one that was found first: others may follow from it."""
+    """The forbidden pair that was found first: others may follow from it."""
     wanted = set(pairs)
     return next(pair for pair in fusible.reason if pair in wanted)
 
@@ -164,8 +165,8 @@ def space_text(index: Index, space: Space) -> str:
 
 
 def size_text(index: Index, size: object) -> str:
-    """A size by the array that has it, one that comes from outside if there is one: #xs, of a nested sequence #xs rows
-    with #flatten(xs) elements; else by its own name."""
+    """Name a size by an array that has it, preferably one from outside: #xs. A nested sequence xs has #xs rows with
+    #flatten(xs) elements. A size of no array keeps its own name."""
     if not isinstance(size, str):
         return str(size)
     having = [name for name, type_ in index.types.items() if getattr(type_, "size", None) == size]
@@ -180,7 +181,7 @@ def size_text(index: Index, size: object) -> str:
 
 
 def refused_text(fusible: Fusible, u: int, v: int, refused: Refused) -> tuple[str, str]:
-    """The reason, and its witness, why u and v cannot share a kernel though as a pair they may."""
+    """Return the reason, and its witness, why u and v cannot share a kernel although the pair by itself may."""
     index = fusible.index
     if refused.pair is None:
         return TOO_LARGE, "the kernel would use more arrays than one kernel may"
@@ -193,6 +194,6 @@ def refused_text(fusible: Fusible, u: int, v: int, refused: Refused) -> tuple[st
 
 
 def listed(names: Iterable[str]) -> str:
-    """a, b and c"""
+    """Join names as in `a, b and c`."""
     found = list(names)
     return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
