@@ -1,7 +1,7 @@
-"""Why a schedule is as it is.
+"""Explains why a schedule is as it is.
 
-    explain         begins here: data
-    text            for people
-    json            for programs
+    explain         makes explanations, as data; begins here
+    text            explanations for people
+    json            explanations for programs
     code            the kernels' names in the code
 """

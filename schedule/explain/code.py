@@ -1,6 +1,6 @@
-"""What the kernels that an explanation lists are called in the code, and in profiles of runs.
+"""Gives the kernels of an explanation the names that they have in the code, and in profiles of runs.
 
-A kernel is found by what its launch makes; one that makes nothing anybody needs, by where it comes from.
+A kernel is found by its launch's results, or, if nobody needs any of them, by its origin.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nessie.schedule.graph.nodes import Graph
 
 
 def with_code(explained: Explanation, graphs: Sequence[Graph], fused: ir.Program, mode: str) -> Explanation:
-    """The explanation of the graphs, with the names that kernels of the mode's schedule have in the fused program."""
+    """Return the explanation of the graphs with the names of the mode's kernels in the fused program."""
     launched: dict[tuple[str, object], str] = {}
     for function in fused.functions:
         for run in scope.statements(function.body):

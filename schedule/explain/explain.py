@@ -1,16 +1,16 @@
-"""Why a schedule is as it is, as plain data: what three schedules cost, and per pair of nodes that share data what
-became of it.
+"""Explains a schedule, as plain data: the costs of three schedules, and a verdict on each pair of nodes that share
+data.
 
     explained = explain(graphs, profile)
     explained.regions[0].schedules["ilp"].cost      nanoseconds; so for "none" and "greedy"
-    explained.regions[0].pairs                      the pairs, what is at stake most first
+    explained.regions[0].pairs                      the pairs, those with most bytes at stake first
 
-The same region is scheduled three times: every launch on its own; greedily; by the integer program. The verdicts on
-pairs are those of the last. What the user wants (cuts and fused pairs of the graph) holds for the latter two.
-A pair that may share a kernel and does not has a price: what the best schedule that joins the two costs more. Each
-price is a region to be scheduled once more, which takes long where that is large: those with most at stake have one,
-as far as PRICING_WORK reaches. It counts nodes, not seconds, so that a program is explained alike everywhere.
-Texts are schedule.explain.text's, JSON is schedule.explain.json's.
+Each region is scheduled three times: with every launch on its own, greedily, and by the integer program. The verdicts
+on pairs are those of the integer program. The user's wishes (the graph's cuts and fused pairs) hold for the last two.
+A pair that may share a kernel but does not has a price: the extra cost of the best schedule that joins the two. Each
+price takes one more scheduling of the region, which is slow for a large one; so the pairs with most at stake get
+prices, as far as PRICING_WORK reaches. It counts nodes, not seconds, so that a program is explained alike everywhere.
+schedule.explain.text makes texts of explanations, schedule.explain.json makes JSON.
 """
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from nessie.schedule.solver.exact import Limits
 from nessie.schedule.solver.solve import UNFUSED, Solution, solution, solve
 
 SCHEDULES = ("none", "greedy", "ilp")
-WISH = "wish"                   # the reason: other pairs are to be fused
-PRICING_WORK = 60_000           # of all prices, each the square of how many nodes its region has
+WISH = "wish"                   # the reason where other pairs are to be fused
+PRICING_WORK = 60_000           # of all prices; one costs the square of its region's number of nodes
 PRICING = Limits(nodes=100, variables=1000, seconds=1.0)        # of one price
 
 
 @dataclass(frozen=True)
 class Moved:
-    """What kernels do with an array: `read` streams so often, `written` once or not at all. `size` in elements, as
+    """An array's traffic: `read` counts its streams, `written` is 1 or 0. `size`: the number of elements, named as
     users know it; `bytes` of one stream."""
     name: str
     size: str
@@ -56,9 +56,9 @@ class Moved:
 
 @dataclass(frozen=True)
 class Scheduled:
-    """One schedule of a region. `cost` in nanoseconds; `kernels` in order of execution, nodes by name, what only the
-    host computes left out; `again`: what each computes that another has computed before; `moved`: the arrays that go
-    through memory; `status` as in a schedule, or `not fused`."""
+    """One schedule of a region. `cost` in nanoseconds; `kernels` in order of execution, nodes by name, without the
+    host's; `again`: the nodes that each kernel computes after another one has; `moved`: the arrays that go through
+    memory; `status` as in a schedule, or `not fused`."""
     kernels: tuple[tuple[str, ...], ...]
     again: tuple[tuple[str, ...], ...]
     cost: float
@@ -71,7 +71,7 @@ class Scheduled:
 
 @dataclass(frozen=True)
 class Member:
-    """A node; `place` where the user wrote it."""
+    """A node; `place`: its place in the user's source."""
     name: str
     op: str
     place: Span | None
@@ -79,9 +79,9 @@ class Member:
 
 @dataclass(frozen=True)
 class Price:
-    """What joining a pair would cost more than the best schedule, in nanoseconds and launches, and which arrays would
-    be moved otherwise: name, more reads, more writes. The schedule with the pair joined: `kernels`, `bytes`, `status`,
-    what it moves."""
+    """The extra cost of joining a pair over the best schedule, in nanoseconds and launches. `more`: the arrays that
+    would move differently, each with its additional reads and writes. `kernels`, `bytes`, `status` and `moved` are of
+    the schedule with the pair joined."""
     cost: float
     launches: int
     more: tuple[tuple[str, float, int], ...]
@@ -94,8 +94,8 @@ class Price:
 @dataclass(frozen=True)
 class PairExplained:
     """`verdict` as in a schedule. `rule` by which the two do or could share a kernel, or `reason` why not, with its
-    witness. `shared`: the names that both use; `bytes` at stake. `price`: None where they share a kernel, or may not,
-    or where others come first (PRICING_WORK)."""
+    witness. `shared`: the names that both use; `bytes` at stake. `price`: None if they share a kernel, or may not,
+    or if PRICING_WORK is used up by other pairs."""
     first: str
     second: str
     verdict: str
@@ -109,8 +109,8 @@ class PairExplained:
 
 @dataclass(frozen=True)
 class RegionExplained:
-    """`sizes`: what the size of each array was taken to be, by the names of `Moved.size`. `code`: what the kernels of
-    the explanation's mode are called in the code, where that is known."""
+    """`sizes`: the assumed sizes of arrays, by the names of `Moved.size`. `code`: the names that the kernels of the
+    explanation's mode have in the code, if known."""
     function: str
     number: int
     nodes: tuple[Member, ...]
@@ -122,8 +122,8 @@ class RegionExplained:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Of a function, and `mode`, the schedule whose kernels it runs. `once`: a call runs each region just once.
-    `measured`: seconds in kernels per schedule, where it has been run."""
+    """The explanation of a function. `mode`: the schedule whose kernels it runs; `once`: a call runs each region just
+    once; `measured`: seconds in kernels per schedule, if it has been run."""
     machine: str
     regions: tuple[RegionExplained, ...]
     function: str = ""
@@ -133,7 +133,7 @@ class Explanation:
 
 
 def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WORK) -> Explanation:
-    """The regions' schedules, explained. `work`: what may go into prices."""
+    """Explain the regions' schedules. `work`: the limit of all prices' work, as PRICING_WORK."""
     explained = [(graph, *explain_region(graph, profile)) for graph in graphs]
     stakes = sorted((-pair.bytes, number, at) for number, (_, region, _) in enumerate(explained)
                     for at, pair in enumerate(region.pairs) if pair.verdict == APART)
@@ -150,7 +150,7 @@ def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WOR
 
 
 def explain_region(graph: Graph, profile: Profile) -> tuple[RegionExplained, Pairs]:
-    """The region, no pair of which has a price yet, and what makes prices."""
+    """Return the region, explained without prices, and its Pairs, which make prices."""
     problem = Problem(graph, profile)
     found = {"none": solution(problem, problem.single(), UNFUSED), "greedy": solve_by(problem, "greedy"),
              "ilp": solve_once(problem, "ilp")}
@@ -202,7 +202,7 @@ class Pairs:
         self.moved = {array.name: array for array in moved(problem, found)}
 
     def unpriced(self) -> list[PairExplained]:
-        """What is at stake most comes first, then in program order."""
+        """The pairs, those with most bytes at stake first, equals in program order."""
         found = [self.explained(pair.first, pair.second, pair.verdict, pair.reason)
                  for pair in pairs(self.problem, self.found.clusters, self.found.again)]
         return sorted(found, key=lambda pair: -pair.bytes)
@@ -218,13 +218,13 @@ class Pairs:
         return PairExplained(first, second, verdict, reason, shared=shared, bytes=weight)
 
     def shared(self, first: Node, second: Node) -> tuple[str, ...]:
-        """What both use, or one makes and the other uses: arrays, if there are any."""
+        """The names that both use, or that the first makes and the second uses; only arrays, if there are any."""
         known = {*(use.name for use in first.uses), *first.results}
         names = tuple(dict.fromkeys(use.name for use in second.uses if use.name in known))
         return tuple(name for name in names if isinstance(self.index.types[name], ir.Array)) or names
 
     def priced(self, pair: PairExplained) -> PairExplained:
-        """The pair, with what the best schedule that joins the two costs more; or why there is none."""
+        """Return the pair with its price, or with the reason why no schedule joins the two."""
         graph = self.index.graph
         joined = replace(graph, fused=(*graph.fused, (pair.first, pair.second)))
         try:
@@ -239,7 +239,7 @@ class Pairs:
         return replace(pair, price=self.difference(problem, best))
 
     def free(self, pair: PairExplained) -> bool:
-        """Could the two share a kernel if nothing else was to be fused?"""
+        """Could the two share a kernel without the other wishes?"""
         try:
             Problem(replace(self.index.graph, fused=((pair.first, pair.second),)), self.problem.profile)
         except Refused:

@@ -1,13 +1,13 @@
-"""Explanations of schedules as JSON can hold them: numbers in nanoseconds and bytes.
+"""Turns explanations of schedules into JSON data: times in nanoseconds, sizes in bytes.
 
     {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...]}
                  "mode": the schedule that runs; "once": a call runs each region just once
-    a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": what the kernels of the
-                 mode's schedule are called in the code, where that is known
-    a schedule   "kernels" (how many), "members" (of each), "again" (what each computes again, if any does), "bytes",
-                 "cost", "launches", "syncs", "status", "moved"; of all regions together the sums; there with "measured"
-                 (nanoseconds in kernels) where it has been run
-    a pair       "first", "second", "verdict", "rule" or "reason" and "witness", "shared", "bytes", and "price" where
+    a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": the names of the mode's
+                 kernels in the code, if known
+    a schedule   "kernels" (their number), "members" (of each), "again" (the nodes that each computes again, if any),
+                 "bytes", "cost", "launches", "syncs", "status", "moved"; the sums over all regions also have
+                 "measured" (nanoseconds in kernels) if it has been run
+    a pair       "first", "second", "verdict", "rule" or "reason" and "witness", "shared", "bytes", and "price" if
                  it is known: "cost" and "launches" more than the best schedule, "more" reads and writes of arrays, and
                  "members", "bytes", "status" of the schedule that joins the two
 """
@@ -36,7 +36,7 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
 
 
 def totals(explained: Explanation, mode: str) -> dict[str, Any]:
-    """The sums over all regions. They are said to be optimal if all are."""
+    """The sums over all regions; their status is optimal only if all are."""
     of = [region.schedules[mode] for region in explained.regions]
     measured = {"measured": explained.measured[mode] * 1e9} if mode in explained.measured else {}
     return {"kernels": sum(len(found.kernels) for found in of), "bytes": sum(found.bytes for found in of),
@@ -45,8 +45,7 @@ def totals(explained: Explanation, mode: str) -> dict[str, Any]:
 
 
 def together(statuses: list[str]) -> str:
-    """What may be said of all schedules: the one thing that is said of each, or what is said of one that is no
-    optimum."""
+    """The common status of all schedules: the first that is not optimal, if there is one."""
     return next((status for status in statuses if status != OPTIMAL), OPTIMAL)
 
 

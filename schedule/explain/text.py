@@ -1,4 +1,4 @@
-"""Explanations of schedules as people read them.
+"""Prints explanations of schedules for people.
 
     as_text("squares", explained)        total = sum(as); sq = {a * a : a in as} in {s / total : s in sq}
 
@@ -40,9 +40,9 @@ from nessie.schedule.nodes import AGAIN, APART, TOGETHER
 from nessie.schedule.solver.solve import OPTIMAL
 
 SHOWN = 20                      # pairs of a region under each heading, unless all are wanted
-TERMS = 4                       # of a formula, and sizes
+TERMS = 4                       # shown of a formula, and of a region's sizes
 EXCERPT = 50                    # characters of a node's text
-HOSTS, OF_HOST = "host", "with what the host computes"         # a reason, and in words
+HOSTS, OF_HOST = "host", "with what the host computes"         # the reason `host`, and its words
 CAUSES = 3                      # arrays that a price is explained by
 
 
@@ -71,7 +71,7 @@ def summary(function: str, explained: Explanation) -> str:
 
 
 def footnote(explained: Explanation) -> list[str]:
-    """How the columns of times differ."""
+    """Return the line that tells how the columns of times differ, if they do."""
     if explained.once or not explained.measured:
         return []
     return ["  measured is the whole call, predicted one run of each region: "
@@ -89,7 +89,7 @@ def region_text(title: str, explained: Explanation, region: RegionExplained, eve
         lines += ["", f"  kernel {number}{called}", *(f"    {line}" for line in inside)]
     fused = [pair for pair in region.pairs if pair.verdict == TOGETHER]
     apart = sorted((pair for pair in region.pairs if pair.verdict != TOGETHER),
-                   key=lambda pair: (pair.verdict != APART, -pair.bytes))         # what could be changed comes first
+                   key=lambda pair: (pair.verdict != APART, -pair.bytes))         # first those that could be joined
     by = "" if explained.mode == "ilp" else " by ilp"
     for head, found in ((f"fused{by}", fused), (f"not fused{by}", apart)):
         if found:
@@ -121,7 +121,7 @@ def status_text(found: Scheduled) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
-    """The first column and the last `left` ones to the left, the others to the right."""
+    """Align the first column and the last `left` ones to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     to_left = {0, *range(len(widths) - left, len(widths))}
     return ["  " + "  ".join(cell.ljust(width) if at in to_left else cell.rjust(width)
@@ -130,7 +130,7 @@ def table(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
 
 
 def members(nodes: Sequence[Member], again: Sequence[Member]) -> list[str]:
-    """What is in a kernel, and where in the source it comes from."""
+    """The lines of a kernel's nodes, each with its place in the source."""
     rows = [[node.name, node.op + also, place_text(node.place), excerpt(node.place)]
             for also, found in (("", nodes), (" again", again)) for node in found]
     return [line.removeprefix("  ") for line in table(rows, left=3)]
@@ -149,7 +149,7 @@ def excerpt(place: Span | None) -> str:
 
 
 def formula(moved: Sequence[Moved]) -> str:
-    """The bytes that are moved, by sizes: 24*#xs + 8*#ys bytes."""
+    """The moved bytes as a formula of sizes: 24*#xs + 8*#ys bytes."""
     sums: dict[str, float] = {}
     for array in moved:
         sums[array.size] = sums.get(array.size, 0.0) + array.width * array.times
@@ -168,7 +168,7 @@ def time_text(nanoseconds: float) -> str:
 
 
 def scaled(number: float, units: Sequence[tuple[float, str]]) -> str:
-    """In the largest unit of which there is one; milliseconds from a tenth on."""
+    """Write the number in the largest unit whose threshold it reaches."""
     factors = {"ms": 1e6, "us": 1e3}
     at, unit = next(((at, unit) for at, unit in units if abs(number) >= at), units[-1])
     return f"{number / factors.get(unit, at):.2f} {unit}" if unit not in ("B", "ns") else f"{number:.0f} {unit}"
@@ -178,7 +178,7 @@ def scaled(number: float, units: Sequence[tuple[float, str]]) -> str:
 
 
 def pairs_text(found: Sequence[PairExplained], everything: bool) -> list[str]:
-    """Unless everything is wanted, those with most at stake, without what the host computes: that is never fused."""
+    """The lines of the pairs; without `everything`, of the first SHOWN, and of none with the host, which never fuse."""
     told = found if everything else [pair for pair in found if pair.reason != HOSTS]
     shown = told if everything else told[:SHOWN]
     lines = [pair_text(pair) for pair in shown]
