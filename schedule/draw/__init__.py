@@ -1,9 +1,9 @@
-"""Pictures of dependence graphs and their schedules.
+"""Draws dependence graphs and their schedules.
 
-    view            begins here: SVG, DOT, JSON
-    drawing         what stands where, and what is written there
-    layout          a graph and its kernels, laid out
-    boxes           what boxes and lines stand for
-    layers          drawing in layers: numbers alone
-    svg             as SVG
+    view            draws graphs as SVG, DOT or JSON; begins here
+    drawing         drawings as data: boxes, lines and texts in place
+    layout          lays out a graph and its kernels
+    boxes           layered drawings with keys for boxes and lines
+    layers          computes layered drawings, in numbers alone
+    svg             writes drawings as SVG
 """

@@ -1,4 +1,4 @@
-"""A drawing in layers by what its boxes and lines stand for (schedule.draw.layers knows numbers alone)."""
+"""Layered drawings whose boxes and lines are named by keys (schedule.draw.layers knows numbers alone)."""
 from __future__ import annotations
 
 from collections.abc import Hashable
@@ -29,8 +29,8 @@ def moved(points: Points, x: float, y: float) -> Points:
 
 
 class Sketch:
-    """Boxes and lines, each under a key; lines that leave a box at one place are one net. After `draw`: where each box
-    is, and each line's path."""
+    """Boxes and lines, each under a key; lines that leave a box at one place are one net. After `draw`, `areas` has
+    the place of each box, and `paths` each line's path."""
 
     def __init__(self) -> None:
         self.boxes: dict[Hashable, Box] = {}
@@ -46,7 +46,7 @@ class Sketch:
 
     def line(self, key: Hashable, source: Hashable, target: Hashable, leaves: float | None = None,
              enters: float | None = None) -> None:
-        """`leaves`, `enters`: how far from the boxes' left sides; in the middle if nothing is said."""
+        """`leaves`, `enters`: distances from the boxes' left sides; the middle by default."""
         self.ends.setdefault(self.port(source, leaves), {})[key] = self.port(target, enters)
 
     def port(self, key: Hashable, offset: float | None) -> Port:

@@ -1,4 +1,4 @@
-"""A drawing of a dependence graph and its schedule: what stands where, and what is written there."""
+"""A drawing of a dependence graph and its schedule, as plain data: boxes, lines and their texts, all in place."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from nessie.schedule.draw.boxes import Area, Points
 from nessie.schedule.graph.nodes import HOST, Graph, Index, Node, Unit, space_size
 from nessie.schedule.nodes import RegionSchedule
 
-LETTER, SHOWN = 7.0, 22                 # the width of a letter, about; so many are shown of a name
+LETTER, SHOWN = 7.0, 22                 # a letter's approximate width; the letters shown of a name
 ORDER = "order"
 COLOURS = ("#9ecae1", "#fdd0a2", "#a1d99b", "#dadaeb", "#fbb4b9", "#d9d9d9", "#c7e9b4", "#fee391")     # of kernels
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -28,7 +28,7 @@ class DrawnKernel:
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """`kernel`: by its place among the kernels; `copy`: another kernel computes it as well, and writes it."""
+    """`kernel`: its kernel's place among the kernels; `copy`: another kernel computes the node too, and writes it."""
     name: str
     kernel: int
     copy: bool
@@ -38,8 +38,8 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class DrawnArray:
-    """What a kernel leaves in memory, drawn with a stem from the node that makes it, by its place among the nodes; or
-    what the region finds there: then there is no node. `output`: a result of the region."""
+    """An array that a kernel leaves in memory, drawn with a stem from the node that makes it, `node`, by its place
+    among the nodes; or an array that the region finds there, without a node. `output`: a result of the region."""
     name: str
     node: int | None
     text: str
@@ -50,8 +50,8 @@ class DrawnArray:
 
 @dataclass(frozen=True)
 class Line:
-    """From a node, or what is in memory, to a node, both by their places among the nodes: the names that it carries
-    and how they are used. An order carries none. `memory`: it comes from outside the kernel."""
+    """A line from a node, or an array in memory, to a node, both by their places among the nodes, with the names that
+    it carries and their modes of use. An order carries no name. `memory`: it comes from outside the kernel."""
     source: int | None
     target: int
     names: tuple[str, ...]
@@ -81,7 +81,7 @@ def region_title(graph: Graph, region: RegionSchedule) -> str:
 
 
 def launches(graph: Graph, clusters: Iterable[Sequence[str]]) -> list[int | None]:
-    """The kernels' numbers from 1; steps of the host have none."""
+    """The kernels' numbers, from 1; None for steps of the host."""
     hosts = {node.name for node in graph.nodes if node.op == HOST}
     numbers: list[int | None] = []
     for cluster in clusters:
@@ -95,19 +95,19 @@ def title(launch: int | None) -> str:
 
 
 def amount(count: float) -> str:
-    """So many bytes, for people; nothing for none."""
+    """Write a number of bytes for people; the empty text for 0."""
     size = next(((scale, unit) for scale, unit in UNITS if count >= scale), (1.0, "B"))
     return f"{count / size[0]:.4g} {size[1]}" if count else ""
 
 
 def cut(text: str) -> str:
-    """A long text's beginning, and its end, where names differ."""
+    """Shorten a long text to its beginning and its end, where names differ."""
     half = SHOWN // 2
     return text if len(text) <= SHOWN else f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[1 - half:]}"
 
 
 def node_lines(node: Node) -> tuple[str, str]:
-    """What stands in the node's box: its name; what it does, over how many indices."""
+    """The two lines in the node's box: its name; its operation and the number of its indices."""
     return cut(node.name), node.op if isinstance(node.space, Unit) else cut(f"{node.op} {space_size(node.space)}")
 
 

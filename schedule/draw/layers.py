@@ -1,10 +1,11 @@
-"""Drawing in layers: where boxes stand, and how lines run between them.
+"""Computes layered drawings: the places of boxes, and the paths of lines between them.
 
   in    boxes, each with its size and its layer; nets, each from one box to boxes of later layers
   out   a place for each box, and for each end of a net a path. No two boxes overlap, no path crosses a box
   how   A net has a point of its own in every layer that it passes, shared by its ends. In each layer boxes and points
-        stand side by side: in the order of where their neighbours are, in turns downwards and upwards, the turn with
-        the fewest crossings kept; then as near to their neighbours as the order allows (after Sugiyama et al.)
+        stand side by side. Turns downwards and upwards order them by the places of their neighbours, and the turn with
+        the fewest crossings is kept; then they move as near to their neighbours as the order allows (after Sugiyama
+        et al.)
 """
 from __future__ import annotations
 
@@ -14,17 +15,17 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 
-ORDERINGS, PATIENCE, ALIGNMENTS = 16, 4, 16             # turns; PATIENCE: of those that do not help
-BETWEEN, BESIDE_LINE = 22.0, 9.0        # between boxes; between a line and what is next to it
-FAN = 9.0                               # between lines that end at one place
-STRAIGHT, HELD = 8.0, 1e-3              # how much a line wants to be straight; a box without lines, to stay
+ORDERINGS, PATIENCE, ALIGNMENTS = 16, 4, 16             # turns; PATIENCE: turns without improvement
+BETWEEN, BESIDE_LINE = 22.0, 9.0        # gaps: between boxes; between a line and its neighbour
+FAN = 9.0                               # the gap between lines that end at one place
+STRAIGHT, HELD = 8.0, 1e-3              # weights: of a straight line; of a box without lines in its place
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Box:
-    """`first`: it stands before all others of its layer. Without a width it is the end of lines, and treated as one."""
+    """`first`: the box stands before all others of its layer. A box without a width is treated as the end of lines."""
     width: float
     height: float
     layer: int
@@ -33,7 +34,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Port:
-    """Where a line meets a box, so far from its left side: the bottom where it begins, the top where it ends."""
+    """The place where a line meets a box, so far from its left side: at the bottom it begins, at the top it ends."""
     box: int
     offset: float
 
@@ -46,8 +47,8 @@ class Net:
 
 @dataclass(frozen=True)
 class Layered:
-    """`places`: each box's left top corner; `paths`: for each net, one for each of its targets. They run straight down
-    beside boxes, and bend between layers only."""
+    """`places`: each box's left top corner; `paths`: for each net, a path to each of its targets. Paths run straight
+    down beside boxes, and bend only between layers."""
     places: tuple[Point, ...]
     paths: tuple[tuple[tuple[Point, ...], ...], ...]
     width: float
@@ -56,21 +57,21 @@ class Layered:
 
 @dataclass
 class Item:
-    """A box, or a point that a net passes. `up`, `down`: where its lines end."""
+    """A box, or a point that a net passes. `up`, `down`: its lines to the layers above and below."""
     width: float
     first: bool = False
     line: bool = False
     x: float = 0.0
-    leaves: list[float] = field(default_factory=list)       # how far inside the lines in `down` begin
+    leaves: list[float] = field(default_factory=list)       # the offsets at which the lines in `down` begin
     up: list[Tie] = field(default_factory=list)
     down: list[Tie] = field(default_factory=list)
 
 
-Tie = tuple[float, Item, float]         # a line is straight if its other item is so far to the right; how it wants that
+Tie = tuple[float, Item, float]         # a line is straight if its other item is so far to the right; its weight
 
 
 def layered(boxes: Sequence[Box], nets: Sequence[Net], gap: float) -> Layered:
-    """`gap`: the least height between two layers."""
+    """Compute the drawing. `gap`: the least height between two layers."""
     count = 1 + max((box.layer for box in boxes), default=-1)
     items = [Item(box.width, box.first, not box.width) for box in boxes]
     layers: list[list[Item]] = [[] for _ in range(count)]
@@ -93,7 +94,7 @@ def layered(boxes: Sequence[Box], nets: Sequence[Net], gap: float) -> Layered:
 
 
 def passed(net: Net, boxes: Sequence[Box], items: Sequence[Item], layers: Sequence[list[Item]]) -> list[Item]:
-    """The net's points in the layers between its ends, joined to each other and to the ends."""
+    """Make the net's points in the layers between its ends, and join them to each other and to the ends."""
     first = boxes[net.source.box].layer
     last = max((boxes[target.box].layer for target in net.targets), default=first)
     points: list[Item] = []
@@ -122,7 +123,7 @@ def join(above: Item, offset: float, below: Item, into: float) -> None:
 
 
 def arrange(layers: Sequence[list[Item]]) -> None:
-    """Order each layer, and give its items their places."""
+    """Order each layer and place its items."""
     for layer in layers:
         layer.sort(key=lambda item: not item.first)
         settle(layer, [0.0] * len(layer), [1.0] * len(layer))
@@ -144,8 +145,8 @@ def arrange(layers: Sequence[list[Item]]) -> None:
 
 
 def align(layers: Sequence[list[Item]]) -> None:
-    """Move items towards their neighbours, in turns downwards and upwards; at last towards both at once. What stands
-    first goes to the left side of them all."""
+    """Move items towards their neighbours, in turns downwards and upwards, and in the last turns towards both at once.
+    Items with `first` go to the left side of all."""
     for turn in range(ALIGNMENTS):
         left = min((item.x for layer in layers for item in layer if not item.first), default=0.0)
         for layer in layers if turn % 2 == 0 else reversed(layers):
@@ -160,7 +161,7 @@ def weight(item: Item) -> float:
 
 
 def middle(ties: Sequence[Tie], item: Item) -> float:
-    """The x at which the item's lines are straight, on average; its own if it has none."""
+    """The x at which the item's lines are straight, on weighted average; its own x if it has no lines."""
     total = weights = 0.0
     for distance, other, strength in ties:
         total += strength * (other.x - distance)
@@ -169,13 +170,13 @@ def middle(ties: Sequence[Tie], item: Item) -> float:
 
 
 def settle(layer: Sequence[Item], wanted: Sequence[float], weights: Sequence[float]) -> None:
-    """Place the items in their order, without overlap, at the least weighted sum of squares from where they want to
-    be. Without the widths this is isotonic regression: neighbours that would overlap become a group that moves as
-    one."""
+    """Place the items in their order, without overlap, at the least weighted sum of squared distances from the wanted
+    places. With the widths taken off this is isotonic regression: neighbours that would overlap become a group that
+    moves as one."""
     starts = [0.0]
     for one, other in zip(layer, layer[1:]):
         starts.append(starts[-1] + one.width + (BESIDE_LINE if one.line or other.line else BETWEEN))
-    groups: list[tuple[float, float, int]] = []             # where it is, its weight, its members
+    groups: list[tuple[float, float, int]] = []             # its place, its weight, the number of its members
     for start, at, heavy in zip(starts, wanted, weights):
         group = at - start, heavy, 1
         while groups and groups[-1][0] > group[0]:
@@ -188,7 +189,7 @@ def settle(layer: Sequence[Item], wanted: Sequence[float], weights: Sequence[flo
 
 
 def crossings(layers: Iterable[Sequence[Item]]) -> int:
-    """How many pairs of lines cross."""
+    """The number of pairs of lines that cross."""
     count = 0
     for layer in layers:
         ends: list[float] = []
@@ -204,7 +205,7 @@ def crossings(layers: Iterable[Sequence[Item]]) -> int:
 
 
 def heights(boxes: Sequence[Box], layers: Sequence[Sequence[Item]], gap: float) -> list[tuple[float, float]]:
-    """The top and the bottom of each layer; where long lines bend there is more room between them."""
+    """The top and the bottom of each layer; layers between which long lines bend are further apart."""
     bands: list[tuple[float, float]] = []
     top = 0.0
     tallest = [0.0] * len(layers)
@@ -219,7 +220,7 @@ def heights(boxes: Sequence[Box], layers: Sequence[Sequence[Item]], gap: float) 
 
 def spread(nets: Sequence[Net], points: Sequence[Sequence[Item]], boxes: Sequence[Box],
            places: Sequence[Point]) -> dict[tuple[int, int], float]:
-    """Where each net's line to each of its targets ends: those that end at one place of a box beside each other."""
+    """The x at which each net's line to each target ends; lines that share an end at a box are spread side by side."""
     groups: dict[Port, list[tuple[float, tuple[int, int]]]] = {}
     for n, (net, through) in enumerate(zip(nets, points, strict=True)):
         for k, target in enumerate(net.targets):
@@ -237,7 +238,7 @@ def spread(nets: Sequence[Net], points: Sequence[Sequence[Item]], boxes: Sequenc
 
 def path(source: Port, target: Port, points: Sequence[Item], boxes: Sequence[Box], places: Sequence[Point],
          bands: Sequence[tuple[float, float]], end: float) -> tuple[Point, ...]:
-    """From the source's bottom to the target's top, at the x that is its end: at most two points in each layer, one
+    """The path from the source's bottom to the target's top, at x = `end`, with at most two points in each layer, one
     below the other."""
     (x, y), box = places[source.box], boxes[source.box]
     found = [(x + source.offset, y + box.height), (x + source.offset, bands[box.layer][1])]

@@ -1,9 +1,9 @@
-"""Where everything of a dependence graph and its schedule is drawn: kernels as boxes around their nodes, arrays that go
-through memory as boxes of their own below the kernel that writes them, lines from what makes a name to what uses it.
+"""Lays out a dependence graph and its schedule. Kernels are boxes around their nodes; arrays that go through memory
+are boxes of their own below the kernel that writes them; lines lead from the maker of a name to its users.
 
-Inside a kernel, nodes stand in rows below what they use; the kernels stand in rows below those whose results they
-read, as early as a row has room. Both are sketches in layers: a kernel, drawn, is one box of the whole. Lines come
-into a kernel by gates at its top, one for each name, and leave it by exits at its bottom: the arrays there.
+Inside a kernel, nodes stand in rows below the nodes that they use. Kernels stand in rows below those whose results they
+read, in the first row with room. Both are layered sketches: a drawn kernel is one box of the whole. Lines enter a
+kernel through gates at its top, one for each name, and leave it through exits at its bottom, which are the arrays.
 """
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from nessie.schedule.nodes import RegionSchedule, kernels
 
 NODE_HEIGHT, ARRAY_HEIGHT, TITLE_HEIGHT, PAD = 40.0, 18.0, 14.0, 10.0
 INSIDE, OUTSIDE = 26.0, 40.0            # the least height between rows
-ROW, ROWS = 620.0, 1500.0               # how wide a kernel, and the whole, grow before another row begins
+ROW, ROWS = 620.0, 1500.0               # the widths at which a kernel, and the whole, begin another row
 
 
 def draw_region(graph: Graph, region: RegionSchedule) -> Drawing:
-    """The drawing of a region's graph with its schedule; its left top corner is (0, 0)."""
+    """Draw a region's graph with its schedule; the left top corner is (0, 0)."""
     index = Index(graph)
     computed = [sorted((*cluster, *again), key=index.position.__getitem__) for cluster, again in kernels(region)]
     return Whole(Plan(index, computed)).drawing(region_title(graph, region))
@@ -47,7 +47,7 @@ def draw_region(graph: Graph, region: RegionSchedule) -> Drawing:
 
 @dataclass(frozen=True)
 class Gate:
-    """Where a name enters a kernel, or the order after a node."""
+    """The place where a name enters a kernel, or, with `before`, an order after that node."""
     kernel: int
     name: str
     before: int | None = None
@@ -55,15 +55,15 @@ class Gate:
 
 @dataclass(frozen=True)
 class Exit:
-    """Where a node's result leaves its kernel, or, without a name, the order after it."""
+    """The place where a node's result leaves its kernel, or, without a name, an order after the node."""
     node: int
     name: str
 
 
 @dataclass(frozen=True)
 class Use:
-    """The node at `target` uses what the one at `source` makes, or an input. An order, which has no name, is between
-    kernels: inside one, what it is about is its own matter."""
+    """The node at `target` uses a result of the node at `source`, or an input if that is None. An order has no name;
+    only orders between kernels are drawn."""
     source: int | None
     target: int
     name: str
@@ -72,8 +72,9 @@ class Use:
 
 @dataclass
 class Plan:
-    """The nodes in the order of the kernels, `home` the kernel of each. A node that several kernels compute is there as
-    often, each time but the first as a copy; only the first writes memory, and those inside a kernel use its own."""
+    """The nodes in the order of the kernels; `home` is the kernel of each. A node that several kernels compute is there
+    once for each, all but the first as copies. Only the first writes memory; a reader uses the one in its kernel, if
+    any."""
     index: Index
     clusters: Sequence[Sequence[str]]
     nodes: list[Node] = field(default_factory=list)
@@ -109,7 +110,7 @@ class Plan:
                                     if use.mode == ORDER and use.source is not None and not self.inside(use))
 
     def inside(self, use: Use) -> bool:
-        """Is it within one kernel?"""
+        """Is the use within one kernel?"""
         return use.source is not None and self.home[use.source] == self.home[use.target]
 
     def gate(self, use: Use) -> Gate:
@@ -117,8 +118,8 @@ class Plan:
 
 
 def rows(widths: Sequence[float], before: Sequence[Collection[int]], limit: float) -> list[int]:
-    """A row for each: below those before it, the first that has room; then as far down as those after it allow, if
-    there are more of these."""
+    """A row for each box: the first row with room below the boxes before it. Boxes with more boxes after them than
+    before then move down as far as those after allow, if there is room."""
     found: list[int] = []
     taken: dict[int, float] = {}
     after: list[list[int]] = [[] for _ in widths]
@@ -147,8 +148,8 @@ def rows(widths: Sequence[float], before: Sequence[Collection[int]], limit: floa
 
 
 class Inner:
-    """A kernel, drawn by itself: its sketch has a title, gates, nodes and exits by their keys; nodes by their places.
-    `bottom` is that of the kernel's own box; arrays stand below it."""
+    """A kernel, drawn by itself. Its sketch holds a title, gates and exits under themselves as keys, and nodes under
+    their places. `bottom`: that of the kernel's own box; arrays stand below it."""
 
     def __init__(self, plan: Plan, kernel: int, title: str) -> None:
         self.sketch = sketch = Sketch()
@@ -190,7 +191,7 @@ class Inner:
 
 
 class Whole:
-    """All kernels and the arrays that they find in memory."""
+    """The whole drawing: all kernels and the arrays that they find in memory."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.sketch = plan, Sketch()
@@ -211,7 +212,7 @@ class Whole:
         self.sketch.draw(OUTSIDE)
 
     def connect(self, use: Use) -> None:
-        """The line, or that of others like it, from an exit or an input to the kernel's gate."""
+        """Draw the line from an exit or an input to the kernel's gate; like uses share one."""
         gate = self.plan.gate(use)
         enters = self.inner[gate.kernel].gate(gate)
         if use.source is None:
@@ -233,12 +234,12 @@ class Whole:
                            Area(area.x, area.y, inner.width, inner.bottom))
 
     def inside(self, kernel: int, key: int | Exit) -> Area:
-        """Where a box of the kernel is in the whole."""
+        """The area of a kernel's box in the whole."""
         area = self.sketch.areas[kernel]
         return self.inner[kernel].sketch.areas[key].moved(area.x + PAD, area.y + PAD)
 
     def path(self, kernel: int, key: object) -> Points:
-        """A path of the kernel in the whole."""
+        """A kernel's path in the whole."""
         area = self.sketch.areas[kernel]
         return moved(self.inner[kernel].sketch.paths[key], area.x + PAD, area.y + PAD)
 
@@ -255,7 +256,7 @@ class Whole:
                                  self.path(kernel, leave))
 
     def lines(self) -> Iterable[Line]:
-        """One line for all that a node has of another, if it runs within a kernel, else for each name."""
+        """Yield one line for all that a node uses of another in its kernel, and one for each name between kernels."""
         together: dict[tuple[object, int], list[Use]] = {}
         for use in self.plan.uses:
             source = use.source if self.plan.inside(use) else self.plan.gate(use)

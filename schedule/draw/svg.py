@@ -1,5 +1,5 @@
-"""Dependence graphs and their schedules as SVG, one region below another (schedule.draw.layout says what stands
-where)."""
+"""Writes dependence graphs and their schedules as SVG, one region below another, as schedule.draw.layout lays them
+out."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ refX="8" refY="4" orient="auto"><path d="M0,0 L9,4 L0,8 z" fill="{MEMORY}"/></ma
 
 
 def svg(graphs: Sequence[Graph], regions: Sequence[RegionSchedule]) -> str:
-    """One drawing of all regions."""
+    """Draw all regions in one picture."""
     drawings = [draw_region(graph, region) for graph, region in zip(graphs, regions, strict=True)]
     parts: list[str] = []
     top = MARGIN
@@ -45,7 +45,7 @@ def svg(graphs: Sequence[Graph], regions: Sequence[RegionSchedule]) -> str:
 
 
 def shapes(drawing: Drawing) -> list[str]:
-    """Boxes behind lines, lines behind what is written on."""
+    """The shapes in drawing order: kernels' boxes, lines, then nodes and arrays with their texts."""
     return [*(kernel_shape(kernel, COLOURS[number % len(COLOURS)]) for number, kernel in enumerate(drawing.kernels)),
             *(f'<path class="line memory" d="{curve(array.stem)}"/>' for array in drawing.arrays if array.stem),
             *(line_shape(line) for line in drawing.lines),
@@ -93,7 +93,7 @@ def line_shape(line: Line) -> str:
 
 
 def curve(points: Points) -> str:
-    """Straight down, and in bends to where it goes on."""
+    """The path through the points: straight down, with bends to the next point beside."""
     (x, y), *rest = points
     parts = [f"M{x:.1f},{y:.1f}"]
     for u, v in rest:
@@ -108,7 +108,7 @@ def curve(points: Points) -> str:
 
 LEGENDS = (("line", "inside a kernel"), ("line memory", "through memory"), ("line memory gather", "gathered"),
            ("line order", "order only"))
-ITEM = 140.0                            # the width of one
+ITEM = 140.0                            # the width of one entry
 
 
 def legend(top: float) -> list[str]:

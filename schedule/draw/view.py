@@ -1,5 +1,5 @@
-"""Views of dependence graphs and their schedules: DOT and SVG for people, JSON for programs. What a kernel computes
-again is drawn in it once more, dashed.
+"""Draws dependence graphs and their schedules: as DOT and SVG for people, as JSON for programs. A node that a kernel
+computes again is drawn in that kernel too, dashed.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nessie.schedule.nodes import NEVER, RegionSchedule, kernels
 
 
 def draw(graphs: Sequence[Graph], kind: str = "dot", mode: str = "ilp", profile: Profile = CPU) -> str:
-    """The graphs with the schedules of a mode, as `dot`, `svg` or `json`."""
+    """Draw the graphs with the schedules of a mode, as `dot`, `svg` or `json`."""
     regions = scheduled(graphs, mode, profile)
     match kind:
         case "dot":
@@ -39,8 +39,8 @@ def scheduled(graphs: Sequence[Graph], mode: str, profile: Profile) -> list[Regi
 
 
 def dot(graphs: Sequence[Graph], regions: Sequence[RegionSchedule]) -> str:
-    """GraphViz text: nodes in a box for each kernel, edges with what they carry; dashed where it must be
-    complete, dotted where there is but an order."""
+    """GraphViz text: nodes in a box for each kernel, edges with the names that they carry. An edge is dashed if its
+    value must be complete before, dotted if it is only an order."""
     parts = [dot_region(graph, region, f"r{number}")
              for number, (graph, region) in enumerate(zip(graphs, regions, strict=True))]
     return "digraph schedule {\n  rankdir=TB; node [shape=box, style=filled, fontname=Helvetica];\n" \
@@ -82,7 +82,7 @@ def copy_name(name: str, kernel: int) -> str:
 
 
 def edges_between(index: Index, region: RegionSchedule) -> list[dict[str, Any]]:
-    """The edges as the schedule has them: copies need what their nodes need, and are used in their kernels."""
+    """The edges in the schedule: a copy uses what its node uses, and is used in its own kernel."""
     copies = [set(again) for _, again in kernels(region)]
     home = {name: number for number, cluster in enumerate(region.clusters) for name in cluster}
     found = []
@@ -96,7 +96,7 @@ def edges_between(index: Index, region: RegionSchedule) -> list[dict[str, Any]]:
 
 
 def edges(index: Index) -> list[dict[str, Any]]:
-    """An edge for each name that a node makes and another uses, and for each order of two nodes."""
+    """One edge for each name that a node makes and another uses, and for each order of two nodes."""
     uses = [{"from": index.nodes[index.maker[use.name]].name, "to": node.name, "name": use.name, "mode": use.mode,
              "bytes": index.bytes(use.name)}
             for node in index.nodes for use in node.uses if use.name in index.maker]
@@ -105,8 +105,8 @@ def edges(index: Index) -> list[dict[str, Any]]:
 
 
 def data(graph: Graph, region: RegionSchedule) -> dict[str, Any]:
-    """A region's graph and schedule, and where all of it is drawn, as JSON can hold them. Lines and stems name nodes by
-    their places in `nodes`, nodes their kernels by theirs."""
+    """A region's graph, schedule and drawing as JSON data. Lines and stems name nodes by their places in `nodes`,
+    nodes name kernels by their places in `kernels`."""
     drawing = draw_region(graph, region)
     pairs = [{"first": pair.first, "second": pair.second, "verdict": pair.verdict,
               ("reason" if pair.verdict == NEVER else "rule"): pair.reason} for pair in region.pairs]
@@ -128,7 +128,7 @@ def nodes_data(graph: Graph, drawing: Drawing) -> list[dict[str, Any]]:
 
 
 def boxes_data(drawing: Drawing) -> dict[str, Any]:
-    """The kernels, the arrays in memory, the lines."""
+    """The kernels, the arrays in memory and the lines, as JSON data."""
     return {"kernels": [{"title": kernel.title, "launch": kernel.launch, "nodes": list(kernel.nodes),
                          **place(kernel.area)} for kernel in drawing.kernels],
             "arrays": [{"name": array.name, "node": array.node, "text": array.text, "output": array.output,
