@@ -1,12 +1,12 @@
 """Dependence graphs (the form graph): one for each control region of a program.
 
     nodes           graphs, as data
-    graph           pass: the graphs of a program
+    graph           pass: makes the graphs of a program
     regions         control regions, and the steps in them
-    uses            how a binding uses names
+    uses            the modes in which a binding uses names
     sizes           estimates of sizes
-    arithmetic      what computing an element once more would cost
-    build           steps to a graph
+    arithmetic      the cost of computing an element once more
+    build           pass: makes a graph of steps
     text            graphs as text and back
-    ordering        nodes in an order that dependences allow
+    ordering        puts clusters in an order of execution
 """

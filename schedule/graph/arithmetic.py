@@ -1,16 +1,16 @@
-"""The arithmetic of expressions: what computing an element once more would cost."""
+"""Counts the arithmetic of expressions: the cost of computing an element once more."""
 from __future__ import annotations
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import FUNCTION, OPS
 from nessie.lambda_cu.parts import subexpressions
 
-OPERATIONS_AGAIN, FUNCTIONS_AGAIN = 8, 1        # what may be done again, at most
+OPERATIONS_AGAIN, FUNCTIONS_AGAIN = 8, 1        # the most that may be done again
 
 
 def work(exp: ir.Exp) -> tuple[int, int] | None:
-    """How many operations and functions it takes to evaluate the expression, both branches of conditions counted; None
-    if it calls scalar functions, which may take any time."""
+    """The number of operations and of functions in the expression, with both branches of conditions; None if it calls
+    scalar functions, which may take any time."""
     operations = functions = 0
     for part in subexpressions(exp):
         match part:
@@ -24,6 +24,6 @@ def work(exp: ir.Exp) -> tuple[int, int] | None:
 
 
 def cheap_work(exp: ir.Exp) -> tuple[int, int] | None:
-    """The same, if it is little."""
+    """The work of the expression, if it is little; else None."""
     found = work(exp)
     return found if found and found[0] <= OPERATIONS_AGAIN and found[1] <= FUNCTIONS_AGAIN else None

@@ -1,13 +1,13 @@
-"""Pass: from the steps of a control region to its dependence graph.
+"""Pass: build the dependence graph of a control region from its steps.
 
   in    steps: bindings in the names of the host, and statements of the host that wait
   out   a graph with a node for each
-  how   Spaces first: a size that a filter of the region counts is the space of its survivors. Then uses, by mode.
-        A flat MAP whose values a segmented binding reads at its own index walks that binding's segments too, if only
-        one descriptor comes into question: its neighbours there are then the same.
-        Order edges lead from each step that can fail, or is the host's, to the next, so that of several errors the
-        same comes first however the steps are fused; in one kernel, the first in the program does. What stands after
-        a mere check of the host relies on it, and comes later too.
+  how   Spaces come first: a size that a filter of the region counts stands for the space of its survivors. Then come
+        the uses, by mode. A flat MAP whose values a segmented binding reads at its own index walks that binding's
+        segments too, if only one descriptor is possible: both then walk the same space.
+        Order edges lead from each step that can fail, or is the host's, to the next, so that the same of several errors
+        comes first however the steps are fused; in one kernel, the first in the program does. Every step after a mere
+        check of the host relies on it, and comes later too.
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from nessie.schedule.graph.uses import Uses, op_name, serial, uses_of
 
 def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, types: Mapping[str, ir.Type],
                 failing: Collection[str] = ()) -> Graph:
-    """The graph of the region's steps. `failing`: the scalar functions that may fail."""
+    """Build the graph of the region's steps. `failing`: the scalar functions that may fail."""
     spaces = Spaces()
     nodes = []
     for step in steps:
@@ -72,14 +72,14 @@ def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:
 
 
 def work_again(node: Node, bind: ir.Bind) -> tuple[int, int] | None:
-    """The work of a MAP that may be done again: it is little, cannot fail, and reads no array at random."""
+    """The work of a MAP that may be done again: one that is cheap, cannot fail and gathers nothing; else None."""
     if not isinstance(bind.soac, ir.Map) or node.fails or any(use.mode == GATHER for use in node.uses):
         return None
     return cheap_work(bind.soac.thunk.body)
 
 
 def order_edges(nodes: Sequence[Node]) -> tuple[tuple[str, str], ...]:
-    """What can fail and the host's statements keep their order; nothing passes a check."""
+    """The edges that keep the order of failing nodes and of the host's, and that keep nodes behind a check."""
     edges: dict[tuple[str, str], None] = {}
     last = check = None
     for node in nodes:
@@ -95,12 +95,12 @@ def order_edges(nodes: Sequence[Node]) -> tuple[tuple[str, str], ...]:
 
 
 def is_check(node: Node) -> bool:
-    """A mere check of the host: it has no use but that what stands after it runs only if it holds."""
+    """Is the node a mere check of the host? Nobody uses its result, but later nodes run only if it holds."""
     return node.op == HOST and all(name.startswith(UNUSED) for name in node.results)
 
 
 class Spaces:
-    """Index spaces, and which sizes and offsets are a filter's."""
+    """Makes the index spaces of nodes; `counts` and `offsets` are the sizes and offsets that a filter makes."""
 
     def __init__(self) -> None:
         self.counts: dict[ir.Size, str] = {}
@@ -108,7 +108,7 @@ class Spaces:
         self.made: set[str] = set()
 
     def space(self, space: ir.Space | None) -> tuple[pdg.Space, list[Use]]:
-        """The space, and what of the region it depends on."""
+        """Return the space, and its uses of names that the region makes."""
         match space:
             case None:
                 return pdg.Unit(), []
@@ -126,7 +126,7 @@ class Spaces:
                        if name in self.made or name in offsets_read]
 
     def bind(self, node: str, bind: ir.Bind) -> None:
-        """Note what the binding makes."""
+        """Note the names that the binding makes."""
         self.made.update(bind.names)
         if selected := selection(bind):
             self.counts.update(dict.fromkeys(selected.counts, node))
@@ -137,7 +137,7 @@ class Spaces:
 
 
 def descriptor_text(space: ir.Space) -> str:
-    """What tells the descriptor from others."""
+    """The text that names the descriptor in graphs."""
     match space:
         case ir.Uniform(segments, length, _):
             return f"uniform({segments}, {length})"
@@ -150,7 +150,7 @@ def descriptor_text(space: ir.Space) -> str:
 
 def node_of(name: str, bind: ir.Bind, uses: Uses, spaces: Spaces, types: Mapping[str, ir.Type],
             fails: bool = False) -> Node:
-    """The binding's node; `spaces` learns what it makes."""
+    """Make the binding's node, and note in `spaces` what it makes."""
     soac = bind.soac
     space, needed = spaces.space(scope.space_of(soac))
     if isinstance(soac, ir.Permute) and isinstance(soac.size, str) and soac.size in spaces.made:
@@ -164,7 +164,7 @@ def node_of(name: str, bind: ir.Bind, uses: Uses, spaces: Spaces, types: Mapping
 
 
 def kernel_graph(binds: Sequence[tuple[ir.Bind, Uses]], types: Mapping[str, ir.Type]) -> Graph:
-    """The graph of the bindings of one kernel, without estimates: to ask whether one walk computes them all."""
+    """The graph of one kernel's bindings, without estimates, for the certificate: does one walk compute them all?"""
     spaces = Spaces()
     nodes = [node_of(f"b{k}", bind, uses, spaces, types) for k, (bind, uses) in enumerate(binds)]
     names = dict.fromkeys([use.name for node in nodes for use in node.uses] + [r for n in nodes for r in n.results])
@@ -173,7 +173,7 @@ def kernel_graph(binds: Sequence[tuple[ir.Bind, Uses]], types: Mapping[str, ir.T
 
 
 def opaque_node(step: Step, spaces: Spaces) -> Node:
-    """A node that shares a kernel with no other: the host's code, or a kernel that is not one binding."""
+    """The node of the host's code, or of a kernel that is not one binding: it shares a kernel with no other."""
     match step.statement:
         case ir.HostLet(_, value):
             op, names, fails = HOST, scope.free_names(value), scope.can_fail(value)
@@ -188,7 +188,7 @@ def opaque_node(step: Step, spaces: Spaces) -> Node:
 
 
 def with_twins(nodes: list[Node]) -> list[Node]:
-    """Flat MAPs moved to the one segmented space whose bindings read them at their own index."""
+    """Move flat MAPs to the segmented space whose bindings read them at their own index, if there is just one."""
     result = list(nodes)
     maker = {name: k for k, node in enumerate(nodes) for name in node.results if name != "_"}
     readers: dict[int, list[int]] = {}

@@ -1,10 +1,10 @@
-"""Pass: the dependence graphs of a program.
+"""Pass: make the dependence graphs of a program.
 
   in    flat lambda_cu
-  out   for every control region that launches anything, its dependence graph (schedule.graph.nodes), with what the user
-        wants of it
-  how   Regions in order (schedule.graph.regions); what their arrays measure is estimated on the way
-        (schedule.graph.sizes); each becomes a graph (schedule.graph.build), and wishes become edges of it.
+  out   for every control region that launches anything, its dependence graph (schedule.graph.nodes), with the user's
+        wishes
+  how   The pass goes through the regions in order (schedule.graph.regions) and estimates the sizes of their arrays on
+        the way (schedule.graph.sizes). Each becomes a graph (schedule.graph.build); wishes become pairs of its nodes.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def graph(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float
 
 def regions_with_graphs(program: ir.Program, profile: Profile, sizes: Mapping[str, float] | None,
                         wishes: Wishes | None) -> list[tuple[Region, Graph]]:
-    """The regions that launch something."""
+    """The regions that launch something, each with its graph."""
     wishes = wishes or Wishes()
     kernels = {kernel.name: kernel for kernel in program.kernels}
     failing = scope.failing_functions(program.scalar_functions)

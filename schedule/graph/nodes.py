@@ -10,7 +10,7 @@ name that one node makes and another uses, with the mode of the use:
     size     needed before the launch: a size, a descriptor's offsets
     member   the survivors that the node walks are this filter's (its count, its offsets)
 
-An order edge says that the kernel of one node must not come before another's: which error is told depends on it.
+An order edge says that one node's kernel must not come before another's: it decides which error is reported.
 
 As text (written and read back by schedule.graph.text):
 
@@ -39,13 +39,13 @@ As text (written and read back by schedule.graph.text):
 
 Invariants (schedule.check):
   - no two nodes have one name, no name is made twice;
-  - operations and modes are those below; everything used or made has a type, arrays' sizes have estimates, which are
-    numbers that can be reckoned with;
-  - a name is used after the node that makes it; survivors name a filter that stands before, a SEG_FILTER over as
-    many segments where they are walked by segments;
-  - SEG_ operations, uses of the mode seg and positions are of spaces that are walked by segments;
-  - order edges lead from a node to a later one; from each mere check of the host (schedule.graph.build) they lead, on
-    one way or another, to all that stands after it, which may rely on it; outputs are made here;
+  - operations and modes are those below; everything used or made has a type, and arrays' sizes have estimates, which
+    are numbers from 0 to 1e200;
+  - a name is used after the node that makes it; survivors name an earlier filter, and if they are walked by segments,
+    a SEG_FILTER over as many segments;
+  - SEG_ operations, uses of the mode seg and positions occur only in spaces that are walked by segments;
+  - order edges lead from a node to a later one; from each mere check of the host (schedule.graph.build) they lead,
+    perhaps through others, to every later node, which may rely on the check; outputs are made here;
   - wishes are of two nodes.
 """
 from __future__ import annotations
@@ -62,8 +62,8 @@ STREAMED = (OWN, SEG, SIZE, MEMBER)           # a launch reads the whole array o
 
 HOST, ORDER, ONCE = "HOST", "ORDER", "ONCE"
 FILTERS = ("FILTER", "SEG_FILTER", "PARTITION")
-LOOK_BACK = ("SCAN", "SEG_SCAN", "SEG_REDUCE", *FILTERS)       # their tiles wait for earlier tiles
-ON_SEGMENTS = ("MAP", "REDUCE", "PERMUTE")    # what may walk the segments beside the elements
+LOOK_BACK = ("SCAN", "SEG_SCAN", "SEG_REDUCE", *FILTERS)       # operations whose tiles wait for earlier tiles
+ON_SEGMENTS = ("MAP", "REDUCE", "PERMUTE")    # operations that may walk the segments beside the elements
 OPS = ("MAP", "REDUCE", "SCAN", "PERMUTE", "SEG_REDUCE", "SEG_SCAN", *FILTERS, ONCE, ORDER, HOST)
 
 
@@ -74,7 +74,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class Elements:
-    """All elements of a descriptor; `descriptor` tells it from others of the same total."""
+    """All elements of a segment descriptor; `descriptor` names it, since others may have the same total."""
     descriptor: str
     segments: Size
     total: Size
@@ -82,8 +82,8 @@ class Elements:
 
 @dataclass(frozen=True)
 class Survivors:
-    """What a filter leaves; `count` says which side of a PARTITION it is. `segments`: how many there are, where the
-    survivors of a SEG_FILTER are walked segment by segment; None where they are walked as one sequence."""
+    """The survivors of a filter; `count` tells the sides of a PARTITION apart. `segments`: the number of segments if
+    the survivors of a SEG_FILTER are walked segment by segment; None if they are walked as one sequence."""
     filter: str
     count: Size
     segments: Size | None = None
@@ -91,7 +91,7 @@ class Survivors:
 
 @dataclass(frozen=True)
 class Unit:
-    """A single point: scalar code."""
+    """A single point, for scalar code."""
 
 
 Space = Flat | Elements | Survivors | Unit
@@ -106,9 +106,9 @@ class Use:
 @dataclass(frozen=True)
 class Node(Located):
     """`results` has one name for each result, `_` where nobody needs it. `rank`: a thunk computes with the walk's
-    index itself, not only with what is read there; `place`: with the position in the segment. `fails`: it may record
-    an error. `serial`: a later element's write wins, so one thread walks them all, in order. `work`: of a MAP so cheap
-    that it may be computed again where it is read, the operations and the functions for an element."""
+    index itself, not only with elements read there; `place`: with the position in the segment. `fails`: the node may
+    record an error. `serial`: a later element's write wins, so one thread walks them all, in order. `work`: the number
+    of operations and of functions per element, for a MAP so cheap that its readers may compute it again."""
     name: str
     op: str
     space: Space
@@ -123,9 +123,9 @@ class Node(Located):
 
 @dataclass(frozen=True)
 class Graph:
-    """`sizes`: estimates of what arrays and spaces measure; `outputs`: made here, used outside the region; `cuts` and
-    `fused`: nodes that are to be in two kernels, or in one, whatever that costs; `pieces`: of a longer run, each of
-    which is scheduled by itself."""
+    """`sizes`: estimates of the sizes of arrays and spaces; `outputs`: names made here and used outside the region;
+    `cuts` and `fused`: pairs of nodes that are to be in two kernels, or in one, whatever that costs; `pieces`: the
+    number of pieces of the run that the region is one of, each scheduled by itself."""
     name: str
     region: int
     sizes: tuple[tuple[Size, float], ...]
@@ -139,7 +139,7 @@ class Graph:
 
 
 def space_size(space: Space) -> Size:
-    """How many indices the space has."""
+    """The number of the space's indices."""
     match space:
         case Flat(size):
             return size
@@ -151,7 +151,7 @@ def space_size(space: Space) -> Size:
 
 
 def segments_of(space: Space) -> Size | None:
-    """How many segments the space is walked by; None where it knows none."""
+    """The number of segments by which the space is walked; None if it is not walked by segments."""
     return space.segments if isinstance(space, Elements | Survivors) else None
 
 
@@ -159,11 +159,11 @@ WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8}
 
 
 class Index:
-    """What algorithms ask of a graph: positions, producers, consumers, reachability as bit masks.
+    """An index of a graph: positions, producers, consumers, and reachability as bit masks.
 
     after           per node, its successors
-    dependents      per node, those that need what it makes, directly or not
-    descendants     those, and those that must come after it
+    dependents      per node, the nodes that need its results, directly or not
+    descendants     its dependents, and the nodes that must come after it
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -196,7 +196,7 @@ class Index:
         self.predecessors[v].add(u)
 
     def _closure(self) -> list[int]:
-        """Per node the mask of all nodes that its edges lead to."""
+        """Per node, the mask of all nodes that its edges lead to."""
         masks = [0] * len(self.nodes)
         for k in reversed(range(len(self.nodes))):
             for successor in self.successors[k]:
@@ -210,8 +210,8 @@ class Index:
         return self.nodes[self.filter_of(space)].space
 
     def segments(self, space: Space) -> Size | None:
-        """How many segments the space has; None where it has none that one can walk. A segment of each element
-        (as many segments as elements) is walked as elements."""
+        """The number of the space's segments; None if it has none that can be walked. As many segments as elements
+        are walked as elements."""
         above = space
         while isinstance(above, Survivors):
             above = self.parent(above)
@@ -222,6 +222,6 @@ class Index:
         return float(size) if isinstance(size, int) else self.estimate[size]
 
     def bytes(self, name: str) -> float:
-        """What the array weighs; a scalar weighs nothing."""
+        """The bytes of the array; 0 for a scalar."""
         type_ = self.types.get(name)
         return WIDTHS[type_.base] * self.elements(type_.size) if isinstance(type_, ir.Array) else 0.0

@@ -1,4 +1,4 @@
-"""The order in which kernels run: each after those whose results it needs."""
+"""Orders kernels for execution: each after those whose results it needs."""
 from __future__ import annotations
 
 import heapq
@@ -10,8 +10,8 @@ from nessie.schedule.graph.nodes import Index
 
 def execution_order(index: Index, clusters: Sequence[Sequence[int]],
                     again: Sequence[Sequence[int]] = ()) -> list[int] | None:
-    """The clusters in an order of execution, the first in the program first; None if they wait for each other. What is
-    computed again has been computed before."""
+    """The clusters' numbers in an order of execution, of ready ones the first in the program first; None if they wait
+    for each other. A node is computed again only after it has been computed."""
     cluster_of = {node: number for number, members in enumerate(clusters) for node in members}
     waits: list[set[int]] = [set() for _ in clusters]
     feeds: list[set[int]] = [set() for _ in clusters]

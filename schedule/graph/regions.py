@@ -1,12 +1,12 @@
-"""The control regions of a host function, and what is in them.
+"""The control regions of a host function, and the steps in them.
 
-A control region is a maximal run of Run, HostLet and Data statements of one block: no branch, no call and no effect
-between them; of a long run, consecutive pieces, so that the time to schedule it grows no faster than its length. A
-step is one of its statements that waits for something: the launch of a kernel, or scalar code of the host that needs
-a kernel's result. Other statements of the host come first and count as complete.
+A control region is a maximal run of Run, HostLet and Data statements of one block, with no branch, call or effect
+between them. A long run is cut into consecutive pieces, so that the time to schedule it grows no faster than its
+length. A step is a statement that waits for something: the launch of a kernel, or scalar code of the host that can fail
+or needs a kernel's result. Other statements of the host come first and count as complete.
 
 Inside a region, names of the host that only rename another are replaced by it, and a kernel's one binding is written
-with the host's names: region, kernel and graph then speak of the same things.
+with the host's names, so that region, kernel and graph use the same names.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Transform = Callable[["Region"], Sequence[ir.Statement]]
 @dataclass(frozen=True)
 class Region:
     """`number` counts the function's regions from 0, in the order of the text; `types` has every name of the function,
-    with no aliases; `outside`: names made here and used elsewhere; `pieces`: of the same run, of which it is one."""
+    with no aliases; `outside`: names made here and used elsewhere; `pieces`: the number of pieces of its run."""
     function: str
     number: int
     statements: tuple[ir.Statement, ...]
@@ -44,13 +44,13 @@ class Region:
 
 @dataclass(frozen=True)
 class Step:
-    """`bind`: the kernel's binding in the names of the host, None for what the scheduler takes as it is."""
+    """`bind`: the kernel's binding in the names of the host; None if the scheduler takes the statement as it is."""
     statement: ir.Statement
     bind: ir.Bind | None
 
     @cached_property
     def name(self) -> str:
-        """The first array among the results that have a use, else the first of these."""
+        """The name of the first used result that is an array, else of the first used result."""
         names = [param.name for param in scope.results(self.statement) if param.name != "_"]
         arrays = [param.name for param in scope.results(self.statement)
                   if param.name != "_" and isinstance(param.type, ir.Array)]
@@ -65,7 +65,7 @@ class Steps:
 
 
 def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
-    """The function with the statements of every region as `transform` gives them."""
+    """Replace the statements of every region in the function by those that `transform` returns."""
     aliases = aliases_of(scope.statements(function.body))
     made = (param for statement in scope.statements(function.body) for param in scope.results(statement))
     types = {param.name: rename.rename_type(param.type, aliases) for param in (*function.params, *made)}
@@ -102,13 +102,13 @@ def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
 
 
 def pieces(statements: Sequence[ir.Statement], count: int) -> Iterator[tuple[ir.Statement, ...]]:
-    """So many neighbouring parts, about as long as each other."""
+    """Yield `count` consecutive parts of nearly equal length."""
     for number in range(count):
         yield tuple(statements[len(statements) * number // count:len(statements) * (number + 1) // count])
 
 
 def statement_uses(statement: ir.Statement) -> list[str]:
-    """The names that the statement mentions, sizes of its results too, once per mention."""
+    """The names that the statement mentions, once per mention, with the sizes of its results."""
     names = [name for param in scope.results(statement) for name in scope.type_names(param.type)]
     match statement:
         case ir.Run(_, _, arguments) | ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
@@ -128,7 +128,7 @@ def block_uses(block: ir.Block) -> list[str]:
 # Steps ------------------------------------------------------------------------------------------
 
 def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
-    """The region's statements, those that wait apart from those that do not."""
+    """Split the region's statements into those that wait and those that do not."""
     first: list[ir.Statement] = []
     steps: list[Step] = []
     late: set[str] = set()
@@ -150,7 +150,7 @@ def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
 
 
 def with_a_name(statement: ir.Run | ir.HostLet, number: int) -> Any:
-    """The statement, its first result named if none is: it runs for its errors only, but is a node as well."""
+    """Name the first result of a statement if none has a name: it runs for its errors only, but its node needs one."""
     if any(param.name != "_" for param in scope.results(statement)):
         return statement
     if isinstance(statement, ir.HostLet):
@@ -160,12 +160,12 @@ def with_a_name(statement: ir.Run | ir.HostLet, number: int) -> Any:
 
 
 def without_a_name(param: ir.Param) -> ir.Param:
-    """The result as it was before with_a_name."""
+    """Return the result as it was before with_a_name."""
     return replace(param, name="_") if param.name.startswith(UNUSED) else param
 
 
 def aliases_of(statements: Iterable[ir.Statement]) -> dict[str, str]:
-    """The names that only rename another, with what they stand for."""
+    """The names that only rename others, with the names that they stand for."""
     aliases: dict[str, str] = {}
     for statement in statements:
         match statement:
@@ -175,7 +175,7 @@ def aliases_of(statements: Iterable[ir.Statement]) -> dict[str, str]:
 
 
 def without_aliases(statement: ir.Statement, aliases: Mapping[str, str]) -> ir.Statement:
-    """The statement using what the aliases stand for."""
+    """Replace the aliases in the statement by the names that they stand for."""
     if not aliases:
         return statement
 
@@ -195,7 +195,7 @@ def without_aliases(statement: ir.Statement, aliases: Mapping[str, str]) -> ir.S
 
 
 def instantiate(run: ir.Run, kernel: ir.Kernel) -> ir.Bind | None:
-    """The kernel's binding in the names of the host; None if it has not just one, whose results it returns."""
+    """The kernel's binding in the names of the host; None unless it has just one, whose results it returns once."""
     if len(kernel.binds) != 1 or len(set(kernel.returns)) != len(kernel.returns) \
             or not set(kernel.returns) <= set(kernel.binds[0].names):
         return None
@@ -208,14 +208,14 @@ def instantiate(run: ir.Run, kernel: ir.Kernel) -> ir.Bind | None:
             names[param.name] = atom.name
         else:
             constants[param.name] = atom
-            names[param.name] = atom.value          # where it is a size; thunks have the constant by then
+            names[param.name] = atom.value          # if it is a size; thunks have the constant by then
     soac = with_constants(bind.soac, constants) if constants else bind.soac
     bound = tuple(names[name] for name in bind.names)
     return ir.Bind(bound, rename.rename_soac(soac, names), origin=run.origin or bind.origin)
 
 
 def with_constants(soac: ir.Soac, constants: Mapping[str, ir.Exp]) -> ir.Soac:
-    """The SOAC with scalars replaced by constants in its thunks and identities."""
+    """Replace scalars by constants in the SOAC's thunks and identities."""
     def thunk(of: ir.Thunk) -> ir.Thunk:
         here = {name: value for name, value in constants.items() if name in of.using}
         return scope.thunk(of.params, rename.substitute(of.body, here)) if here else of

@@ -1,7 +1,7 @@
-"""Estimates of sizes: what an array measures before it is known. Only ratios matter to a schedule.
+"""Estimates the sizes of arrays before they are known. Only their ratios matter to a schedule.
 
-Sizes that are given, or that the host computes from given ones, are taken so; a filter leaves a share of its space
-that its predicate's form suggests; an unknown segment has `profile.segment` elements, and any other size is
+Sizes that the user gives, or that the host computes from known ones, are taken as they are. A filter leaves a share of
+its space that its predicate's form suggests. An unknown segment has `profile.segment` elements, and any other size is
 `profile.size`.
 """
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nessie.schedule.graph.uses import total
 
 SHARES = {"==": 0.1, "/=": 0.9}             # of a filter's elements that survive such a test
 SHARE = 0.5
-LARGEST = 2.0 ** 63             # number that sizes are computed with
+LARGEST = 2.0 ** 63             # the largest number that sizes are computed with
 
 
 class Estimates:
@@ -33,7 +33,7 @@ class Estimates:
         return isinstance(size, int) or size in self.known
 
     def learn(self, statements: Sequence[ir.Statement], steps: Sequence[Step]) -> None:
-        """What the statements of a region say about sizes."""
+        """Learn sizes from the statements of a region."""
         for statement in statements:
             self.host_statement(statement)
         for step in steps:
@@ -57,7 +57,7 @@ class Estimates:
                 self.known.setdefault(count, self.of(total(selected.soac.space)) * part)
 
     def space(self, space: ir.Space) -> None:
-        """Elements from segments or the other way round, whichever is known."""
+        """Estimate the elements from the segments, or the other way round, whichever is known."""
         if isinstance(space, ir.Flat):
             return
         length = self.profile.segment
@@ -70,7 +70,7 @@ class Estimates:
             self.known[segments] = max(self.of(elements) / length, 1.0)
 
     def value(self, exp: ir.Exp, local: Mapping[str, float] | None = None) -> float | None:
-        """The value of a host expression as far as it is known: an int or a bool where the expression is one."""
+        """The value of a host expression, if known: an int or a bool if the expression is one."""
         local = local or {}
         match exp:
             case ir.Const(value) if isinstance(value, int | float):
@@ -89,7 +89,7 @@ class Estimates:
 
     def branch(self, condition: float | None, branches: tuple[ir.Exp, ir.Exp],
                local: Mapping[str, float]) -> float | None:
-        """The value of the branch that is taken: one that does not fail; else by the condition; else the greater."""
+        """The value of the branch that is no failure, else of the one that the condition takes, else the greater."""
         values = [self.value(branch, local) for branch in branches]
         if condition is not None and not any(isinstance(branch, ir.Fail) for branch in branches):
             return values[0 if condition else 1]
@@ -97,13 +97,13 @@ class Estimates:
 
 
 def divide(x: float, y: float) -> float:
-    """Of ints, towards zero."""
+    """The quotient; of ints, rounded towards zero."""
     if isinstance(x, float):
         return x / y
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
-MEANINGS: dict[str, Callable[..., float]] = {           # of what sizes are computed with
+MEANINGS: dict[str, Callable[..., float]] = {           # of the operators in sizes
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": divide, "neg": operator.neg,
     "rem": lambda x, y: x - y * divide(x, y), "max": max, "min": min,
     "lshift": lambda x, y: x << min(y, 64), "rshift": operator.rshift, "float": float, "btoi": int,
@@ -112,7 +112,7 @@ MEANINGS: dict[str, Callable[..., float]] = {           # of what sizes are comp
 
 
 def computed(op: str, values: Sequence[float]) -> float | None:
-    """What the operator gives; None where it fails, or where numbers end."""
+    """The operator's result; None if it fails or is larger than LARGEST."""
     try:
         result = MEANINGS[op](*values)
     except (ArithmeticError, ValueError):

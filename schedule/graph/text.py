@@ -1,5 +1,5 @@
-"""Dependence graphs as text: show and parse are inverse to each other. The grammar is in schedule.graph.nodes's
-header."""
+"""Prints dependence graphs as text, and parses them: show and parse are inverse to each other. The grammar is in the
+header of schedule.graph.nodes."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -74,7 +74,7 @@ def parse(text: str | Source) -> Graph:
 
 
 def parse_all(text: str | Source, places: Places | None = None) -> tuple[Graph, ...]:
-    """Graphs one after another."""
+    """Parse graphs that stand one after another."""
     tokens = Tokens(text, KEYWORDS, places)
     graphs = []
     while tokens.at("graph"):

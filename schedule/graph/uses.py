@@ -1,4 +1,4 @@
-"""How a binding uses names: which array it reads at its own index, which at its segment's number, which elsewhere."""
+"""Finds a binding's uses of names: an array is read at the own index, at the own segment's number, or elsewhere."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
@@ -12,7 +12,7 @@ from nessie.schedule.graph.nodes import GATHER, OWN, SCALAR, SEG, Use
 
 @dataclass
 class Uses:
-    """`rank`: the index is computed with; `place`: the position in the segment is."""
+    """`rank`: some thunk computes with its index; `place`: with the position in the segment."""
     found: dict[Use, None] = field(default_factory=dict)
     rank: bool = False
     place: bool = False
@@ -22,14 +22,14 @@ class Uses:
 
 
 def op_name(soac: ir.Soac) -> str:
-    """The SOAC's name in a graph: SEG_ where segments make a difference to what it computes."""
+    """The SOAC's name in a graph, with SEG_ if segments make a difference to its results."""
     name = type(soac).__name__.upper()
     segmented = not isinstance(soac, ir.Once) and not isinstance(soac.space, ir.Flat)
     return f"SEG_{name}" if segmented and name in ("REDUCE", "SCAN", "FILTER") else name
 
 
 def serial(soac: ir.Soac) -> bool:
-    """Must one thread of the CPU walk it, as the last write wins or a maximum of this type is no atomic operation?"""
+    """Must one thread of the CPU walk the SOAC, because the last write wins or its maximum is no atomic operation?"""
     return isinstance(soac, ir.Permute) and (
         soac.mode == "last" or (soac.mode == "max" and soac.default[0].type != "int"))
 
@@ -39,7 +39,7 @@ def total(space: ir.Space) -> ir.Size:
 
 
 def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type], made: Collection[ir.Size] = ()) -> Uses:
-    """What the thunks, operator and identity of the SOAC use. `made`: the names that are not complete before."""
+    """The uses in the thunks, operator and identity of the SOAC. `made`: the names that are not complete before."""
     uses = Uses()
     for thunk in thunks(soac):
         visit(uses, thunk.body, indices_of(soac, thunk), types, made)
@@ -51,7 +51,7 @@ def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type], made: Collection[ir.Siz
 
 @dataclass(frozen=True)
 class Indices:
-    """A thunk's parameters and how far they go."""
+    """A thunk's parameters, and their ranges: the numbers of elements and of segments."""
     index: str | None = None
     place: str | None = None
     segment: str | None = None
@@ -60,7 +60,7 @@ class Indices:
 
 
 def indices_of(soac: ir.Soac, thunk: ir.Thunk) -> Indices:
-    """Those of one of the SOAC's thunks; an operator has none."""
+    """The indices of one of the SOAC's thunks; an operator has none."""
     if isinstance(soac, ir.Once) or (isinstance(soac, ir.Reduce | ir.Scan) and thunk is soac.operator):
         return Indices()
     segment, place = thunk.params[:2] if len(thunk.params) == 3 else (None, None)
@@ -90,7 +90,7 @@ def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type], m
 
 
 def read_mode(index: ir.Exp, array: str, type_: ir.Type | None, at: Indices, made: Collection[ir.Size]) -> str:
-    """An array that is complete may be longer than the walk, or checked to be as long by the host."""
+    """The mode of a read. A complete array may have another size: it is longer, or the host has checked its length."""
     if isinstance(index, ir.Var) and isinstance(type_, ir.Array):
         for own, size, mode in ((at.index, at.elements, OWN), (at.segment, at.segments, SEG)):
             if index.name == own and (type_.size == size or not (array in made or size in made)):
