@@ -1,7 +1,7 @@
-"""What a schedule costs.
+"""Computes the cost of a schedule.
 
-    profiles        devices (devices/*.json): what a byte, a launch, a synchronisation costs there
+    profiles        profiles of devices (devices/*.json): the prices of bytes, launches and synchronisations
     cost            prices a schedule: bytes streamed, launches, synchronisations
-    kernel_arrays   how many arrays a kernel has in memory
+    kernel_arrays   counts the arrays that a kernel has in memory
     problem         a scheduling problem: graph, legality, cost
 """

@@ -1,28 +1,28 @@
-"""What a schedule costs, in nanoseconds on a device (schedule.cost.profiles): bytes streamed, launches,
-synchronisations.
+"""Computes the cost of a schedule, in nanoseconds on a device (schedule.cost.profiles), from bytes streamed, launches
+and synchronisations.
 
     each kernel        one launch, and every array that it streams, once; arrays made inside it are free
     each array made    written once, if a kernel other than its own streams it, if anyone gathers it, if it leaves
                        the region
     each filter        one synchronisation, if its count is needed before a later launch
-    second sweeps      on a CPU, what a carry is computed from is streamed twice: `rescan` of it
-    copies             a cheap MAP that a kernel computes again: its arithmetic, and what it streams
+    second sweeps      on a CPU, arrays that a carry is computed from are streamed a second time: `rescan` of each
+    copies             a cheap MAP that a kernel computes again: its arithmetic, and the arrays that it streams
 
 The time is bytes / bandwidth + launch * launches + sync * synchronisations + the arithmetic of copies. An array is
-made where its node runs and wherever that is computed again; a copy is taken to go into every carry of its kernel
-that depends on what it makes.
+made where its node runs, and wherever the node is computed again. The model assumes that a copy goes into every carry
+of its kernel that depends on its results.
 
-A carry is what an element must know of all elements before it, so chunks are summed up in a sweep of their own
+A carry is a value that an element needs of all elements before it, so an extra sweep sums up the chunks first
 (cudagen.skeletons.cpu.walk):
 
     SCAN                  always
-    SEG_SCAN              only where segments are longer than chunks: of a chunk, the last segment alone is summed up
-    FILTER, PARTITION     only if survivors are numbered: one of their arrays is written, or computes with its index.
-                          What is only counted or reduced is not
-    SEG_REDUCE            never: a chunk leaves what it has of its last segment to the end
+    SEG_SCAN              only if segments are longer than chunks: only the last segment of a chunk is summed up
+    FILTER, PARTITION     only if survivors are numbered, because one of their arrays is written or computes with its
+                          index; not if survivors are only counted or reduced
+    SEG_REDUCE            never: a chunk leaves its part of its last segment to the end
 
-Gathers cost the same in every schedule and are left out, and so is a word for each chunk. A filter's second sweep is
-taken to read its values too.
+Gathers are left out, since they cost the same in every schedule, and so is a word for each chunk. The model assumes
+that a filter's second sweep reads its values too.
 """
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ CHUNK = 32768                   # elements of a chunk on a CPU (cudagen.generate
 
 @dataclass(frozen=True)
 class Cost:
-    """`total` in nanoseconds; `bytes` through memory, second sweeps among them; the launches, and the synchronisations
-    between them."""
+    """`total` in nanoseconds; `bytes` through memory, with those of second sweeps; the numbers of launches and of
+    synchronisations between them."""
     total: float
     bytes: float
     launches: int
@@ -47,13 +47,13 @@ class Cost:
 
 
 class Traffic:
-    """The arrays of a graph as the cost sees them: who streams them, what must be written in every schedule.
+    """The arrays of a graph as the cost model sees them: their readers, and which every schedule must write.
 
-    flows       a node that makes an array, one that streams it, and the array
-    carries     the nodes that may have a carry: they do if one of these arrays is written; always, if there are none
-    carried     per node, the mask of those whose carries what it streams may go into
-    again       the nodes that may be computed again, with the operations and functions that takes: cheap ones that
-                stream at most twice as much as they make
+    flows       triples: a node that makes an array, a node that streams it, and the array
+    carries     the nodes that may have a carry: they have one if one of these arrays is written; always, if none
+    carried     per node, the mask of the nodes whose carries may depend on the arrays that it streams
+    again       the nodes that may be computed again, with the operations and functions of that: cheap nodes that
+                stream at most twice as many bytes as they make
     """
 
     def __init__(self, index: Index) -> None:
@@ -62,7 +62,7 @@ class Traffic:
         outputs = set(index.graph.outputs)
         self.forced = {name for name in index.maker if name in outputs and self.bytes.get(name)}
         self.waiting: dict[int, set[int]] = {}              # filter: nodes that need its count before their launch
-        self.waited: set[int] = set()                       # filters whose count someone always waits for
+        self.waited: set[int] = set()                       # filters whose count is always waited for
         for k, node in enumerate(index.nodes):
             for use in node.uses:
                 if use.name not in index.maker:
@@ -96,7 +96,7 @@ class Traffic:
         return node.work[0] * elements, node.work[1] * elements
 
     def _numbered(self, k: int) -> tuple[str, ...] | None:
-        """The arrays of which one must be written for the node to have a carry; none: always. None: it has never."""
+        """The arrays of which one must be written for the node to have a carry; empty: it always has; None: never."""
         index, node = self.index, self.index.nodes[k]
         if node.op == "SCAN":
             return ()
@@ -114,12 +114,12 @@ class Traffic:
         return arrays or None
 
     def kernel(self, computed: Sequence[int], rescan: float, written: Callable[[str], bool]) -> float:
-        """What a kernel that computes these nodes reads. `written`: is an array?"""
+        """The bytes that a kernel of these nodes reads. `written`: tells whether an array is written."""
         return sum((times * self.bytes[name] for name, times in sorted(self.sweeps(computed, rescan, written).items())),
                    0.0)
 
     def sweeps(self, computed: Sequence[int], rescan: float, written: Callable[[str], bool]) -> dict[str, float]:
-        """How often a kernel that computes these nodes streams each array that it reads."""
+        """How often a kernel of these nodes streams each array that it reads."""
         here, carrying = set(computed), 0
         for k in computed:
             if k in self.carries and (not self.carries[k] or any(map(written, self.carries[k]))):
@@ -133,7 +133,7 @@ class Traffic:
         return sweeps
 
     def written(self, clusters: Iterable[Sequence[int]], again: Iterable[Sequence[int]] = ()) -> set[str]:
-        """The arrays that go through memory if these are the kernels, each of which computes some nodes `again`."""
+        """The arrays that go through memory in these kernels, each of which computes some nodes `again`."""
         home = {k: number for number, members in enumerate(clusters) for k in members}
         copies = {(number, k) for number, nodes in enumerate(again) for k in nodes}
         found = self.forced | {name for maker, k, name in self.flows
@@ -146,7 +146,7 @@ class Traffic:
 
 def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]],
          again: Iterable[Sequence[int]] = ()) -> Cost:
-    """What the schedule with these kernels costs, each of which computes some nodes `again`, in the same order."""
+    """The cost of the schedule with these kernels. `again`, in the same order: the nodes that each computes again."""
     index, clusters, again = traffic.index, list(clusters), list(again)
     home = {k: number for number, members in enumerate(clusters) for k in members}
     written = traffic.written(clusters, again)

@@ -1,6 +1,7 @@
-"""How many arrays a kernel has in memory: those that it reads and does not make, and those that it makes for others.
+"""Counts the arrays that a kernel has in memory: those that it reads and does not make, and those it makes for others.
 
-What is made and used in a kernel alone is in registers for an element's time, so any number of such arrays has room.
+An array that a kernel makes and that nobody else uses stays in registers, one element at a time, so any number of such
+arrays has room.
 """
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ from nessie.schedule.graph.nodes import Index
 
 @dataclass(frozen=True)
 class Array:
-    """The mask of the nodes that use it, in any mode; the node that makes it, if one does; whether it is an output."""
+    """`users`: the mask of the nodes that use the array, in any mode; `maker`: the node that makes it, if one does."""
     users: int
     maker: int | None
     output: bool
 
 
 class Room:
-    """`most`: so many arrays a kernel may have; a node that has more by itself makes that the limit."""
+    """`most`: the number of arrays that a kernel may have; a node that has more by itself raises the limit."""
 
     def __init__(self, index: Index, limit: int) -> None:
         users: dict[str, int] = {}
@@ -35,14 +36,14 @@ class Room:
         self.most = max([limit, *(len(self.held([k])) for k in range(len(index.nodes)))])
 
     def held(self, members: Iterable[int], copies: Iterable[int] = ()) -> set[str]:
-        """What a kernel of these nodes, which computes those again, has in memory."""
+        """The arrays that a kernel of these nodes, which computes `copies` again, has in memory."""
         members, copies = list(members), list(copies)
         own = sum(1 << k for k in members)
         return self.still_held(set[str]().union(*(self.of[k] for k in (*members, *copies))), own,
                                sum(1 << k for k in copies))
 
     def still_held(self, names: Iterable[str], own: int, copies: int = 0) -> set[str]:
-        """Those of the arrays that a kernel of these nodes, given as masks, has in memory."""
+        """The given arrays that a kernel has in memory. `own`, `copies`: the masks of its nodes."""
         found = set()
         for name in names:
             array = self.arrays[name]

@@ -1,4 +1,4 @@
-"""A scheduling problem: a graph, what may be fused in it, and a device's costs. Clusters are lists of node numbers."""
+"""A scheduling problem: a graph, its legal fusions, and a device's costs. Clusters are lists of node numbers."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -16,21 +16,21 @@ from nessie.schedule.legality.fusible import Fusible
 
 Clusters = list[list[int]]
 
-LEAST = 0.01                    # launches that copies should save
+LEAST = 0.01                    # the part of a launch that copies should save
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Clusters, and what each computes again, in the same order."""
+    """Clusters, and in the same order the nodes that each computes again."""
     clusters: Clusters
     again: Clusters = field(default_factory=list)
 
 
 class Problem:
-    """`blocks`: as few nodes together as the wishes say. `cheap`: the nodes that may be computed again: not what
-    somebody wants beside another node, since it is wanted there, and not small ones, which are not worth the search.
-    `again`: those of them for which it can pay, or make room for other arrays, with the nanoseconds that it takes.
-    Raises blocks.Refused if the graph's wishes cannot be met."""
+    """`blocks`: the smallest clusters that meet the wishes. `cheap`: the nodes that may be computed again, without
+    those in wishes, which are wanted where they are, and small ones, which are not worth the search. `again`: the cheap
+    nodes for which a copy can pay, or make room for other arrays, with its nanoseconds. Raises blocks.Refused if the
+    graph's wishes cannot be met."""
 
     def __init__(self, graph: Graph, profile: Profile) -> None:
         self.index, self.profile = Index(graph), profile
@@ -46,14 +46,14 @@ class Problem:
                       if self.crowded or self._pays(k)}
 
     def _matters(self, k: int) -> bool:
-        """Do all that write and read what the node makes take time beside a launch?"""
+        """Do all writes and reads of the node's results take noticeable time beside a launch?"""
         streamed = [name for name in self.index.nodes[k].results if name in self.index.readers]
         most = sum(self.traffic.bytes[name] * (1 + len(self.index.readers[name])) for name in streamed)
         return self.profile.streaming(most) >= LEAST * self.profile.launch
 
     def _pays(self, k: int) -> bool:
-        """Can computing a node again be cheaper than writing and reading what it makes? What nobody but the node
-        streams must be streamed for the copy. If survivors need no numbers then, that may save anything."""
+        """Can computing a node again be cheaper than writing and reading its results? The copy must stream the arrays
+        that only this node streams. If it spares survivors their numbers, it may save any amount."""
         traffic, profile = self.traffic, self.profile
         streamed = [name for name in self.index.nodes[k].results if name in self.index.readers]
         read = profile.streaming(sum(traffic.bytes[name] for name in streamed))
@@ -69,7 +69,7 @@ class Problem:
         return cost(self.traffic, self.profile, clusters, again)
 
     def total(self, plan: Plan) -> float:
-        """What the plan costs, in nanoseconds."""
+        """The cost of the plan, in nanoseconds."""
         return self.cost(plan.clusters, plan.again).total
 
     @property
@@ -87,30 +87,30 @@ class Problem:
         return roomy
 
     def fits(self, members: Iterable[int], copies: Iterable[int] = ()) -> bool:
-        """Has a kernel of these nodes, which computes those again, few enough arrays in memory?"""
+        """Has a kernel of these nodes, which computes `copies` again, few enough arrays in memory?"""
         return not self.crowded or not self.excess(members, copies)
 
     def excess(self, members: Iterable[int], copies: Iterable[int] = ()) -> int:
-        """How many arrays too many it has in memory."""
+        """The number of arrays in memory that such a kernel has too many."""
         return max(0, len(self.room.held(members, copies)) - self.room.most)
 
     def legal(self, members: Sequence[int]) -> bool:
-        """Every pair is allowed, and its hosts are here."""
+        """Is every pair allowed, are its hosts here, and are there not too many arrays?"""
         here = set(members)
         return self.fits(members) and all(
             self.fusible.ok(u, v) and here.issuperset(self.fusible.hosts(u, v) or ())
             for u, v in combinations(sorted(members), 2))
 
     def legal_again(self, members: Sequence[int], copies: Sequence[int]) -> bool:
-        """May a legal kernel compute these nodes again, which it reads? Paths are nothing to them; their hosts are
-        those of what reads them."""
+        """May a legal kernel compute again these nodes, which it reads? Paths do not matter to copies, and their hosts
+        are those of their readers."""
         together = sum(1 << k for k in (*members, *copies))
         return self.fits(members, copies) and not any(self.fusible.direct[p] & together for p in copies)
 
     def single(self) -> Clusters:
-        """Every node on its own."""
+        """Clusters of one node each."""
         return [[k] for k in range(len(self.index.nodes))]
 
     def apart(self) -> Clusters:
-        """Kernels of the blocks; where these have too many arrays, of more."""
+        """The blocks as kernels, joined with more nodes where they would have too many arrays."""
         return [list(block) for block in self.first]

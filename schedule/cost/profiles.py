@@ -1,8 +1,8 @@
-"""Profiles of devices: what bytes, launches, synchronisations and recomputation cost there, in nanoseconds.
+"""Profiles of devices: the prices of bytes, launches, synchronisations and recomputation, in nanoseconds.
 
-A profile is JSON, an object of the fields of Profile. Two ship, in devices/: a CPU of two cores, measured, and an H200,
-estimated from its data sheet. Schedules depend on ratios only, so another device of the same kind is served well
-enough; `nessie doctor --calibrate` measures one.
+A profile is a JSON object with the fields of Profile. Two ship, in devices/: a CPU of two cores, measured, and an H200,
+estimated from its data sheet. Schedules depend on ratios only, so a profile serves other devices of the same kind well
+enough; `nessie doctor --calibrate` measures a device.
 """
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SHIPPED = ("cpu", "h200")
 @dataclass(frozen=True)
 class Profile:
     """
-    bandwidth   bytes a nanosecond, streamed
+    bandwidth   bytes streamed per nanosecond
     launch      of a kernel
     sync        of a size or scalar that the host waits for
-    rescan      of an array that a kernel with a carry reads, so much is read a second time: 1, all of it; 0, nothing
+    rescan      the part of an array that a kernel with a carry reads a second time: 1, all of it; 0, nothing
     gather      a read of 8 bytes at an index of no order
     operation   one arithmetic operation for one element
     function    one of exp, log, sqrt, sin and their kin
-    size        what an unknown size is taken to be
-    segment     the elements of an unknown segment
-    arrays      at most so many in one kernel
+    size        the assumed value of an unknown size
+    segment     the assumed elements of an unknown segment
+    arrays      the most arrays in one kernel
     """
     name: str
     bandwidth: float
@@ -46,16 +46,16 @@ class Profile:
     arrays: int = 64
 
     def streaming(self, count: float) -> float:
-        """So many bytes take so long."""
+        """The time to stream so many bytes."""
         return count / self.bandwidth
 
     def computing(self, operations: float, functions: float) -> float:
-        """So much arithmetic takes so long."""
+        """The time of so much arithmetic."""
         return self.operation * operations + self.function * functions
 
 
 def of_target(target: str) -> Profile:
-    """The target's own, where no other is named."""
+    """The target's default profile."""
     return H200 if target.startswith("cuda") else CPU
 
 
@@ -64,7 +64,7 @@ def show(profile: Profile) -> str:
 
 
 def parse(text: str) -> Profile:
-    """The well-formed profile that the text shows; raises IllFormed."""
+    """Parse a well-formed profile; raises IllFormed."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -87,7 +87,7 @@ def check_types(found: dict[str, object]) -> None:
 
 
 def check(profile: Profile) -> None:
-    """Times are finite and not negative; there is a bandwidth; kernels have arrays."""
+    """Require finite times, not negative, a positive bandwidth and launch, and sizes and arrays of at least 1."""
     for field in fields(Profile):
         value = getattr(profile, field.name)
         if isinstance(value, (int, float)):
@@ -97,7 +97,7 @@ def check(profile: Profile) -> None:
 
 
 def named(name: str) -> Profile:
-    """The profile that ships under this name, or that is in this file."""
+    """The profile that ships under this name, or the one in the file of this name."""
     if name in SHIPPED:
         return shipped(name)
     try:
