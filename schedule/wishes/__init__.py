@@ -1,6 +1,6 @@
-"""What users want of a schedule.
+"""Users' wishes for a schedule.
 
     wishes          wishes, as data
-    sizes           what the user says of sizes
-    pairs           from names to pairs of a graph's nodes
+    sizes           finds the sizes that users give by name
+    pairs           turns names into pairs of a graph's nodes
 """

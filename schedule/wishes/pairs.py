@@ -1,9 +1,9 @@
-"""From what users want of a schedule, in their names, to pairs of a graph's nodes.
+"""Turns users' wishes, in the users' names, into pairs of a graph's nodes.
 
-A name stands for the node that graphs and explanations call so; else for those whose names differ from it by a number
-only (a function that is called twice makes sq_1 and sq_2); else for those that come from what it is bound to. Of
-several, those of one call belong together. A pragma means the nodes of its own top-level form, and the arguments that
-the form is called with.
+A name stands for the node that graphs and explanations call so; else for the nodes whose names differ from it only by a
+number (a function that is called twice makes sq_1 and sq_2); else for the nodes that come from the expression that the
+name is bound to. Of several nodes, those of one call belong together. A pragma means the nodes of its own top-level
+form, and the arguments that the form is called with.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Places = list[tuple[Span, str]]
 
 
 def with_wishes(graphs: Sequence[Graph], wishes: Wishes, profile: Profile) -> list[Graph]:
-    """The graphs with what is wanted of their nodes. What cannot be is an error."""
+    """Add the wishes to the graphs; an impossible wish is an error."""
     result = list(graphs)
     for wish in wishes.wanted:
         result = granted(result, wish, wishes)
@@ -34,7 +34,7 @@ def with_wishes(graphs: Sequence[Graph], wishes: Wishes, profile: Profile) -> li
 
 
 def granted(graphs: Sequence[Graph], wish: Wish, wishes: Wishes) -> list[Graph]:
-    """The graphs with this wish."""
+    """Add this wish to the graphs."""
     found = [(named(graph, wish.first, wish, wishes), named(graph, wish.second, wish, wishes)) for graph in graphs]
     note(graphs, wish, found, wishes.met)
     if wishes.strict and concerned(graphs, wish):
@@ -61,7 +61,7 @@ def granted(graphs: Sequence[Graph], wish: Wish, wishes: Wishes) -> list[Graph]:
 
 
 def note(graphs: Sequence[Graph], wish: Wish, found: Sequence[tuple[list[Node], list[Node]]], met: Met) -> None:
-    """What there is of the wish in these graphs."""
+    """Note in `met` which parts of the wish these graphs have."""
     met.nodes.update((node.name, None) for graph in graphs for node in graph.nodes)
     for firsts, seconds in found:
         met.names.update(name for name, nodes in ((wish.first, firsts), (wish.second, seconds)) if nodes)
@@ -70,7 +70,7 @@ def note(graphs: Sequence[Graph], wish: Wish, found: Sequence[tuple[list[Node], 
 
 
 def unmet(wanted: Iterable[Wish], met: Met) -> list[str]:
-    """What is to be said of the options that have changed nothing in any form of a program that has run."""
+    """The warnings about options that have changed nothing in any form of a program that has run."""
     told = []
     for wish in wanted:
         option = f"{'--cut' if wish.kind == CUT else '--fuse-edge'} {wish.first},{wish.second} changes nothing"
@@ -87,12 +87,12 @@ def unmet(wanted: Iterable[Wish], met: Met) -> list[str]:
 
 
 def concerned(graphs: Sequence[Graph], wish: Wish) -> bool:
-    """Is anything of the pragma's form in the program?"""
+    """Does any node of the graphs come from the pragma's form?"""
     return wish.scope is None or any(within(node, wish.scope) for graph in graphs for node in graph.nodes)
 
 
 def named(graph: Graph, name: str, wish: Wish, wishes: Wishes) -> list[Node]:
-    """The nodes that the name stands for."""
+    """The graph's nodes that the name stands for."""
     if wish.scope is None:
         exact = [node for node in graph.nodes if name == node.name or name in node.results]
         if exact:
@@ -110,7 +110,7 @@ def named(graph: Graph, name: str, wish: Wish, wishes: Wishes) -> list[Node]:
 
 
 def may_mean(node: Node, name: str, wish: Wish, wishes: Wishes) -> bool:
-    """Can a name of the wish's form stand for the node? A parameter stands for what comes from outside."""
+    """Can a name of the wish's form stand for the node? A parameter can stand for nodes outside the form."""
     if wish.scope is None or within(node, wish.scope):
         return True
     return any(b.name == name and b.value is None and b.scope == wish.scope for b in wishes.bound)
@@ -130,7 +130,7 @@ def owner(node: Node, bound: Iterable[Bound]) -> Bound | None:
 
 
 def matched(firsts: Sequence[Node], seconds: Sequence[Node]) -> list[tuple[Node, Node]]:
-    """The pairs of nodes that belong together: of one call, where that can be told."""
+    """The pairs of nodes that belong together: pairs of one call, and all pairs of a node that has none."""
     pairs = [(first, second) for first in firsts for second in seconds if of_one_call(first, second)]
     alone = [(first, second) for first in firsts for second in seconds
              if all(first is not a for a, _ in pairs) or all(second is not b for _, b in pairs)]
@@ -138,7 +138,7 @@ def matched(firsts: Sequence[Node], seconds: Sequence[Node]) -> list[tuple[Node,
 
 
 def of_one_call(first: Node, second: Node) -> bool:
-    """Do the two come from one call of a function, or one from an argument of the call that the other comes from?"""
+    """Do both nodes come from one call of a function, or does one come from an argument of the other's call?"""
     one, other = ([span for span in node.origin if not span.source.library] for node in (first, second))
     shorter, longer = sorted((one[1:], other[1:]), key=len)
     if longer[len(longer) - len(shorter):] != shorter:
@@ -151,8 +151,7 @@ def of_one_call(first: Node, second: Node) -> bool:
 
 
 def check_legal(graph: Graph, profile: Profile, wishes: Wishes) -> None:
-    """Raises what is wrong with the pairs that are to be fused: with the first of them that is wrong by itself, or
-    beside the others."""
+    """Raise an error for the first pair to be fused that is impossible by itself or with the pairs before it."""
     for count in range(1, len(graph.fused) + 1):
         try:
             Problem(replace(graph, fused=graph.fused[:count]), profile)

@@ -1,11 +1,11 @@
-"""What users say of sizes, by their names: per function, what its sizes measure.
+"""Finds the sizes that users give by name, per function.
 
-    xs=1e7              the array xs has so many elements; the rows of a nested sequence xs are so many
-    flatten(xs)=1e8     so many elements have its rows together
+    xs=1e7              the number of elements of the array xs, or of rows of a nested sequence xs
+    flatten(xs)=1e8     the number of elements of all its rows together
     n=1000              the number n, or a size that lambda_cu calls n
 
-Numbers that the user has come before sizes that lambda_cu has called the same. A name stands for all that differ from
-it by a number only, if none is called just so.
+The user's own numbers come before sizes to which lambda_cu gives the same name. If nothing has exactly the name, it
+stands for all that differ from it only by a number.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nessie.lambda_cu import scope
 
 
 def hints(program: ir.Program, sizes: Mapping[str, float], strict: bool) -> dict[str, dict[str, float]]:
-    """Per function the sizes that are known. `strict`: one that is nowhere is an error."""
+    """Per function, the sizes that are given. `strict`: a name that no function has is an error."""
     known = {of.name: sizes_of(of) for of in program.functions}
     result: dict[str, dict[str, float]] = {name: {} for name in known}
     for wish, number in sizes.items():
@@ -35,7 +35,7 @@ def hints(program: ir.Program, sizes: Mapping[str, float], strict: bool) -> dict
 
 
 def sizes_of(function: ir.Function) -> dict[str, str]:
-    """The names of a function by which a size may be given, with the size."""
+    """The names by which the sizes of a function may be given, with the sizes."""
     found: dict[str, str] = {}
     for name, size in named_sizes(function):
         found.setdefault(name, size)
@@ -43,7 +43,7 @@ def sizes_of(function: ir.Function) -> dict[str, str]:
 
 
 def named_sizes(function: ir.Function) -> Iterator[tuple[str, str]]:
-    """Those names; the first of several alike is meant."""
+    """Yield those names with their sizes; of equal names, the first counts."""
     made = [param for statement in scope.statements(function.body) for param in scope.results(statement)]
     params = [param for param in (*function.params, *made) if param.name != "_"]
     arrays = {param.name: param.type for param in params if isinstance(param.type, ir.Array)}

@@ -1,4 +1,4 @@
-"""What users want of a schedule, and the names by which they say it, as plain data."""
+"""Users' wishes for a schedule, and the names in which they are written, as plain data."""
 from __future__ import annotations
 
 from dataclasses import field
@@ -11,8 +11,8 @@ CUT, FUSE = "cut", "fuse"
 
 @dataclass(frozen=True)
 class Wish:
-    """`first` and `second` are not to share a kernel (`cut`), or always to (`fuse`). `place`: where that is written, if
-    in the program, and the top-level form there, whose names are meant: a pragma."""
+    """`first` and `second` shall never share a kernel (`cut`), or always (`fuse`). Only a pragma has a `place`, where
+    it is written, and a `scope`, the top-level form there, whose names it means."""
     kind: str
     first: str
     second: str
@@ -22,8 +22,8 @@ class Wish:
 
 @dataclass(frozen=True)
 class Bound:
-    """A name that a top-level form binds. `value`: what it stands for there; None for a parameter. The value of a
-    function's name is its body."""
+    """A name that a top-level form binds. `value`: the expression that it is bound to; None for a parameter. The value
+    of a function's name is its body."""
     name: str
     value: Span | None
     scope: Span
@@ -31,8 +31,8 @@ class Bound:
 
 @dataclass
 class Met:
-    """What the forms of a program have had, one after another: the names in wishes that stood for something, the
-    wishes of which both stood in one region, and the names of all that kernels compute."""
+    """The wishes that the forms of a program have met so far. `names`: those in wishes that stood for a node; `wishes`:
+    those whose nodes stood in one region; `nodes`: the names of all nodes."""
     names: set[str] = field(default_factory=set)
     wishes: set[Wish] = field(default_factory=set)
     nodes: dict[str, None] = field(default_factory=dict)
@@ -40,8 +40,8 @@ class Met:
 
 @dataclass(frozen=True)
 class Wishes:
-    """All wishes for a program, and what its sources bind. `strict`: the names must be names of the program. `met`:
-    notes those that are."""
+    """All wishes for a program, and the names that its sources bind. `strict`: wishes must use names of the program.
+    `met` notes the wishes that are met."""
     wanted: tuple[Wish, ...] = ()
     bound: tuple[Bound, ...] = field(default=(), repr=False)
     strict: bool = True
