@@ -1,7 +1,7 @@
-"""Fusion as rewriting.
+"""Fuses kernels by rewriting.
 
-    merge           launches become one kernel
-    rewrite         rules until none applies
+    merge           merges launches into one kernel
+    rewrite         applies the rules until none applies
     rules           the fusion rules, each with its inference rule
-    thunks          thunks put together
+    thunks          puts thunks together
 """

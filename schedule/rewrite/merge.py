@@ -1,8 +1,8 @@
-"""Merging: the bindings of a cluster's launches become one kernel, and their launches one launch.
+"""Merges the launches of a cluster into one kernel with one launch.
 
 The bindings stand in program order, in the names of the host, which are unique already. Arguments that launches share
-are passed once. Results that are used outside the kernel are returned, and the sizes that their types name; what is
-only computed again here stays here: the host has it from elsewhere.
+are passed once. The kernel returns the results that are used outside it, and the sizes that their types name. It does
+not return what it only computes again: the host has that from another kernel.
 """
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from nessie.schedule.graph.regions import Step, without_a_name
 def merge(name: str, steps: Sequence[Step], again: Collection[str], needed: Collection[str],
           types: Mapping[str, ir.Type], nodes: Mapping[str, Node],
           descriptors: Mapping[str, ir.Space]) -> tuple[ir.Kernel, ir.Run]:
-    """The kernel of these steps, some of which are only done `again`, and its launch. `needed`: the names that others
-    use; `nodes`: the steps' nodes in the graph, wanted where there are `descriptors`: the spaces that its Elements
-    stand for."""
+    """Make the kernel of these steps, and its launch. `again`: the steps that it only does again; `needed`: the names
+    that others use; `descriptors`: the spaces that the graph's Elements stand for; `nodes`: the steps' nodes in the
+    graph, needed only with descriptors."""
     binds = tuple(step.bind for step in with_segments(steps, nodes, descriptors) if step.bind is not None)
     members = [step for step in steps if step.name not in again]
     made = {param.name: param for step in members for param in scope.results(step.statement) if param.name != "_"}
@@ -44,7 +44,7 @@ def merge(name: str, steps: Sequence[Step], again: Collection[str], needed: Coll
 
 
 def with_type_sizes(names: Sequence[str], types: Mapping[str, ir.Type], bound: Collection[str]) -> list[str]:
-    """The names once each, before each array the size of its type."""
+    """The names, once each, with the sizes of arrays' types; arrays come last."""
     result: dict[str, None] = {}
     for name in names:
         for size in scope.type_names(types[name]):
@@ -55,7 +55,7 @@ def with_type_sizes(names: Sequence[str], types: Mapping[str, ir.Type], bound: C
 
 
 def own_names(binds: Sequence[ir.Bind], taken: Collection[str]) -> tuple[ir.Bind, ...]:
-    """The bindings; parameters and lets of their thunks that are called like something of the kernel, renamed."""
+    """Rename the parameters and lets of the bindings' thunks that have the name of something in the kernel."""
     result = []
     for bind in binds:
         def thunk(of: ir.Thunk) -> ir.Thunk:
@@ -68,8 +68,8 @@ def own_names(binds: Sequence[ir.Bind], taken: Collection[str]) -> tuple[ir.Bind
 
 def with_segments(members: Sequence[Step], nodes: Mapping[str, Node],
                   descriptors: Mapping[str, ir.Space]) -> list[Step]:
-    """The steps, flat MAPs over the elements of segments where the graph has put them there and where others here
-    know the segments too. Beside flat ones only they stay flat: nobody needs the segments' bounds."""
+    """Move flat MAPs to the segmented spaces that the graph gives them, if others in the kernel use the segments too.
+    Beside flat steps only they stay flat, since nobody needs the segments' bounds."""
     if not descriptors:
         return list(members)
     here = [nodes[step.name] for step in members]
@@ -84,7 +84,7 @@ def with_segments(members: Sequence[Step], nodes: Mapping[str, Node],
 
 
 def descriptor_of(space: Space, nodes: Mapping[str, Node], descriptors: Mapping[str, ir.Space]) -> ir.Space | None:
-    """The segments by which the space of the graph is walked."""
+    """The segments by which the graph's space is walked; None if it has none."""
     match space:
         case Elements(descriptor):
             return descriptors[descriptor]
@@ -94,7 +94,7 @@ def descriptor_of(space: Space, nodes: Mapping[str, Node], descriptors: Mapping[
 
 
 def over_elements(step: Step, segments: ir.Space | None) -> Step:
-    """The step; a flat MAP, over these segments."""
+    """Put a flat MAP over these segments; return other steps as they are."""
     match step.bind:
         case ir.Bind(_, ir.Map(thunk, ir.Flat())) if segments is not None:
             names = Names({*rename.all_names(thunk.body), *thunk.params, *thunk.using})

@@ -1,10 +1,10 @@
-"""Rewriting a merged kernel by the fusion rules until none applies.
+"""Rewrites a merged kernel by the fusion rules until none applies.
 
   in    a kernel whose bindings one walk can compute, one after another
   out   a kernel with the same results and fewer bindings, which one walk can compute too
-  how   two bindings are joined if no third stands between them on a path; the certificate's simulation must accept
-        the kernel afterwards, since a joined binding waits for what either waited for. Pairs are joined before pairs of
-        pairs, so that a long chain is not written anew for each of its links
+  how   two bindings are joined if no third stands between them on a path. The certificate's simulation must accept
+        the kernel afterwards, since a joined binding waits for all that either waited for. Pairs are joined before
+        pairs of pairs, so that a long chain is not rewritten for each of its links
   ends  because every rule leaves one binding where there were two
 """
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nessie.schedule.rewrite.thunks import Setting
 
 def rewrite_kernel(kernel: ir.Kernel, types: Mapping[str, ir.Type],
                    failing: Collection[str] | None = None) -> ir.Kernel:
-    """The kernel with its bindings joined. `types` has everything it names."""
+    """Join the kernel's bindings. `types` has the types of all its names."""
     rewriting = Rewriting(kernel, types, failing)
     while any(rewriting.apply(rule) for rule in RULES):
         pass
@@ -35,7 +35,7 @@ def rewrite_kernel(kernel: ir.Kernel, types: Mapping[str, ir.Type],
 
 
 def all_names(kernel: ir.Kernel) -> set[str]:
-    """Every name in the kernel, the thunks' own too."""
+    """All names in the kernel, also those that its thunks bind."""
     names = {param.name for param in kernel.params}
     for bind in kernel.binds:
         names.update(bind.names, scope.soac_names(bind.soac))
@@ -45,7 +45,7 @@ def all_names(kernel: ir.Kernel) -> set[str]:
 
 
 class Rewriting:
-    """The bindings of a kernel as far as they are rewritten, and what each uses."""
+    """A kernel's bindings, rewritten so far, and the uses of each."""
 
     def __init__(self, kernel: ir.Kernel, types: Mapping[str, ir.Type], failing: Collection[str] | None) -> None:
         self.binds = list(kernel.binds)
@@ -59,15 +59,15 @@ class Rewriting:
         return BindUses(bind, uses_of(bind.soac, self.types, self.made), frozenset(scope.soac_names(bind.soac)))
 
     def apply(self, rule: Rule) -> bool:
-        """Join bindings by the rule wherever it applies; is there one? In rounds, each of which joins a binding once:
-        so many become one in few rounds, and each is written anew in each."""
+        """Join bindings by the rule wherever it applies; does it anywhere? Each round joins a binding at most once, so
+        that many bindings become one in few rounds, and each is rewritten only once a round."""
         found = False
         while self.round(rule):
             found = True
         return found
 
     def round(self, rule: Rule) -> bool:
-        """Join what one walk still computes when all is joined; else what it computes with each join."""
+        """Join all pairs if one walk then computes the kernel; otherwise check that after each join."""
         before = self.binds, self.readers.copy()
         if self.joins(rule, checked=False) and not self.one_walk(self.binds):
             self.binds, self.readers = before
@@ -75,7 +75,7 @@ class Rewriting:
         return self.binds is not before[0]
 
     def joins(self, rule: Rule, checked: bool) -> bool:
-        """Join each binding with the first before it with which that can be; is there one?"""
+        """Join each binding with the first earlier one that the rule can join it with; is there any?"""
         new: set[int] = set()
         q = 0
         while q < len(self.binds):
@@ -85,8 +85,8 @@ class Rewriting:
         return bool(new)
 
     def join(self, rule: Rule, p: int, q: int, checked: bool, new: set[int]) -> bool:
-        """Replace two bindings by what the rule makes of them, if it does; if that is `checked`, one walk must compute
-        the kernel then. The binding is added to the `new` ones."""
+        """Replace two bindings by the joined one, and add that to `new`, if the rule applies; if `checked`, only if one
+        walk computes the kernel then."""
         first, second = self.binds[p], self.binds[q]
         made = set(first.names) - {"_"}
         others = frozenset(name for name in made if self.readers[name] > (name in self.used(first))
@@ -124,7 +124,7 @@ class Rewriting:
         return bool(self.used(self.binds[q]) & (reached - own))
 
     def in_order(self, binds: Sequence[ir.Bind]) -> list[ir.Bind]:
-        """The bindings, each after those it needs; otherwise as they stand."""
+        """Sort the bindings, each after those that it needs, otherwise as they stand."""
         left, result = list(binds), list[ir.Bind]()
         waiting = {name for bind in left for name in bind.names}
         while left:
@@ -137,7 +137,7 @@ class Rewriting:
 
 @dataclass(frozen=True)
 class BindUses:
-    """A binding, what it uses and how, and all names in it."""
+    """A binding, its uses with their modes, and all names in it."""
     bind: ir.Bind
     uses: Uses
     names: frozenset[str]

@@ -1,12 +1,13 @@
-"""The fusion rules: each is one function, with its inference rule as docstring.
+"""The fusion rules: each is a function with its inference rule as docstring.
 
-A rule takes two bindings of one kernel, the producer (or merely the first) and the consumer, and gives the bindings
-that replace both, or None where it does not apply. That one walk can still compute the kernel afterwards is for the
-caller to see. `A[i] -> a` writes the element a for reads of A at the thunk's own index i; K are the results of A that
+A rule takes two bindings of one kernel, the producer (or merely the first) and the consumer, and returns the binding
+that replaces both, or None if it does not apply. The caller checks that one walk can still compute the kernel
+afterwards. `A[i] -> a` replaces reads of A at the thunk's own index i by the element a; K are the results of A that
 others use too. Rules hold for several results; the inference rules show one.
 
-Errors stay: what can fail is evaluated at the indices at which it was, and reported with the same index. So where a
-consumer's index changes from a survivor's number to its place in the filter's space, the consumer must not fail.
+Rules preserve errors: an expression that can fail is still evaluated at the same indices, and its error is reported
+with the same index. So if a consumer's index changes from a survivor's number to its place in the filter's space, the
+consumer must not fail.
 """
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class Rule:
 # A producer computed where it is read ---------------------------------------------------------------
 
 def map_map(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind | None:
-    """Two MAPs over one space are one; if the second reads the first, at its own index only.
+    """MAP-MAP: two MAPs over one space become one; the second may read the first at its own index only.
 
         A = MAP {i => e1} n        B = MAP {i => e2} n
         ----------------------------------------------------------- A read as A[i] only
@@ -60,7 +61,7 @@ def map_map(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind |
 
 
 def map_into(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind | None:
-    """MAP-X: a MAP that only X reads, in one thunk, is computed there.
+    """MAP-X: a MAP that only one thunk of X reads is computed there.
 
         A = MAP {i => e1} n        B = X {i => e2} .. n        X in REDUCE, SCAN, FILTER, PARTITION, PERMUTE
         -------------------------------------------------- A read as A[i] only; e1 cannot fail if X may skip indices
@@ -104,7 +105,7 @@ def is_operator(soac: ir.Soac, thunk: ir.Thunk) -> bool:
 # Side by side ---------------------------------------------------------------------------------------
 
 def horizontal(first: ir.Bind, second: ir.Bind, setting: Setting) -> ir.Bind | None:
-    """Two reductions, or two scans, of one space are one, of pairs.
+    """HORIZONTAL: two reductions, or two scans, of one space become one, of pairs.
 
         A = X {i => e1} v1 (+) n        B = X {i => e2} v2 (*) n
         ------------------------------------------------------------------------------- B does not read A
@@ -128,7 +129,7 @@ def horizontal(first: ir.Bind, second: ir.Bind, setting: Setting) -> ir.Bind | N
 
 
 def pair_operator(one: ir.Thunk, two: ir.Thunk, counts: tuple[int, int], setting: Setting) -> ir.Thunk:
-    """The operator on the results of both: all left ones, then all right ones."""
+    """The operator on the results of both; its parameters are all left ones, then all right ones."""
     names, (m, n) = setting.names, counts
     left = [names.fresh("x") for _ in range(m + n)]
     right = [names.fresh("y") for _ in range(m + n)]
@@ -139,8 +140,8 @@ def pair_operator(one: ir.Thunk, two: ir.Thunk, counts: tuple[int, int], setting
 # Survivors ------------------------------------------------------------------------------------------
 
 def survivors(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Filter | None:
-    """The filter on whose survivors the consumer works, if it reads nothing by its index but their values, and
-    cannot fail: the precondition of all rules below."""
+    """The filter on whose survivors the consumer works, if the consumer reads nothing by its index but their values,
+    and cannot fail; else None. This is the precondition of all rules below."""
     if not isinstance(producer.soac, ir.Filter) or isinstance(consumer.soac, ir.Once):
         return None
     space = consumer.soac.space
@@ -157,14 +158,14 @@ def survivors(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Filt
 
 
 def values_of(filtered: ir.Bind) -> tuple[str, ...]:
-    """The arrays of survivors among a FILTER's results."""
+    """The arrays of survivors' values among a FILTER's results."""
     segmented = isinstance(filtered.soac, ir.Filter) and not isinstance(filtered.soac.space, ir.Flat)
     return filtered.names[1:-1] if segmented else filtered.names[1:]
 
 
 def for_survivor(producer: ir.Bind, thunk: ir.Thunk, setting: Setting) -> tuple[tuple[str, ...], ir.Exp]:
-    """The thunk of a consumer as an expression at the filter's index, each value it reads bound once; and the
-    parameters it is in."""
+    """The parameters of the filter's value, and the consumer's thunk as an expression in them, with each value that it
+    reads bound once."""
     assert isinstance(producer.soac, ir.Filter)
     value, names = producer.soac.value, setting.names
     arrays = values_of(producer)
@@ -176,14 +177,14 @@ def for_survivor(producer: ir.Bind, thunk: ir.Thunk, setting: Setting) -> tuple[
 
 
 def guarded(producer: ir.Bind, then: ir.Exp, orelse: ir.Exp, params: tuple[str, ...], setting: Setting) -> ir.Thunk:
-    """{i => if p then .. else ..}"""
+    """Return the thunk `{i => if p then .. else ..}`, p being the filter's predicate."""
     assert isinstance(producer.soac, ir.Filter)
     condition = at(producer.soac.predicate, params, setting.names)
     return tidy(scope.thunk(params, ir.If(condition, then, orelse)), setting.names, setting.failing)
 
 
 def filter_map(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind | None:
-    """What is made of each survivor is made by the filter.
+    """FILTER-MAP: the filter computes what a MAP makes of each survivor.
 
         (k, A) = FILTER {i => e1} {i => p} n        B = MAP {j => e2} k
         --------------------------------------------------------------- e2 uses j to read A only, cannot fail
@@ -200,7 +201,7 @@ def filter_map(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bin
 
 
 def filter_filter(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind | None:
-    """Two filters, the second of the first's survivors, are one with both conditions.
+    """FILTER-FILTER: a filter of a filter's survivors becomes one filter with both conditions.
 
         (k, A) = FILTER {i => e1} {i => p} n        (m, B) = FILTER {j => e2} {j => q} k
         -------------------------------------------------------------------------------- only the second uses k, A
@@ -219,7 +220,7 @@ def filter_filter(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.
 
 
 def filter_reduce(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Bind | None:
-    """A reduction of survivors walks all, and takes the identity for the others. Segments likewise.
+    """FILTER-REDUCE: a reduction of survivors, or of their segments, walks all; other elements count as the identity.
 
         (k, A) = FILTER {i => e1} {i => p} n        b = REDUCE {j => e2} v (+) k
         ------------------------------------------------------------------------ only b uses k, A
@@ -235,7 +236,7 @@ def filter_reduce(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.
 
 
 def same_segments(filtered: ir.Filter, consumer: ir.Filter | ir.Reduce) -> bool:
-    """Do the consumer's segments remain, if it walks the filter's space instead of the survivors?"""
+    """Does the consumer keep its segments if it walks the filter's space instead of the survivors?"""
     return isinstance(filtered.space, ir.Flat) == isinstance(consumer.space, ir.Flat)
 
 
@@ -243,7 +244,7 @@ def bind(names: Collection[str], soac: ir.Soac, like: ir.Bind) -> ir.Bind:
     return ir.Bind(tuple(names), soac, origin=like.origin)
 
 
-# Vertical before horizontal, and both before filters: a filter is dissolved when all work on its survivors is one.
+# Vertical rules come before horizontal ones, and both before filters: a filter dissolves only into a single consumer.
 RULES = (
     Rule("MAP-MAP", frozenset({(ir.Map, ir.Map)}), map_map),
     Rule("MAP-X", frozenset((ir.Map, kind) for kind in (ir.Reduce, ir.Scan, ir.Filter, ir.Partition, ir.Permute)),

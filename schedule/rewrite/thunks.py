@@ -1,4 +1,4 @@
-"""Putting thunks together: what the fusion rules have in common."""
+"""Puts thunks together: the tools that the fusion rules share."""
 from __future__ import annotations
 
 from collections import Counter
@@ -13,8 +13,8 @@ from nessie.lambda_cu.parts import children, map_children, subexpressions
 
 @dataclass(frozen=True)
 class Setting:
-    """What a rule knows of its kernel: the supply of names; what its two bindings make that is returned or that
-    other bindings use; the scalar functions that may fail."""
+    """A rule's view of its kernel. `names`: the supply of names; `kept`: the results of the two bindings that are
+    returned or that other bindings use; `failing`: the scalar functions that may fail."""
     names: Names
     kept: frozenset[str]
     failing: Collection[str] | None = None
@@ -24,7 +24,7 @@ class Setting:
 
 
 def items(body: ir.Exp, count: int) -> tuple[ir.Exp, ...] | None:
-    """The components of a body with `count` results, if they stand side by side."""
+    """The components of a body with `count` results, if it is a tuple of them or one result; else None."""
     if count == 1:
         return (body,)
     return body.items if isinstance(body, ir.Tuple) else None
@@ -35,7 +35,7 @@ def tuple_of(parts: Sequence[ir.Exp]) -> ir.Exp:
 
 
 def beside(bodies: Sequence[tuple[ir.Exp, int]], names: Names) -> ir.Exp:
-    """One body with the results of all, in order; each comes with the number of its results."""
+    """One body with the results of all bodies, in order; each is given with its number of results."""
     parts: list[ir.Exp] = []
     lets: list[tuple[tuple[str, ...], ir.Exp]] = []
     for body, count in bodies:
@@ -52,7 +52,7 @@ def beside(bodies: Sequence[tuple[ir.Exp, int]], names: Names) -> ir.Exp:
 
 
 def bound_to(names: Sequence[str], value: ir.Exp, body: ir.Exp) -> ir.Exp:
-    """let names = value in body; one let for each where the value is a tuple."""
+    """Return `let names = value in body`, with one let for each name if the value is a tuple."""
     components = items(value, len(names))
     if components is None:
         return ir.Let(tuple(names), value, body)
@@ -67,7 +67,7 @@ def elements_for(arrays: Sequence[str], names: Names) -> dict[str, str]:
 
 
 def with_elements(body: ir.Exp, index: str, elements: Mapping[str, str]) -> ir.Exp:
-    """The body, reads of the arrays at the index replaced by their elements."""
+    """Replace reads of the arrays at the index by their elements."""
     def change(read: ir.Read) -> ir.Exp | None:
         own = isinstance(read.index, ir.Var) and read.index.name == index
         return ir.Var(elements[read.array]) if own and read.array in elements else None
@@ -82,7 +82,7 @@ def reads_at_own_index(thunk: ir.Thunk, arrays: Collection[str]) -> bool:
 
 
 def index_only_reads(thunk: ir.Thunk, arrays: Collection[str]) -> bool:
-    """Does the thunk use its index for nothing but to read these arrays? Nor its position, if it has one."""
+    """Does the thunk use its index only to read these arrays, and its position, if it has one, for nothing?"""
     own = thunk.params[-1]
     hidden = {own, *thunk.params[1:-1]}
     stack = [thunk.body]
@@ -98,15 +98,15 @@ def index_only_reads(thunk: ir.Thunk, arrays: Collection[str]) -> bool:
 
 
 def at(thunk: ir.Thunk, params: Sequence[str], names: Names) -> ir.Exp:
-    """The thunk's body for these indices, its own names fresh. A flat thunk takes the last one."""
+    """The thunk's body at these indices, with fresh names of its own. A flat thunk takes the last index."""
     wanted = tuple(ir.Var(param) for param in params[len(params) - len(thunk.params):])
     return rename.instantiate(thunk, wanted, names)
 
 
 def with_element_of(producer: ir.Thunk, arrays: Sequence[str], consumer: ir.Thunk, names: Names,
                     keep: Sequence[str] = (), count: int = 1) -> ir.Thunk:
-    """The consumer's thunk, with the producer's results at the same index bound once. `keep`: those of the
-    producer's results that are results again, before the consumer's `count` own."""
+    """The consumer's thunk, with the producer's results at the same index bound once. `keep`: the producer's results
+    that the thunk returns too, before the consumer's own `count` results."""
     params = max(consumer.params, producer.params, key=len)
     elements = elements_for(arrays, names)
     body = with_elements(at(consumer, params, names), params[-1], elements)
@@ -119,15 +119,15 @@ def with_element_of(producer: ir.Thunk, arrays: Sequence[str], consumer: ir.Thun
 # Tidying ----------------------------------------------------------------------------------------
 
 def tidy(thunk: ir.Thunk, names: Names, failing: Collection[str] | None = None) -> ir.Thunk:
-    """The thunk, with every element that it surely reads read once, copies replaced, and lets that nobody reads
-    dropped if they cannot fail."""
+    """Tidy a thunk: read once each element that it surely reads, replace copies, and drop unread lets that cannot
+    fail."""
     body = read_once(thunk.body, thunk.params, names)
     return scope.thunk(thunk.params, without_needless_lets(body, failing))
 
 
 def read_once(body: ir.Exp, params: Collection[str], names: Names) -> ir.Exp:
-    """The body, with a let around it for each element at a parameter that is read more than once, and once at least
-    whatever the conditions."""
+    """Put a let around the body for each element at a parameter that it reads more than once, and at least once
+    whatever the conditions are."""
     counts: dict[tuple[str, str], int] = {}
     sure: set[tuple[str, str]] = set()
     stack = [(body, True)]
@@ -157,8 +157,8 @@ def read_once(body: ir.Exp, params: Collection[str], names: Names) -> ir.Exp:
 
 
 def without_needless_lets(body: ir.Exp, failing: Collection[str] | None) -> ir.Exp:
-    """Copies of names and constants put in; lets that nobody reads dropped, inner ones first. Every name in the body
-    is bound once."""
+    """Replace names that are bound to names and constants, and drop unread lets, inner ones first. Every name in the
+    body is bound once."""
     copies: dict[str, ir.Exp] = {}
 
     def put_in(exp: ir.Exp) -> ir.Exp:
@@ -169,7 +169,7 @@ def without_needless_lets(body: ir.Exp, failing: Collection[str] | None) -> ir.E
         return map_children(exp, put_in)
 
     def lets_before(names: tuple[str, ...], value: ir.Exp, body: ir.Exp) -> ir.Exp:
-        """let names = value in body, with the value's own lets around it."""
+        """Return `let names = value in body`, with the value's own lets around it."""
         if isinstance(value, ir.Let):
             return ir.Let(value.names, value.value, lets_before(names, value.body, body))
         if isinstance(value, ir.Var | ir.Const):
