@@ -1,6 +1,6 @@
-"""Scheduling: which kernels share a launch. docs/scheduling.md explains it.
+"""Schedules kernels: decides which of them become one. docs/scheduling.md explains it.
 
-    schedule        pass: decides; begins here
+    schedule        pass: decides which launches become one kernel; begins here
     fuse            pass: makes the kernels that a schedule asks for
     pull            pass: computes elements where they are gathered, before scheduling
     nodes           schedules, as data
@@ -8,11 +8,11 @@
     check           validators of graphs and schedules
 
     graph/          dependence graphs, made from control regions
-    wishes/         what users want of a schedule
-    legality/       which clusters may be kernels
-    cost/           what a schedule costs
-    solver/         finds the cheapest
-    rewrite/        the rules that merge kernels
-    explain/        why a schedule is as it is
-    draw/           pictures
+    wishes/         users' wishes for a schedule
+    legality/       decides which clusters may be kernels
+    cost/           computes the cost of a schedule
+    solver/         finds the cheapest schedule
+    rewrite/        merges kernels, by rules
+    explain/        explains why a schedule is as it is
+    draw/           draws graphs and schedules
 """

@@ -1,4 +1,4 @@
-"""Validators of graphs and of schedules: they raise IllFormed, naming the invariant that is broken."""
+"""Validates graphs and schedules: raises IllFormed, which names the broken invariant."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from nessie.schedule.legality import certificate
 from nessie.schedule.nodes import RegionSchedule, Schedule, kernels
 from nessie.schedule.schedule import MODES as SCHEDULE_MODES
 
-LARGEST = 1e200                 # of estimates: what is reckoned from them is finite
+LARGEST = 1e200                 # of estimates, so that what is computed from them is finite
 
 
 def require(condition: bool, message: str) -> None:
@@ -30,7 +30,7 @@ def check_graphs(graphs: Iterable[Graph]) -> None:
 
 
 def check_graph(graph: Graph) -> None:
-    """The invariants of schedule.graph.nodes."""
+    """Check the invariants of schedule.graph.nodes."""
     found = Found({param.name for param in graph.types}, {size for size, _ in graph.sizes},
                   {name for node in graph.nodes for name in node.results if name != "_"})
     for pair in graph.sizes:
@@ -49,8 +49,8 @@ def check_graph(graph: Graph) -> None:
 
 @dataclass
 class Found:
-    """What a graph has: the names with types, the sizes with estimates, what nodes make; and of the nodes so far, what
-    they have made, their places by name, and the filters among them."""
+    """A graph's names with types, sizes with estimates, and nodes' results. Of the nodes so far: their results in
+    `seen`, their places by name, and the filters among them."""
     typed: set[str]
     sizes: set[ir.Size]
     makers: set[str]
@@ -117,11 +117,11 @@ def check_wish(pair: tuple[str, str], found: Found) -> None:
 
 
 def check_relied_on(graph: Graph) -> None:
-    """What stands after a mere check of the host is ordered after it."""
+    """Check that every node after a mere check of the host is ordered after it."""
     before: dict[str, set[str]] = {node.name: set() for node in graph.nodes}
     for earlier, later in graph.order:
         before[later].add(earlier)
-    check, behind = "", set[str]()          # the last check so far, and what is known to come no earlier
+    check, behind = "", set[str]()          # the last check so far, and the nodes known to come no earlier
     for node in graph.nodes:
         if check:
             check_behind(node, before[node.name], check, behind)
@@ -138,7 +138,7 @@ def check_behind(node: Node, before: set[str], check: str, behind: set[str]) -> 
 
 
 def check_alone(schedule: Schedule) -> None:
-    """The invariants of a schedule that it shows without its program."""
+    """Check the invariants of a schedule that need no program."""
     require(schedule.mode in SCHEDULE_MODES, f"{schedule.mode} is no mode of scheduling")
     regions: set[tuple[str, int]] = set()
     for region in schedule.regions:
@@ -146,7 +146,7 @@ def check_alone(schedule: Schedule) -> None:
 
 
 def check_region(region: RegionSchedule, regions: set[tuple[str, int]]) -> None:
-    """Each node is in one kernel."""
+    """Check that each node is in one kernel, and that the region has one schedule."""
     require((region.function, region.number) not in regions, "a region has two schedules")
     regions.add((region.function, region.number))
     home: set[str] = set()
@@ -162,7 +162,7 @@ def check_kernel(nodes: tuple[str, ...], home: set[str]) -> None:
 
 
 def check_schedule(program: ir.Program, schedule: Schedule) -> None:
-    """The invariants of a schedule of this program, by the certificate."""
+    """Check the invariants of a schedule of this program, with the certificate."""
     check_alone(schedule)
     regions = {(region.function, region.number): region for region in schedule.regions}
     for graph in graphs(program, CPU):
@@ -180,7 +180,7 @@ def check_schedule(program: ir.Program, schedule: Schedule) -> None:
 
 
 def in_order(graph: Graph, region: RegionSchedule) -> bool:
-    """Does every kernel come after those whose results it uses, or computes again?"""
+    """Does every kernel come after those whose results it uses or computes again?"""
     home = {name: number for number, cluster in enumerate(region.clusters) for name in cluster}
     maker = {name: node.name for node in graph.nodes for name in node.results if name != "_"}
     before: dict[str, set[str]] = {node.name: {maker[use.name] for use in node.uses if use.name in maker}

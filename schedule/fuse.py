@@ -1,10 +1,10 @@
-"""Pass: make the kernels that a schedule asks for.
+"""Pass: merge kernels as a schedule says.
 
   in    flat lambda_cu, one combinator in a kernel, and a schedule of it
   out   fused lambda_cu: a kernel for each cluster, its bindings joined by the fusion rules
-  how   In each control region, the steps of a cluster, and those that it does again, are merged into one kernel and
-        one launch (schedule.rewrite.merge), which is rewritten (schedule.rewrite.rewrite); launches and the host's code
-        stand in the order of the schedule. Kernels that nobody launches any more are left out, equal ones become one.
+  how   In each control region, the pass merges the steps of a cluster, and those that it does again, into one kernel
+        with one launch (schedule.rewrite.merge), and rewrites the kernel (schedule.rewrite.rewrite). Launches and the
+        host's code stand in the order of the schedule. Kernels without a launch are left out, equal ones become one.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nessie.schedule.rewrite.rewrite import rewrite_kernel
 
 
 def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
-    """The program with kernels merged and rewritten as the schedule says."""
+    """Merge and rewrite the program's kernels as the schedule says."""
     if all(map(unfused, schedule.regions)):
         return program
     fusing = Fusing(program, schedule)
@@ -38,12 +38,12 @@ def fuse(program: ir.Program, schedule: Schedule) -> ir.Program:
 
 
 def unfused(region: RegionSchedule) -> bool:
-    """Does every kernel compute one thing?"""
+    """Does every kernel compute just one node?"""
     return all(len(cluster) == 1 for cluster in region.clusters) and not region.again
 
 
 class Fusing:
-    """What regions have in common: the kernels there are, the kernels made so far, the supply of their names."""
+    """The state that regions share: the program's kernels, the kernels made so far, the supply of their names."""
 
     def __init__(self, program: ir.Program, schedule: Schedule) -> None:
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
@@ -53,7 +53,7 @@ class Fusing:
         self.made: list[ir.Kernel] = []
 
     def region(self, region: Region) -> Sequence[ir.Statement]:
-        """The region's statements, fused."""
+        """Return the region's statements, fused."""
         schedule = self.regions.get((region.function, region.number))
         if schedule is None or unfused(schedule):
             return region.statements
@@ -81,8 +81,8 @@ class Fusing:
 
 
 def needed_from_kernels(region: Region, schedule: RegionSchedule, steps: Mapping[str, Step]) -> list[set[str]]:
-    """Per kernel, what its own steps make for others: for kernels that do not make it themselves, and outside the
-    region."""
+    """Per kernel, the results of its own steps that others need: kernels that do not make them themselves, or code
+    outside the region."""
     wanted, made = set(region.outside), list[set[str]]()
     for cluster, again in kernels(schedule):
         here = [steps[name].statement for name in (*cluster, *again)]
@@ -93,7 +93,7 @@ def needed_from_kernels(region: Region, schedule: RegionSchedule, steps: Mapping
 
 
 def as_written(statement: ir.Statement) -> ir.Statement:
-    """The statement, with the names taken away that the scheduler gave to what nobody needs."""
+    """Remove the names that the scheduler gave to unused results of the statement."""
     match statement:
         case ir.Run(results, _, _):
             return replace(statement, results=tuple(map(without_a_name, results)))

@@ -1,5 +1,5 @@
-"""A schedule as plain data: which launches of each control region become one kernel, what that costs, and why not more.
-A kernel may compute again what another makes, `kernel (res1, res2) again (sq)`, instead of reading it.
+"""A schedule as plain data: each control region's kernels, their cost, and the reasons why no more nodes share one.
+Instead of reading another kernel's result, a kernel may compute it again: `kernel (res1, res2) again (sq)`.
 
 As text (written and read back by schedule.text):
 
@@ -13,8 +13,8 @@ As text (written and read back by schedule.text):
       }
     }
 
-Invariants (schedule.check): every node of a region's graph is in one kernel, each kernel can be computed by one walk,
-with what it computes again, and no kernel needs, or computes again, what a later one makes. Only MAPs that cannot fail
+Invariants (schedule.check): every node of a region's graph is in one kernel; one walk can compute each kernel, with the
+nodes that it computes again; no kernel needs, or computes again, a result of a later one; only MAPs that cannot fail
 are computed again.
 """
 from __future__ import annotations
@@ -30,8 +30,8 @@ AGAIN = "AGAIN"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two nodes that use common data: `together` or `apart` by choice, with the rule that would join them, or
-    `never`, with the reason. Where one kernel computes again what the other's does, `together` by AGAIN."""
+    """Two nodes that use common data: `together` or `apart` by choice, with the rule that joins them, or `never`, with
+    the reason. If the kernel of one computes the other again, they are `together` by the rule AGAIN."""
     first: str
     second: str
     verdict: str
@@ -41,8 +41,8 @@ class Pair:
 @dataclass(frozen=True)
 class RegionSchedule:
     """`clusters` in order of execution, nodes by name; `status`: optimal, within p %, greedy, or not fused; `cost` in
-    nanoseconds; `bytes` that kernels move (schedule.cost.cost says what is left out); `again`: per cluster, what it
-    computes again, or nothing where no cluster does."""
+    nanoseconds; `bytes` that kernels move (schedule.cost.cost says what is left out); `again`: per cluster, the nodes
+    that it computes again, or () if no cluster does."""
     function: str
     number: int
     status: str
@@ -61,5 +61,5 @@ class Schedule:
 
 
 def kernels(region: RegionSchedule) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Each cluster, and what it computes again."""
+    """Yield each cluster with the nodes that it computes again."""
     yield from zip_longest(region.clusters, region.again, fillvalue=())

@@ -1,24 +1,24 @@
-"""Pass: compute elements where they are gathered, where that is cheaper than to make the array first.
+"""Pass: compute elements where they are gathered, if that is cheaper than to make the array first.
 
     A = MAP {i => e} n        B = X {j => .. A[g] ..} m
     ---------------------------------------------------- e is cheap and cannot fail
     A = MAP {i => e} n        B = X {j => .. e[g/i] ..} m
 
   in    flat lambda_cu, sites specialised
-  out   flat lambda_cu in which some gathers are gone, and the MAPs that nobody reads any more
-  how   In each control region, of each MAP at once all that gather what it makes; those that read fewest arrays first,
-        until nothing changes. e reads k arrays, h of them at random, and takes c, a read at random takes g, A has n
-        elements of w bytes for which e streams I bytes, and is gathered m times:
+  out   flat lambda_cu without some gathers, and without the MAPs that nobody reads any more
+  how   In each control region, the pass pulls a MAP into all its gathering readers at once. It takes the MAPs that read
+        the fewest arrays first, until nothing changes. e reads k arrays, h of them at random, and takes time c; a
+        random read takes g; A has n elements of w bytes, for which e streams I bytes, and is gathered m times:
 
             in memory       streaming n * (I + w), and (n * h + m) * g
             pulled          m * (k * g + c); n * I and n * h * g too, if others read A in order, so that it is computed
                             anyway
 
-        It is pulled if that is less; always where k is 0. Nothing is saved if A is written all the same, since it
-        leaves the region or the host reads it. What e reads has to be written then, if it is made in the region and
-        nothing else asks for that: it counts as well.
-  sound e is evaluated just where A[g] was, so at indices that are in range; it cannot fail, and what it computes from
-        its index it computes from g
+        A is pulled if that costs less, and always if k is 0. Nothing is saved if A is written all the same, because it
+        leaves the region or the host reads it. An array of the region that e streams must be in memory for the gathers;
+        if nothing else requires that, writing it counts too.
+  sound e is evaluated just where A[g] was, so at indices that are in range; it cannot fail, and it is computed at index
+        g
   ends  because the arrays that a binding gathers after a pull were made before the one that it gathered; a binding
         takes in no more than MOST operations
 """
@@ -48,11 +48,11 @@ from nessie.schedule.rewrite.merge import merge
 from nessie.schedule.rewrite.thunks import items
 from nessie.schedule.wishes.sizes import hints
 
-MOST = 64                       # operations of a binding that something is pulled into
+MOST = 64                       # operations of a binding into which elements are pulled
 
 
 def pull(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> ir.Program:
-    """The program with what is cheap computed where it is gathered."""
+    """Compute cheap elements where the program gathers them."""
     failing = scope.failing_functions(program.scalar_functions)
     if not any(map(Launches(program, failing).gather, (scope.statements(f.body) for f in program.functions))):
         return program
@@ -100,10 +100,10 @@ def without_dead_code(program: ir.Program, untidy: Collection[str]) -> ir.Progra
     return drop_uncalled(program)
 
 
-# Where there is anything to do ------------------------------------------------------------------
+# Finding work ---------------------------------------------------------------------------------
 
 class Launches:
-    """What launches of the program's kernels make that is cheap, and gather."""
+    """The cheap arrays that launches of the program's kernels make, and the arrays that they gather."""
 
     def __init__(self, program: ir.Program, failing: Collection[str]) -> None:
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
@@ -128,7 +128,7 @@ class Launches:
         return False
 
     def gathered_by(self, name: str) -> set[str]:
-        """The arrays that the kernel reads at an index that is computed."""
+        """The arrays that the kernel reads at a computed index."""
         if name not in self.gathered:
             self.gathered[name] = {
                 read.array for bind in self.kernels[name].binds for thunk in thunks(bind.soac)
@@ -138,7 +138,7 @@ class Launches:
 
 
 def can_be_pulled(bind: ir.Bind, failing: Collection[str]) -> bool:
-    """A MAP whose elements depend on nothing but their flat index, cheap and without failures."""
+    """Is it a cheap MAP that cannot fail, whose elements depend on no index but the flat one?"""
     match bind.soac:
         case ir.Map(thunk, _):
             return cheap_work(thunk.body) is not None and not scope.can_fail(thunk.body, failing) \
@@ -150,7 +150,7 @@ def can_be_pulled(bind: ir.Bind, failing: Collection[str]) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A MAP, in the step of this name, that other steps gather; it reads so many arrays an element."""
+    """A MAP, in the step of this name, that other steps gather; `reads`: its reads of arrays per element."""
     step: str
     bind: ir.Bind
     thunk: ir.Thunk
@@ -159,8 +159,8 @@ class Candidate:
 
 
 class Pulling:
-    """The steps of a region as far as they are rewritten; `changed`: the names of those that are. Per step, how often
-    it reads an array at other indices than its own, and what it reads there."""
+    """The steps of a region, rewritten so far; `changed`: the names of the rewritten ones. Per step, `gathered` counts
+    its reads of arrays at other indices than its own, and `ordered` has the arrays that it reads at its own."""
 
     def __init__(self, region: Region, steps: Sequence[Step], estimates: Estimates, failing: Collection[str]) -> None:
         self.steps = {step.name: step for step in steps}
@@ -170,7 +170,7 @@ class Pulling:
         opaque = {name for step in steps if step.bind is None for name in statement_uses(step.statement)}
         sizes = {name for step in steps if step.bind is not None
                  for name in scope.space_names(scope.space_of(step.bind.soac))}
-        self.written = {*region.outside, *opaque, *sizes}       # in memory whoever gathers it
+        self.written = {*region.outside, *opaque, *sizes}       # in memory whether gathered or not
         self.gathered: dict[str, Counter[str]] = {}
         self.ordered: dict[str, set[str]] = {}
         self.changed: set[str] = set()
@@ -212,7 +212,7 @@ class Pulling:
         return found
 
     def pull(self, found: Candidate) -> bool:
-        """Do it if it pays, and no binding grows too much."""
+        """Pull the candidate into its readers if that pays and no binding grows too much; was it pulled?"""
         if not self.pays(found):
             return False
         pulled = [replace(reader, bind=self.with_elements(found, reader.bind))
@@ -242,13 +242,13 @@ class Pulling:
         return more < profile.streaming(self.saved(found, arrays)) + spared
 
     def elements(self, step: Step) -> float:
-        """How many indices the step walks."""
+        """The number of indices that the step walks."""
         if step.bind is None or isinstance(step.bind.soac, ir.Once):
             return 1.0
         return self.estimates.of(total(step.bind.soac.space))
 
     def saved(self, found: Candidate, arrays: Collection[str]) -> float:
-        """The bytes that nobody writes any more, nor streams if nobody else wants them; less what is written now."""
+        """The bytes of arrays no longer written, and of inputs no longer streamed, less those written only now."""
         streamed = {read.array for read in scope.reads(found.thunk.body)
                     if not self.is_gather(found.bind.soac, found.thunk, read)}
         gathered = {name for names in self.gathered.values() for name in names}
@@ -256,7 +256,7 @@ class Pulling:
         return self.bytes(arrays) + (0.0 if self.in_order(arrays) else self.bytes(streamed)) - self.bytes(written)
 
     def in_order(self, arrays: Collection[str]) -> bool:
-        """Does anyone read one of them at its own index?"""
+        """Does any step read one of the arrays at its own index?"""
         return any(not names.isdisjoint(arrays) for names in self.ordered.values())
 
     def bytes(self, arrays: Collection[str]) -> float:
@@ -266,7 +266,7 @@ class Pulling:
     # Doing it -----------------------------------------------------------------------------------
 
     def with_elements(self, found: Candidate, reader: ir.Bind) -> ir.Bind:
-        """The binding with the MAP's elements computed where it gathers them."""
+        """Compute the MAP's elements in the binding where it gathers them."""
         def change(thunk: ir.Thunk) -> ir.Thunk:
             names = Names({*rename.all_names(thunk.body), *thunk.params, *thunk.using,
                            *rename.all_names(found.thunk.body), *found.thunk.params, *found.thunk.using})
@@ -284,7 +284,7 @@ class Pulling:
 
 
 def component(body: ir.Exp, place: int, count: int, names: Names) -> ir.Exp:
-    """One of the results that the body has so many of."""
+    """The result at `place` of the body's `count` results."""
     parts = items(body, count)
     if parts is not None:
         return parts[place]
@@ -293,6 +293,6 @@ def component(body: ir.Exp, place: int, count: int, names: Names) -> ir.Exp:
 
 
 def operations(bind: ir.Bind | None) -> int:
-    """How many there are in the binding's text."""
+    """The number of operations in the binding's text."""
     return sum(isinstance(part, ir.Op | ir.If | ir.CallScalar) for thunk in (thunks(bind.soac) if bind else ())
                for part in subexpressions(thunk.body))

@@ -2,8 +2,9 @@
 
   in    flat lambda_cu
   out   a schedule: for every control region, clusters of its launches
-  how   The region's dependence graph; verdicts on pairs; the cheapest clusters that keep them (schedule.solver.solve).
-        Those of a piece of a long run are not said to be the best: kernels across its ends might be better.
+  how   The pass makes the region's dependence graph and decides which pairs may share a kernel; the solver finds the
+        cheapest clusters that respect this (schedule.solver.solve). The schedule of a piece of a long run does not
+        count as optimal, because kernels across its ends might be better.
         Modes: `ilp`; `greedy` only; `none`, where every launch stays alone.
 """
 from __future__ import annotations
@@ -33,8 +34,8 @@ _solved: dict[tuple[Graph, Profile], Solution] = {}
 def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
              sizes: Mapping[str, float] | None = None, wishes: Wishes | None = None,
              store: Store | None = None) -> Schedule:
-    """The schedule of every region of the program that launches anything. `sizes`: what some sizes measure, and what
-    arrays have (schedule.wishes.sizes); `store`: where optima are kept."""
+    """Schedule every region of the program that launches anything. `sizes`: the user's sizes, of arrays and numbers
+    (schedule.wishes.sizes); `store`: keeps optima."""
     regions = []
     for dependences in graph(program, profile, sizes, wishes):
         problem = Problem(dependences, profile)
@@ -43,7 +44,8 @@ def schedule(program: ir.Program, mode: str = "ilp", profile: Profile = CPU,
 
 
 def solve_once(problem: Problem, mode: str, store: Store | None = None) -> Solution:
-    """The solution. Optimal ones are remembered: a session compiles a function with each form that calls it."""
+    """Solve the problem. Optimal solutions are remembered, since a session compiles a function with each form that
+    calls it."""
     key = (replace(problem.index.graph, name="", region=0, pieces=1), problem.profile)
     if mode == "ilp" and key in _solved:
         return as_known(problem, _solved[key])
@@ -56,7 +58,7 @@ def solve_once(problem: Problem, mode: str, store: Store | None = None) -> Solut
 
 
 def as_known(problem: Problem, found: Solution) -> Solution:
-    """The solution, with no more than is known of it: the best of a piece need not be the best of its run."""
+    """Lower a piece's status to greedy: the best schedule of a piece need not be the best of its run."""
     if problem.index.graph.pieces > 1 and found.status != UNFUSED:
         return replace(found, status=GREEDY)
     return found
@@ -82,7 +84,7 @@ def region_schedule(problem: Problem, found: Solution) -> RegionSchedule:
 
 
 def pairs(problem: Problem, clusters: Clusters, again: Clusters) -> list[Pair]:
-    """What became of each pair of nodes that use common data, and why."""
+    """The verdict on each pair of nodes that use common data, with its rule or reason."""
     index = problem.index
     home = {k: number for number, members in enumerate(clusters) for k in members}
     found = {pair for readers in index.readers.values() for pair in combinations(readers, 2)}

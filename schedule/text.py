@@ -1,4 +1,5 @@
-"""Schedules as text: show and parse are inverse to each other. The grammar is in the header of schedule.nodes."""
+"""Prints schedules as text, and parses them: show and parse are inverse to each other. The grammar is in the header of
+schedule.nodes."""
 from __future__ import annotations
 
 from nessie.base.source import Source
@@ -19,7 +20,7 @@ def show(schedule: Schedule) -> str:
 
 
 def document(schedule: Schedule) -> Doc:
-    """The text; regions, and in them kernels and pairs are marked."""
+    """The text, with marks on regions and on the kernels and pairs in them."""
     regions = tuple(Mark(region_doc(region), region) for region in schedule.regions)
     return (f"schedule {name(schedule.mode)} {name(schedule.profile)} {{\n", regions, "}\n")
 
