@@ -68,8 +68,7 @@ class Grammar:
                     values[piece.name] = piece.field.read(tokens)
                 else:
                     for text in piece.tokens:
-                        if tokens.accept(text) is None:
-                            tokens.fail(f"'{text}' is expected here: {re.sub('[{}]', '', self.rows[kind])}")
+                        tokens.expect(text, re.sub("[{}]", "", self.rows[kind]))
         return kind(**values)
 
     def row(self, kind: type) -> tuple[Word, ...]:

@@ -91,9 +91,10 @@ class Tokens:
         """Take the next token if it is one of these symbols or words."""
         return self.take().text if self.at(*texts) else None
 
-    def expect(self, text: str) -> Token:
+    def expect(self, text: str, row: str = "") -> Token:
+        """Take the next token, which is this symbol or word; `row` is what all of the part looks like."""
         if not self.at(text):
-            self.fail(f"'{text}' is expected here")
+            self.fail(f"'{text}' is expected here{row and ': '}{row}")
         return self.take()
 
     def name(self, what: str = "a name") -> str:
