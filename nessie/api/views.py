@@ -14,7 +14,7 @@ from nessie.api.options import a_text, check_target
 from nessie.base.source import NessieError, Source
 from nessie.base.system.deep import run_deep
 from nessie.base.system.writing import write
-from nessie.inspect.explaining import explain_call, explain_program
+from nessie.inspect.views import VIEWS, Call, Subject, explanation_of, graphs_of, stages_of
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.mono.copies.copies import monomorphic
 from nessie.session.calling import prepare_call
@@ -170,6 +170,11 @@ def mono_of(asked: Asked) -> tuple[pipeline.Job, Any]:
     return job, monomorphic(session.environment, entry_.name, type_).program
 
 
+def subject_of(asked: Asked, everything: bool = False) -> Subject:
+    job, program = mono_of(asked)
+    return Subject(job, forms.MONO, program, asked.function, asked.program._source, everything)
+
+
 def compiling(work: Callable[[], T]) -> T:
     """work(), while nobody else compiles."""
     def alone() -> T:
@@ -182,24 +187,24 @@ def explain(asked: Asked, everything: bool) -> Explanation:
     def work() -> Explanation:
         from nessie.schedule.explain import json as explain_json
         from nessie.schedule.explain import text as explain_text
-        if asked.given:
-            arguments = held(asked)
-            found = explain_call(arguments.session, asked.job(), asked.function, arguments.names, everything)
-            notes = tuple(arguments.notes)
+        arguments = held(asked) if asked.given else None
+        if arguments is not None:
+            call = Call(arguments.session, arguments.names)
+            subject = Subject(asked.job(), forms.MONO, None, asked.function, everything=everything, call=call)
         else:
-            job, program = mono_of(asked)
-            found, notes = explain_program(job, forms.MONO, program, everything), ()
-        return Explanation(explain_text.as_text(asked.function, found, everything), notes,
+            subject = subject_of(asked, everything)
+        found = explanation_of(subject)
+        return Explanation(explain_text.as_text(asked.function, found, everything),
+                           tuple(arguments.notes) if arguments is not None else (),
                            explain_json.as_json(asked.function, found))
     return compiling(work)
 
 
 def graph(asked: Asked) -> Graph:
     def work() -> Graph:
-        from nessie.schedule.draw.view import draw
-        job, program = mono_of(asked)
-        graphs = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("graph"))
-        svg, dot, data = [draw(graphs, kind, job.fuse, pipeline.profile(job)) for kind in ("svg", "dot", "json")]
+        subject = subject_of(asked)
+        drawings = replace(subject, form=forms.GRAPH, program=graphs_of(subject))
+        svg, dot, data = [str(VIEWS["graph"].show(drawings, kind)) for kind in ("svg", "dot", "json")]
         return Graph(svg, dot, data)
     return compiling(work)
 
@@ -216,11 +221,10 @@ def stages(asked: Asked) -> Stages:
     def work() -> Stages:
         from nessie.inspect.collect import Collection
         from nessie.inspect.page import page
-        job, program = mono_of(asked)
-        job = replace(job, entry=asked.function, target="cpu" if job.target == "reference" else job.target)
-        made: dict[forms.Form[Any], Any] = {forms.MONO: program}
-        passes = pipeline.stages_between(job, forms.MONO, pipeline.stages(job)[-1])
-        made |= {step.ran.output: step.program for step in driver.steps(job, forms.MONO, program, passes)}
+        subject = subject_of(asked)
+        job = replace(subject.job, entry=asked.function,
+                      target="cpu" if subject.job.target == "reference" else subject.job.target)
+        made = stages_of(replace(subject, job=job))
         data = Collection(job, asked.program._source, {form.name: made[form] for form in made}).data()
         return Stages({form.name: form.show(made[form]) for form in made}, page(data))
     return compiling(work)

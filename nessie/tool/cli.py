@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nessie import forms
 from nessie.base.source import Interrupted, NessieError, Source, Span, UsageError, as_error
 from nessie.base.system.deep import forget_interrupt, run_deep
 from nessie.base.types import Fun, Type
+from nessie.inspect.views import VIEWS, Call, Subject
 from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 from nessie.tool import signals
 from nessie.tool.command_line import parse_command_line
-from nessie.tool.compiling import check, compile_, graph, graphs_of, inspect, passes, show, warn_of, written
+from nessie.tool.compiling import check, compile_, passes, show, warn_of, written
 from nessie.tool.options import (
     FAILED,
     MISUSED,
@@ -280,30 +280,30 @@ def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
         write_result(options, "".join(fresh))
 
 
-def explain(options: argparse.Namespace) -> int:
-    """What was fused and what was not; measured, if there are ARGs. What programs print is no result."""
-    from nessie.arguments.words import arguments_of
-    from nessie.inspect.explaining import explain_call, explain_graphs, explain_program
-    from nessie.schedule.explain import json as explain_json
-    from nessie.schedule.explain import text as explain_text
+def view(options: argparse.Namespace) -> int:
+    """Show a function of FILE in one of the ways of nessie.inspect.views; on ARGs, if there are any."""
     from nessie.syntax.parse import parse
-    as_json = format_asked(options, "json" if options.json else None, "--json says")
+    shown, call = VIEWS[options.command], None
+    if "html" in shown.endings.values() and not options.output:
+        raise UsageError("inspect writes a page: name its file with -o")
+    asked, asks = ("json", "--json says") if options.json else (options.format, "--format says")
+    kind = format_asked(options, asked, asks)
+    if kind == "png":
+        from nessie.inspect.pictures import found
+        if options.output in (None, PIPE):
+            raise UsageError("a .png is written to a file: name it with -o")
+        found()
     job, read = job_of(options), written(options)
     if options.arguments:
+        from nessie.arguments.words import arguments_of
         session = new_session(options, say_aside)
         define(session, read.syntax or parse(read.source))
-        entry = options.entry.lower()
-        found = explain_call(session, job, entry, arguments_of(session, entry, options.arguments), options.all)
-    elif read.form is forms.GRAPH:
-        found = explain_graphs(graphs_of(options), job, options.all)
-    else:
-        found = explain_program(job, read.form, read.program, options.all)
+        call = Call(session, arguments_of(session, options.entry.lower(), options.arguments))
+    name = options.entry.lower() if call else options.entry or ""
+    subject = Subject(job, read.form, read.program, name, read.source, options.all or False, call)
+    result = shown.show(subject, kind or ("text" if shown.name == "explain" else "dot"))
     warn_of(read)
-    function = options.entry or found.function
-    if as_json:
-        write_result(options, json.dumps(explain_json.as_json(function, found)))
-    else:
-        write_result(options, explain_text.as_text(function, found, options.all))
+    write_result(options, result)
     return 0
 
 
@@ -337,5 +337,5 @@ def completion(options: argparse.Namespace) -> int:
 
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "passes": passes, "show": show,
-    "profile": profile, "graph": graph, "explain": explain, "inspect": inspect,
+    "profile": profile, "graph": view, "explain": view, "inspect": view,
     "doctor": doctor, "completion": completion}

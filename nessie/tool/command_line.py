@@ -21,6 +21,7 @@ from nessie.base.source import UsageError
 from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.text.nearest import nearest
 from nessie.forms import FORMS
+from nessie.inspect.views import VIEWS
 from nessie.pipeline import PASSES
 from nessie.running.targets import TARGETS
 from nessie.session.streams import say
@@ -170,9 +171,7 @@ SUBCOMMANDS = {
     "profile": ("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e ENTRY "
                         "ARG..., of EXPR with -x, else of every form; the interpreter counts work, at some five "
                         "microseconds for each unit: take small data, or --time-limit"),
-    "graph": ("FILE", "draw the dependence graph of a function"),
-    "explain": ("FILE", "what was fused and what was not, why, and at what cost; with ARG... how long it takes"),
-    "inspect": ("FILE", "write a page, for a browser, of all stages side by side, from the source to the code"),
+    **{name: ("FILE", VIEWS[name].does) for name in ("graph", "explain", "inspect")},
     "completion": ("SHELL", "print what makes a shell complete commands, options, files and names: bash, zsh or fish"),
     "doctor": ("", "what Nessie finds here of the things it can use; with --calibrate, how fast this computer is"),
 }

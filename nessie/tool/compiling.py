@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from nessie import driver, forms, pipeline
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, UsageError
-from nessie.schedule.wishes.wishes import Wishes
 from nessie.session.streams import complain, say, warn
 from nessie.tool.formats import CUBIN, listed
-from nessie.tool.options import FAILED, PIPE, format_asked, job_of, needed, write_result
+from nessie.tool.options import FAILED, format_asked, job_of, needed, write_result
 
 if TYPE_CHECKING:
     from nessie.cudagen.loops.module import Module
@@ -169,43 +168,6 @@ def warn_of(found: Written) -> None:
         spans = [span for form in forms if (span := getattr(form, "span", None))]
         sources = dict.fromkeys([found.source, *(span.source for span in spans)])
         warn(said.told() for said in (*mistakes(sources), *(doubt for form in forms for doubt in doubts(form))))
-
-
-def graph(options: argparse.Namespace) -> int:
-    from nessie.inspect.pictures import found, picture
-    kind = format_asked(options, options.format, "--format says") or "dot"
-    if kind == "png":
-        if options.output in (None, PIPE):
-            raise UsageError("a .png is written to a file: name it with -o")
-        found()
-    write_result(options, picture(job_of(options), graphs_of(options), kind))
-    return 0
-
-
-def graphs_of(options: argparse.Namespace) -> Any:
-    """The dependence graphs of the function, or those that are in the file."""
-    if forms.form_of_file(needed(options, "FILE")) is not forms.GRAPH:
-        return compiled(options, pipeline.pass_named("graph"))
-    from nessie.schedule.wishes.pairs import check_legal
-    found = written(options).program
-    for region in found:
-        check_legal(region, pipeline.profile(job_of(options)), Wishes())
-    return found
-
-
-def inspect(options: argparse.Namespace) -> int:
-    """Write a page that shows all stages of the program."""
-    from nessie.inspect.collect import collect
-    from nessie.inspect.page import page
-    needed(options, "FILE")
-    if not options.output:
-        raise UsageError("inspect writes a page: name its file with -o")
-    format_asked(options)
-    found = written(options)
-    data = collect(job_of(options), found.form, found.source, found.program)
-    warn_of(found)
-    write_result(options, page(data))
-    return 0
 
 
 def passes(options: argparse.Namespace) -> int:

@@ -12,19 +12,19 @@ from pathlib import PurePath
 from nessie.base.source import UsageError
 from nessie.files.files import WRITTEN
 from nessie.forms import FORMS
+from nessie.inspect.views import VIEWS
 
 CUBIN = "cubin"                         # machine code: it has no text
 FORM_ENDINGS = {f".{form.name}": form.name for form in FORMS} | {".nesl": "syntax", ".ll": "llvm", ".cu": "cuda"}
 
 # The endings of what each command writes, with the formats.
 ENDINGS: dict[str, dict[str, str]] = {
-    "graph": {".dot": "dot", ".gv": "dot", ".svg": "svg", ".json": "json", ".png": "png"},
     "compile": {**FORM_ENDINGS, f".{CUBIN}": CUBIN},
     "show": FORM_ENDINGS,
-    "inspect": {".html": "html", ".htm": "html"},
-    "explain": {".json": "json"}, "doctor": {".json": "json"},
+    "doctor": {".json": "json"},
     "profile": {".json": "json", ".jsonl": "json"},
     "run": {ending: ending[1:] for ending in WRITTEN},
+    **{view.name: view.endings for view in VIEWS.values()},
 }
 TEXT = ("compile", "show", "explain", "profile", "doctor")      # what they write may be in a file of any other ending
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nessie import driver, forms, pipeline
+from nessie import forms, pipeline
 from nessie.base.names import shown_name
 from nessie.base.source import NessieError, Source
 from nessie.base.system.writing import write as write_file
 from nessie.base.text.nearest import nearest
 from nessie.base.text.types_text import show_scheme
-from nessie.inspect.pictures import picture
+from nessie.inspect.views import VIEWS, Subject
 from nessie.library import library
 from nessie.mono import nodes as mono
 from nessie.running.targets import TARGETS
-from nessie.session.commands import FORMS_HELP, NESL_COMMANDS, Row, compiled, help_text, mono_of, row_of
+from nessie.session.commands import FORMS_HELP, NESL_COMMANDS, Row, help_text, mono_of, row_of
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import place, placed
 from nessie.syntax.parser import parse_expression
@@ -75,61 +75,33 @@ def program_of(repl: Repl, command: syntax.Command, text: str) -> tuple[mono.Pro
     return program, replace(repl.session.job, dump=None, entry=program.entry)
 
 
-def stages(repl: Repl, command: syntax.Command) -> None:
-    """Each form that the function takes, as the last pass that makes it has left it."""
-    program, job = program_of(repl, command, command.text)
-    made: dict[forms.Form[Any], Any] = {forms.MONO: program}
-    until = pipeline.stages(job)[-1]
-    for step in driver.steps(job, forms.MONO, program, pipeline.stages_between(job, forms.MONO, until)):
-        made[step.ran.output] = step.program
-    repl.show("\n".join(f"% {form.name} %\n{form.show(found).strip()}\n" for form, found in made.items()))
-
-
-def kernels(repl: Repl, command: syntax.Command) -> None:
-    repl.show(compiled(repl.session, command, command.text, forms.FUSED))
-
-
-def graph(repl: Repl, command: syntax.Command) -> None:
-    text, path = text_and_file(command)
-    if not path:
-        repl.show(compiled(repl.session, command, text, forms.GRAPH))
-        return
+def view(repl: Repl, command: syntax.Command) -> None:
+    """Show the function, or write it to the file that is named; a page always goes to one."""
+    shown = VIEWS[command.word[1:]]
+    text, everything = EVERYTHING.subn("", command.text) if "--all" in shown.takes else (command.text, 0)
+    text, path = text_and_file(command, text)
     with placed(command):
-        style = format_of("graph", path)
-    program, job = program_of(repl, command, text)
-    graphs = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("graph"))
-    with placed(command):
-        drawn = picture(job, graphs, style or "dot")
-    write(repl, command, path, drawn)
-
-
-def explain(repl: Repl, command: syntax.Command) -> None:
-    from nessie.inspect.explaining import explain_program
-    from nessie.schedule.explain.text import as_text
-    text, everything = EVERYTHING.subn("", command.text)
-    program, job = program_of(repl, command, text)
-    found = explain_program(job, forms.MONO, program)
-    told = as_text(program.entry, found, bool(everything))
-    repl.show(told.rstrip("\n") + "\n")
-
-
-def inspect(repl: Repl, command: syntax.Command) -> None:
-    from nessie.inspect.collect import collect
-    from nessie.inspect.page import page
-    text, path = text_and_file(command)
-    with placed(command):
-        format_of("inspect", path)
+        style = format_of(shown.name, path) if path or shown.name == "inspect" else None
     program, job = program_of(repl, command, text)
     name = shown_name(program.entry)
     entry = repl.session.environment.lookup(name)
     source = entry.origin[0].source if entry and entry.origin else Source(name, "")
-    write(repl, command, path or f"{name}.html", page(collect(job, forms.MONO, source, program)))
+    subject = Subject(job, forms.MONO, program, program.entry, source, bool(everything))
+    if shown.name == "inspect":
+        path = path or f"{name}.html"
+    with placed(command):
+        found = shown.show(subject, style or ("dot" if path else "text"))
+    if path:
+        write(repl, command, path, found)
+    else:
+        assert isinstance(found, str)           # bytes go to files
+        repl.show(found.rstrip("\n") + "\n")
 
 
-def text_and_file(command: syntax.Command) -> tuple[str, str]:
-    """What the command is about, and the file that it names, if it does."""
-    found = FILE.fullmatch(command.text)
-    return (found[1], found[2]) if found else (command.text, "")
+def text_and_file(command: syntax.Command, text: str) -> tuple[str, str]:
+    """The text without the file that it names at its end, and that file."""
+    found = FILE.fullmatch(text) if "FILE" in VIEWS[command.word[1:]].takes else None
+    return (found[1], found[2]) if found else (text, "")
 
 
 def write(repl: Repl, command: syntax.Command, path: str, content: str | bytes) -> None:
@@ -196,11 +168,7 @@ def quit_(repl: Repl, command: syntax.Command) -> None:
 
 PROMPT_COMMANDS = (
     Row(":type", "EXPR", "its type; evaluates nothing", type_),
-    Row(":stages", "NAME [TYPE]", "every form that the compiler makes of a function", stages),
-    Row(":kernels", "NAME [TYPE]", "its kernels, as they run", kernels),
-    Row(":graph", 'NAME [TYPE] ["FILE"]', "its dependence graph; drawn into a file: .dot, .svg, .json, .png", graph),
-    Row(":explain", "NAME [TYPE] [--all]", "what of it was fused and what was not, and why", explain),
-    Row(":inspect", 'NAME [TYPE] ["FILE"]', "write a page, for a browser, of all its stages (NAME.html)", inspect),
+    *(Row(f":{found.name}", found.takes, found.does, view) for found in VIEWS.values()),
     Row(":time", "EXPR", "its value, and how long that took", time_),
     Row(":profile", "EXPR", "work and depth, and what running it took, kernel by kernel", profile),
     Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),
