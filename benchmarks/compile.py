@@ -90,7 +90,7 @@ def serve(tree: Path, target: str, rounds: int) -> None:
     spent: Counter[str] = Counter()
     steps = driver.steps
 
-    def timed_steps(*given: Any) -> Iterator[driver.Step]:
+    def timed_steps(*given: Any) -> Iterator[driver.PassResult]:
         for step in steps(*given):
             spent[step.ran.name] += step.seconds
             yield step

@@ -30,7 +30,7 @@ from nessie.base.types import FLOAT, Seq  # noqa: E402
 from nessie.base.values import Flat, Nested  # noqa: E402
 from nessie.lambda_cu.layout import layout_of_value  # noqa: E402
 from nessie.pipeline import Job  # noqa: E402
-from nessie.program_cache import kept  # noqa: E402
+from nessie.program_cache import cached_program  # noqa: E402
 from nessie.running.targets import Target  # noqa: E402
 from nessie.session.session import Session  # noqa: E402
 from nessie.syntax import nodes as syntax  # noqa: E402
@@ -64,7 +64,7 @@ def command_line(value: Flat, threads: int | None) -> Callable[[], np.ndarray]:
     assert isinstance(definition, typed.Variable)
     prepared = session.prepare(definition.value, Seq(FLOAT))
     job = Job(strict=False, layouts=(layout_of_value(Seq(Seq(FLOAT)), value),))
-    built = kept(job, prepared.program)
+    built = cached_program(job, prepared.program)
     return lambda: session.target.execute(built, prepared.arguments).column
 
 

@@ -17,7 +17,7 @@ class Resident:
     """`arguments`: the entry's, as flat values. Its memory is free again after `close`."""
 
     def __init__(self, built: GpuProgram, driver: Driver, arguments: Sequence[Any], memory: int) -> None:
-        self.built, self.limits = built, host.Limits(memory=memory)
+        self.built, self.limits = built, host.HostLimits(memory=memory)
         self.device = Gpu(built, driver, memory)
         self.given = [each_array(value, self.put) for value in arguments]
         self.result: Any = None

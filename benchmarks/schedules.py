@@ -23,7 +23,7 @@ from nessie.schedule.check import check_graph  # noqa: E402
 from nessie.schedule.cost import profiles  # noqa: E402
 from nessie.schedule.cost.problem import Problem  # noqa: E402
 from nessie.schedule.graph.nodes import GATHER, OWN, SCALAR, Flat, Graph, Node, Space, Survivors, Use, space_size  # noqa: E402
-from nessie.schedule.solver.exact import Limits  # noqa: E402
+from nessie.schedule.solver.exact import SolverLimits  # noqa: E402
 from nessie.schedule.solver.greedy import greedy  # noqa: E402
 from nessie.schedule.solver.solve import OPTIMAL, solve  # noqa: E402
 
@@ -141,7 +141,7 @@ def measured(shape: str, nodes: int, profile: profiles.Profile, patience: float)
         took, busy = max(took, perf_counter() - began), max(busy, process_time() - worked)
         beside = max(beside, found.cost / problem.cost(greedy(problem)).total)
         if patience and found.status != OPTIMAL:
-            lost = max(lost, found.cost / solve(problem, limits=Limits(seconds=patience)).cost)
+            lost = max(lost, found.cost / solve(problem, limits=SolverLimits(seconds=patience)).cost)
         status = max(status, found.status, key=gap)
     patient = f" {lost * 100:7.1f} %" if patience else ""
     return f"{shape:8} {nodes:5} {took:8.2f} s {busy:8.2f} s {beside * 100:7.1f} %{patient}  {status}"

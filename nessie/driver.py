@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Step:
+class PassResult:
     """A pass that has run: the checked program that it made, and the seconds it took, checks apart."""
     ran: Pass
     program: Any
     seconds: float
 
 
-def steps(job: Job, start: Form[Any], program: Any, passes: tuple[Pass, ...]) -> Iterator[Step]:
+def steps(job: Job, start: Form[Any], program: Any, passes: tuple[Pass, ...]) -> Iterator[PassResult]:
     """Run the passes one by one, and yield each with the checked program that it made."""
     made, checks = {start.name: program}, job.checks
     for ran in passes:
@@ -53,7 +53,7 @@ def steps(job: Job, start: Form[Any], program: Any, passes: tuple[Pass, ...]) ->
             began = perf_counter()
             guarded(ran, inputs, partial(check, ran, inputs, program))
             checks.checking += perf_counter() - began
-        yield Step(ran, program, seconds)
+        yield PassResult(ran, program, seconds)
 
 
 def compile_program(job: Job, start: Form[Any], program: Any, until: Pass) -> Any:
@@ -77,10 +77,10 @@ def guarded(ran: Pass, inputs: list[Any], work: Callable[[], Any]) -> Any:
         raise
     except IllFormed as broken:
         what = f"made an ill-formed {ran.output.name} program: {broken}"
-        raise InternalError(f"the pass {ran.name} {what}{kept(ran, inputs)}") from broken
+        raise InternalError(f"the pass {ran.name} {what}{saved_inputs(ran, inputs)}") from broken
     except Exception as error:
         what = f"failed: {type(error).__name__}: {error}"
-        raise InternalError(f"the pass {ran.name} {what}{kept(ran, inputs)}") from error
+        raise InternalError(f"the pass {ran.name} {what}{saved_inputs(ran, inputs)}") from error
 
 
 def check(ran: Pass, inputs: list[Any], program: Any) -> None:
@@ -91,7 +91,7 @@ def check(ran: Pass, inputs: list[Any], program: Any) -> None:
         ran.certify(*inputs, program)
 
 
-def kept(ran: Pass, inputs: list[Any]) -> str:
+def saved_inputs(ran: Pass, inputs: list[Any]) -> str:
     """Where the inputs of a pass that failed have been written."""
     try:
         import tempfile  # only after a mistake

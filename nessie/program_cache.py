@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nessie.mono import nodes as mono
 
 
-def kept(job: pipeline.Job, program: mono.Program) -> Built:
+def cached_program(job: pipeline.Job, program: mono.Program) -> Built:
     """What the stages make of the program for the job's target; from disk, if they have made it for the same machine
     before. A job that wants to see the stages' work (dump), or to know whether names are the program's, has it done;
     so has the reference, whose stages end early."""

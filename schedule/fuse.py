@@ -18,7 +18,7 @@ from nessie.lambda_cu import scope
 from nessie.lambda_cu.passes.simplify import simplify
 from nessie.schedule.cost.profiles import CPU
 from nessie.schedule.graph.build import build_graph, descriptor_text, region_types
-from nessie.schedule.graph.regions import Region, Step, rewrite_regions, statement_uses, steps_of, without_a_name
+from nessie.schedule.graph.regions import Region, RegionStep, rewrite_regions, statement_uses, steps_of, without_a_name
 from nessie.schedule.graph.sizes import Estimates
 from nessie.schedule.nodes import RegionSchedule, Schedule, kernels
 from nessie.schedule.rewrite.merge import merge
@@ -80,7 +80,7 @@ class Fusing:
         return statements
 
 
-def needed_from_kernels(region: Region, schedule: RegionSchedule, steps: Mapping[str, Step]) -> list[set[str]]:
+def needed_from_kernels(region: Region, schedule: RegionSchedule, steps: Mapping[str, RegionStep]) -> list[set[str]]:
     """Per kernel, the results of its own steps that others need: kernels that do not make them themselves, or code
     outside the region."""
     wanted, made = set(region.outside), list[set[str]]()
@@ -102,7 +102,7 @@ def as_written(statement: ir.Statement) -> ir.Statement:
     return statement
 
 
-def descriptors(steps: Sequence[Step]) -> dict[str, ir.Space]:
+def descriptors(steps: Sequence[RegionStep]) -> dict[str, ir.Space]:
     """The segmented spaces of the steps, by the text that stands for them in graphs."""
     spaces = [scope.space_of(step.bind.soac) for step in steps if step.bind is not None]
     return {descriptor_text(space): space for space in spaces if space is not None and not isinstance(space, ir.Flat)}

@@ -38,10 +38,10 @@ from nessie.lambda_cu.passes.lets import tidy_kernels
 from nessie.lambda_cu.passes.simplify import drop_uncalled
 from nessie.schedule.cost.profiles import CPU, Profile
 from nessie.schedule.fuse import as_written
-from nessie.schedule.graph.arithmetic import cheap_work, work
+from nessie.schedule.graph.arithmetic import cheap_work, operation_counts
 from nessie.schedule.graph.build import region_types
 from nessie.schedule.graph.nodes import GATHER, WIDTHS
-from nessie.schedule.graph.regions import Region, Step, rewrite_regions, statement_uses, steps_of
+from nessie.schedule.graph.regions import Region, RegionStep, rewrite_regions, statement_uses, steps_of
 from nessie.schedule.graph.sizes import Estimates
 from nessie.schedule.graph.uses import indices_of, read_mode, total
 from nessie.schedule.rewrite.merge import merge
@@ -59,7 +59,7 @@ def pull(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float]
     launches, names = Launches(program, failing), Names(kernel.name for kernel in program.kernels)
     given, made = hints(program, sizes or {}, strict=False), list[ir.Kernel]()
 
-    def rewritten(step: Step, types: Mapping[str, ir.Type]) -> ir.Statement:
+    def rewritten(step: RegionStep, types: Mapping[str, ir.Type]) -> ir.Statement:
         results = {param.name for param in scope.results(step.statement)}
         called = step.statement.kernel if isinstance(step.statement, ir.Run) else ""
         kernel, run = merge(names.fresh(called), [step], (), results, types, {}, {})
@@ -154,7 +154,7 @@ class Candidate:
     step: str
     bind: ir.Bind
     thunk: ir.Thunk
-    readers: tuple[Step, ...]
+    readers: tuple[RegionStep, ...]
     reads: int
 
 
@@ -162,7 +162,8 @@ class Pulling:
     """The steps of a region, rewritten so far; `changed`: the names of the rewritten ones. Per step, `gathered` counts
     its reads of arrays at other indices than its own, and `ordered` has the arrays that it reads at its own."""
 
-    def __init__(self, region: Region, steps: Sequence[Step], estimates: Estimates, failing: Collection[str]) -> None:
+    def __init__(self, region: Region, steps: Sequence[RegionStep], estimates: Estimates, failing: Collection[str]
+                 ) -> None:
         self.steps = {step.name: step for step in steps}
         self.estimates, self.failing = estimates, failing
         self.types = region_types(region, steps)
@@ -177,7 +178,7 @@ class Pulling:
         for step in steps:
             self.note_reads(step)
 
-    def note_reads(self, step: Step) -> None:
+    def note_reads(self, step: RegionStep) -> None:
         gathered, ordered = Counter[str](), set[str]()
         if step.bind is not None:
             for thunk in thunks(step.bind.soac):
@@ -197,7 +198,7 @@ class Pulling:
             pass
 
     def candidates(self) -> list[Candidate]:
-        readers: dict[str, dict[str, Step]] = {}
+        readers: dict[str, dict[str, RegionStep]] = {}
         for step in self.steps.values():
             for name in self.gathered[step.name]:
                 readers.setdefault(name, {})[step.name] = step
@@ -229,7 +230,7 @@ class Pulling:
 
     def pays(self, found: Candidate) -> bool:
         profile, arrays = self.estimates.profile, set(found.bind.names) - {"_"}
-        arithmetic = work(found.thunk.body)
+        arithmetic = operation_counts(found.thunk.body)
         if not found.reads or arithmetic is None:
             return not found.reads
         times = sum(self.elements(reader) * sum(self.gathered[reader.name][name] for name in arrays)
@@ -241,7 +242,7 @@ class Pulling:
         spared = made * sum(self.gathered[found.step].values()) * profile.gather
         return more < profile.streaming(self.saved(found, arrays)) + spared
 
-    def elements(self, step: Step) -> float:
+    def elements(self, step: RegionStep) -> float:
         """The number of indices that the step walks."""
         if step.bind is None or isinstance(step.bind.soac, ir.Once):
             return 1.0

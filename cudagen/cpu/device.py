@@ -125,7 +125,7 @@ def load(code: bytes, names: Sequence[str]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Step:
+class PreparedPhase:
     """A phase, ready to go: `slots` say which words are its arguments."""
     buffers: tuple[Taken, ...]
     function: str
@@ -146,12 +146,13 @@ class CpuLauncher(Launcher):
         self.cells = ctypes.c_int64 * max(1, plan.cells)
         self.steps = [self.step(phase, 0 if unbounded else FEW) for phase in plan.phases]
 
-    def step(self, phase: Phase, inline: int) -> Step:
+    def step(self, phase: Phase, inline: int) -> PreparedPhase:
         buffers = self.buffers(phase)
         names = tuple([name.name for name in phase.arguments if isinstance(name, loops.Name)])
         slots = tuple([self.slot(name) for name in names])
         sort = (SORTS[phase.function], names) if phase.library else None
-        return Step(buffers, phase.function, slots, ctypes.c_int64 * len(slots), self.chunks(phase), sort, inline)
+        words = ctypes.c_int64 * len(slots)
+        return PreparedPhase(buffers, phase.function, slots, words, self.chunks(phase), sort, inline)
 
     def launch(self, device: Cpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
         words = [0] * len(self.slots)
@@ -172,7 +173,7 @@ class CpuLauncher(Launcher):
                     device.memory.give(array)
         return [self.result(r, cells, arrays) for r in self.plan.results], self.elements(words, cells)
 
-    def run(self, step: Step, device: Cpu, words: list[int], cells: Any, arrays: dict[str, Array],
+    def run(self, step: PreparedPhase, device: Cpu, words: list[int], cells: Any, arrays: dict[str, Array],
             arguments: Sequence[Any]) -> None:
         """A phase: takes its buffers, which go to `words` and `arrays`, and runs its function on its chunks."""
         for buffer in step.buffers:

@@ -94,9 +94,9 @@ class Lent:
         """Another library comes to know it."""
         self.block.known = True
 
-    def settle(self) -> None:
+    def wait_for_others(self) -> None:
         """Returns when other libraries have done what they were asked to do with it."""
-        self.gpu.memory.settle(self.block)
+        self.gpu.memory.wait_for_others(self.block)
 
 
 class Gpu(Launches):
@@ -188,7 +188,7 @@ class DeviceMemory(Pooled):
         self.driver = driver
         _memories.add(self)
 
-    def settle(self, block: Block) -> None:
+    def wait_for_others(self, block: Block) -> None:
         if block.known:
             self.driver.await_others({ANY_STREAM})
 
@@ -221,7 +221,7 @@ class DeviceMemory(Pooled):
 
 
 @dataclass(frozen=True)
-class Step:
+class PreparedPhase:
     """A phase, ready to go: its arguments are words, by their slots, or sizes. `counts`: a size of it lies in cells."""
     buffers: tuple[Taken, ...]
     function: str
@@ -243,13 +243,13 @@ class GpuLauncher(Launcher):
         self.counts = (any(isinstance(r, ScalarResult) for r in plan.results)       # something is in cells at the end
                        or any(map(reads_cells, (plan.elements, *lengths.values()))))
 
-    def step(self, phase: Phase, format_: str, fails: bool) -> Step:
+    def step(self, phase: Phase, format_: str, fails: bool) -> PreparedPhase:
         sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
                  *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
         arguments = tuple([self.slot(a.name) if isinstance(a, loops.Name) else size_function(a, self.slots)
                            for a in phase.arguments])
-        return Step(self.buffers(phase), phase.function, arguments, struct.Struct(f"@{format_}"), self.chunks(phase),
-                    any(map(reads_cells, sizes)), fails)
+        return PreparedPhase(self.buffers(phase), phase.function, arguments, struct.Struct(f"@{format_}"),
+                             self.chunks(phase), any(map(reads_cells, sizes)), fails)
 
     def launch(self, device: Gpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
         words: list[Any] = [0] * len(self.slots)
@@ -278,7 +278,7 @@ class GpuLauncher(Launcher):
             device.synchronise()
         return [self.result(r, counts, arrays) for r in self.plan.results], self.elements(words, counts)
 
-    def run(self, step: Step, device: Gpu, words: list[Any], arrays: dict[str, Array]) -> None:
+    def run(self, step: PreparedPhase, device: Gpu, words: list[Any], arrays: dict[str, Array]) -> None:
         """A phase: takes its buffers, which go to `words` and `arrays`, and launches its function."""
         counts = fetched(device, arrays) if step.counts else []
         for buffer in step.buffers:

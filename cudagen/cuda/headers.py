@@ -186,7 +186,7 @@ def arguments(plan: Plan, functions: Functions) -> Iterator[tuple[str, str]]:
              if isinstance(part, loops.Name)}
     for parameter in plan.parameters:
         if parameter.name in used | sizes:
-            yield parameter.name, given(parameter)
+            yield parameter.name, input_text(parameter)
     for name in [*results, *dict.fromkeys(shown_names(plan))]:
         if name in buffers:
             yield name, buffer_text(buffers.pop(name), results.get(name))
@@ -212,7 +212,7 @@ def shown_names(plan: Plan) -> Iterator[str]:
         at += length * times
 
 
-def given(parameter: Input) -> str:
+def input_text(parameter: Input) -> str:
     if parameter.size is None:
         return f"{ARTICLES[parameter.base]}, given"
     return f"{show_exp(parameter.size)} {plural(parameter.base)}, given"

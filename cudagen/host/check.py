@@ -53,7 +53,7 @@ def check(program: Program) -> None:
             distinct((item.name, item) for item in named)
     tables = Tables({site.name for site in program.sites}, {f.name: f for f in program.scalar_functions},
                     {k.name: (k.arguments, k.results) for k in program.kernels},
-                    {f.name: (len(f.parameters), given(f)) for f in program.functions})
+                    {f.name: (len(f.parameters), result_count(f)) for f in program.functions})
     for function in program.scalar_functions:
         with within(f"scalar function {function.name}"):
             check_scalar_function(function, tables.scalars, tables.sites)
@@ -74,7 +74,7 @@ def check_entry(entry: ir.Entry, tables: Tables) -> None:
     called("function", entry.function, tables.functions, arguments, len(parameters(entry.result, names)))
 
 
-def given(code: Code) -> int:
+def result_count(code: Code) -> int:
     """How many results the function gives."""
     return next((len(i.results) for i in code.instructions if isinstance(i, Give)), 0)
 
@@ -152,7 +152,7 @@ class CodeCheck:
             case Move(results, sources):
                 require(len(results) == len(sources), f"{len(sources)} values go to {len(results)} slots")
             case Give(results):
-                first = given(self.code)
+                first = result_count(self.code)
                 require(len(results) == first, f"{len(results)} results are given, and elsewhere {first}")
 
     def expression(self, value: ir.Exp, names: Mapping[str, Slot]) -> None:

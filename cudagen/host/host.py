@@ -39,7 +39,7 @@ from nessie.cudagen.host.device import (
     said_beyond,
 )
 from nessie.cudagen.host.evaluate import HostFailure, Surroundings, evaluate
-from nessie.cudagen.host.limits import ACTIVATION, Limits, bytes_waiting
+from nessie.cudagen.host.limits import ACTIVATION, HostLimits, bytes_waiting
 from nessie.cudagen.host.nodes import (
     Code,
     Compute,
@@ -60,11 +60,11 @@ from nessie.cudagen.host.nodes import (
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
 from nessie.lambda_cu.running.calls import RunningCalls
-from nessie.lambda_cu.running.empty_kernels import Given, Idle, idle
+from nessie.lambda_cu.running.empty_kernels import EmptyResult, EmptyRun, empty_run
 from nessie.lambda_cu.running.recursion import calls_of, origin_of, way_to
 from nessie.lambda_cu.scope import calls_in, inner_calls
 
-__all__ = ["Limits", "Stats", "execute"]
+__all__ = ["HostLimits", "Stats", "execute"]
 
 UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 MOVING = (Jump, Move, Drop)             # what the host level's statements become beside the work
@@ -84,11 +84,11 @@ class Stats:
 
 
 def execute(program: ir.Program, translated: instructions.Program, arguments: Sequence[Any], device: Device,
-            limits: Limits | None = None, stats: Stats | None = None, perform: effects.Perform = effects.no_effects,
+            limits: HostLimits | None = None, stats: Stats | None = None, perform: effects.Perform = effects.no_effects,
             deliver: Callable[[Array], Any] | None = None) -> Any:
     """Call the program's entry; its functions are as translated. `perform` does its effects; `deliver` gives the caller
     an array of the result, which otherwise is downloaded."""
-    limits = limits or Limits()
+    limits = limits or HostLimits()
     host = Host(program, translated, device, limits, stats or Stats(), perform)
     host.deliver = deliver or host.deliver
     device.begin(limits.on_device, limits.rounds, limits.calls)
@@ -117,7 +117,7 @@ class Activation:
 class Host:
     """One run. The stack's top is the function that is running."""
 
-    def __init__(self, program: ir.Program, translated: instructions.Program, device: Device, limits: Limits,
+    def __init__(self, program: ir.Program, translated: instructions.Program, device: Device, limits: HostLimits,
                  stats: Stats, perform: effects.Perform) -> None:
         self.program, self.device, self.limits, self.stats = program, device, limits, stats
         self.codes = {code.name: code for code in translated.functions}
@@ -126,7 +126,7 @@ class Host:
         self.deliver: Callable[[Array], Any] = device.download
         self.kernels = {k.name: k for k in program.kernels}
         self.functions = {f.name: f for f in program.scalar_functions}
-        self.idle_kernels: dict[str, Idle | None] = {}
+        self.empty_runs: dict[str, EmptyRun | None] = {}
         self.stack: list[Activation] = []
         self.waiting = 0                        # bytes of all functions that wait
         self.constants: dict[int, Array] = {}
@@ -280,11 +280,11 @@ class Host:
         if not self.unread.isdisjoint(a for a in instruction.arguments if isinstance(a, int)):
             self.look(origin)
         arguments = [self.value(a, frame) for a in instruction.arguments]
-        idle = self.idle(instruction.kernel)
-        if idle is not None and not any(arguments[number] for number in idle.sizes):
-            self.assign_uploaded(instruction.results, [idle_value(given) for given in idle.gives], frame)
+        empty_run = self.empty_run(instruction.kernel)
+        if empty_run is not None and not any(arguments[number] for number in empty_run.sizes):
+            self.assign_uploaded(instruction.results, [empty_value(given) for given in empty_run.gives], frame)
             return
-        if not self.settled() or self.device.failure() == NO_FAILURE:
+        if not self.failure_is_awaited() or self.device.failure() == NO_FAILURE:
             self.launched, self.kernel = origin, self.kernels[instruction.kernel]
         found = self.guarded(self.device.launch, origin, instruction.kernel, arguments)
         self.stats.peak = max(self.stats.peak, self.device.used())
@@ -292,15 +292,15 @@ class Host:
         self.unread.update(slot for slot, value in zip(instruction.results, found, strict=True)
                            if slot is not None and not isinstance(value, Array))
 
-    def settled(self) -> bool:
+    def failure_is_awaited(self) -> bool:
         """Is it to be known before the next launch whether the last has failed? Where kernels skip themselves, only if
         it has calls: what went round too often in them is told by the kernel, and by where it was launched."""
         return not self.device.skips or (self.kernel is not None and bool(calls_of(self.kernel)))
 
-    def idle(self, kernel: str) -> Idle | None:
-        if kernel not in self.idle_kernels:
-            self.idle_kernels[kernel] = idle(self.kernels[kernel], self.functions)
-        return self.idle_kernels[kernel]
+    def empty_run(self, kernel: str) -> EmptyRun | None:
+        if kernel not in self.empty_runs:
+            self.empty_runs[kernel] = empty_run(self.kernels[kernel], self.functions)
+        return self.empty_runs[kernel]
 
     def compute(self, instruction: Compute, frame: Frame) -> Held:
         origin = instruction.origin
@@ -434,7 +434,7 @@ def moved(unread: set[Operand], sources: Sequence[Operand], results: Results) ->
             if isinstance(source, int) and source in unread and slot is not None}
 
 
-def idle_value(given: Given) -> Any:
+def empty_value(given: EmptyResult) -> Any:
     """What a launch over nothing gives, as a scalar or a NumPy array."""
     return given.value if isinstance(given, ir.Const) else array_of(*given)
 

@@ -11,7 +11,7 @@ ACTIVATION, SCALAR, HANDLE = 240, 40, 500       # bytes of the host's memory: a 
 
 
 @dataclass(frozen=True)
-class Limits:
+class HostLimits:
     """`depth`: calls within calls; None: what functions may by default (lambda_cu.running.default_depths), on a stack
     of MOST_STACK bytes. `memory`: bytes on the device, and of the stack; None: as much as there is; the caller has
     `held` bytes of it. `host_memory`: those of the stack alone, where the device has memory of its own. `hints` say how

@@ -91,10 +91,10 @@ class Pooled:
     def _take_back(self) -> None:
         """What the garbage collector has found to be free."""
         while self._returned:
-            self.settle(self._returned[0])
+            self.wait_for_others(self._returned[0])
             self._keep(self._returned.popleft())
 
-    def settle(self, block: Block) -> None:
+    def wait_for_others(self, block: Block) -> None:
         """Returns when other libraries have done what they were asked to do with it."""
 
     def _keep(self, block: Block) -> None:

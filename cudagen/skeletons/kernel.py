@@ -151,10 +151,10 @@ def early_scalars(kernel: Kernel, code: Code) -> None:
     wanted = {name for step in walk.steps if step.place != UNIT for name in scalars_of(step.bind.soac)}
     for step in walk.at(UNIT):
         if isinstance(step.bind.soac, ir.Once) and wanted & set(step.bind.names):
-            once(kernel, code, step.bind.soac.thunk, step.bind.names)
+            bind_once(kernel, code, step.bind.soac.thunk, step.bind.names)
 
 
-def once(kernel: Kernel, code: Code, thunk: ir.Thunk, names: tuple[str, ...]) -> None:
+def bind_once(kernel: Kernel, code: Code, thunk: ir.Thunk, names: tuple[str, ...]) -> None:
     code.order_index = integer(0)
     values = apply(code, kernel.tables, thunk, ())
     code.values.update((name, code.let(name, value)) for name, value in zip(names, values, strict=True) if name != "_")

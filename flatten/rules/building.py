@@ -8,7 +8,7 @@ import collections.abc
 from itertools import accumulate, chain
 
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
-from nessie.flatten.rules.checked_scalars import settled
+from nessie.flatten.rules.checked_scalars import checked_scalar
 from nessie.flatten.rules.lengths import enough, note_length, regular
 from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values.contexts import Context
@@ -165,7 +165,7 @@ def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         count = context.check(op("<=", ZERO, count), count, "int", message, exp.origin)
         return ScalarTerm(enough(count, context, exp), "int")
 
-    length = regular(t, domain, count_at, message, exp) or settled(t, domain, length_at, "n")
+    length = regular(t, domain, count_at, message, exp) or checked_scalar(t, domain, length_at, "n")
     note_length(t, domain, length, count_at)
     return dense(domain, space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c))), values[0])
 
@@ -196,7 +196,7 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
             extent = context.let(plus(op("/", minus(extent, some), d), some), "n")
         return enough(extent, context, exp)
 
-    length = (by_one and regular(t, domain, extent_at, message, exp)) or settled(t, domain, length_at, "n")
+    length = (by_one and regular(t, domain, extent_at, message, exp)) or checked_scalar(t, domain, length_at, "n")
     note_length(t, domain, length, extent_at if by_one else None)
     space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c)))
 

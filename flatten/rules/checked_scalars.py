@@ -14,7 +14,7 @@ from nessie.flatten.values.values import Scalar, Term, constant, delayed, exp_of
 from nessie.lambda_cu import nodes as ir
 
 
-def settled(t: Translator, domain: Domain, term_at: Callable[[At, Context], Term], hint: str) -> Scalar:
+def checked_scalar(t: Translator, domain: Domain, term_at: Callable[[At, Context], Term], hint: str) -> Scalar:
     """A scalar over the domain; stored if it can fail. One that does not depend on the element is the host's, zero
     where there are no elements."""
     emitter = t.emitter

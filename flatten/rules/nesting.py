@@ -1,7 +1,7 @@
 """flatten and partition: bounds only, unless rows lie apart."""
 from __future__ import annotations
 
-from nessie.flatten.rules.checked_scalars import settled
+from nessie.flatten.rules.checked_scalars import checked_scalar
 from nessie.flatten.rules.folding import reduce, scan
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values.contexts import Context
@@ -86,7 +86,7 @@ def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain
         same = op("==", exp_of(pull(totals, domain, at, context)), bounds.length)
         return ScalarTerm(context.check(same, ir.Const(True, "bool"), "bool", message, exp.origin), "bool")
 
-    right = settled(t, domain, right_at, "right")
+    right = checked_scalar(t, domain, right_at, "right")
 
     def row_at(at: At, context: Context) -> Term:
         up = context.climb(space, domain, at)

@@ -212,7 +212,7 @@ class HostContext(Context):
 
     def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
         if isinstance(exp, ir.CallScalar):
-            self.emitter.once(names, exp, self.emitter.scalar_results[exp.function])
+            self.emitter.scalar_kernel(names, exp, self.emitter.scalar_results[exp.function])
         else:
             (name,) = names
             self.emitter.host_let(name, exp)
@@ -247,7 +247,7 @@ class HostContext(Context):
         whole = context.result([exp for exp, _ in parts])
         if len(parts) > 1 and any(isinstance(part, ir.CallScalar) for part in subexpressions(whole)):
             names = [self.emitter.fresh("h") for _ in parts]
-            self.emitter.once(tuple(names), whole, tuple([base for _, base in parts]))
+            self.emitter.scalar_kernel(tuple(names), whole, tuple([base for _, base in parts]))
             return rebuilt(term, iter([ir.Var(name) for name in names]))
         for place in range(len(parts)):
             context = Context(self.emitter, outer=self)

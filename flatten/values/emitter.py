@@ -130,7 +130,7 @@ class Emitter:
     def host_let(self, name: str, exp: ir.Exp, base: str = "") -> None:
         base = base or self.base_of(exp, {})
         if any(isinstance(part, ir.CallScalar) for part in subexpressions(exp)):
-            self.once((name,), exp, (base,))
+            self.scalar_kernel((name,), exp, (base,))
             return
         self.types[name] = base
         if base == INT and isinstance(exp, ir.Op) and exp.op in COMBINED:
@@ -154,7 +154,7 @@ class Emitter:
                 if one != other and other not in self.tables.equal:         # so that there are no circles
                     self.tables.equal[one] = other
 
-    def once(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
+    def scalar_kernel(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
         """Scalars that a kernel computes: the host calls no scalar functions."""
         self.types.update(zip(names, bases))
         self.run(ir.Once(scope.thunk((), exp)), [ir.Param(name, base) for name, base in zip(names, bases)])
@@ -222,15 +222,15 @@ class Emitter:
         """Segments by their offsets; the space of whatever has as many elements."""
         self.know(offsets, SIZE)
         self.know(total, SIZE)
-        return self.remembered(irregular(parent, offsets, total))
+        return self.known_space(irregular(parent, offsets, total))
 
     def uniform_rows(self, parent: Domain, length: str, total: str) -> Domain:
         """Segments of one length that come from outside, so many elements in all."""
         self.know(length, SIZE)
         self.know(total, SIZE)
-        return self.remembered(uniform(parent, length, total))
+        return self.known_space(uniform(parent, length, total))
 
-    def remembered(self, space: Domain) -> Domain:
+    def known_space(self, space: Domain) -> Domain:
         """The space, which sequences of these lengths over its parent have from now on."""
         assert space.parent is not None
         self.tables.spaces[space.parent, space.length(space.parent.here().i)] = space

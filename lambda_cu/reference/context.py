@@ -14,7 +14,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import children, subexpressions
 from nessie.lambda_cu.running.calls import RunningCalls
 from nessie.lambda_cu.running.default_depths import MOST_STACK, Costs
-from nessie.lambda_cu.running.empty_kernels import Idle, idle
+from nessie.lambda_cu.running.empty_kernels import EmptyRun, empty_run
 from nessie.lambda_cu.running.recursion import origin_of
 from nessie.lambda_cu.running.stats import Stats
 from nessie.lambda_cu.running.traffic import Traffic, traffic
@@ -27,7 +27,7 @@ COSTS = Costs(statement=5, operation=2, launch=40, inside=5, scalar=1)
 
 
 @dataclass(frozen=True)
-class Limits:
+class EvaluationLimits:
     """How deep functions may call (None: as default_depths says, on a stack of MOST_STACK bytes), how many bytes may
     be held, of which the caller holds `held`; `hints` say how to set that."""
     depth: int | None = None
@@ -37,7 +37,7 @@ class Limits:
 
 
 class Context:
-    def __init__(self, program: ir.Program, limits: Limits, stats: Stats) -> None:
+    def __init__(self, program: ir.Program, limits: EvaluationLimits, stats: Stats) -> None:
         self.program = program
         self.sites = program.sites
         self.numbers = {site.name: number for number, site in enumerate(program.sites)}
@@ -48,7 +48,7 @@ class Context:
         self.limits, self.stats = limits, stats
         self.running = RunningCalls(program, COSTS, limits.depth, stats.calls)
         self.traffic: dict[str, Traffic] = {}   # of kernels, by their names, where bytes are counted
-        self.idle_kernels: dict[str, Idle | None] = {}      # when kernels would not be launched, by their names
+        self.idle_kernels: dict[str, EmptyRun | None] = {}      # when kernels would not be launched, by their names
         self.error: int | None = None           # the least key of a failure not yet raised
         self.held = limits.held                 # bytes of arrays that are alive, and of the stack
         self.stack = 0                          # bytes of functions that run
@@ -58,10 +58,10 @@ class Context:
         self.kernel: ir.Kernel | None = None    # that one
         self.deadline = deadline()
 
-    def idle_when(self, kernel: ir.Kernel) -> Idle | None:
+    def idle_when(self, kernel: ir.Kernel) -> EmptyRun | None:
         """When a target would not launch the kernel."""
         if kernel.name not in self.idle_kernels:
-            self.idle_kernels[kernel.name] = idle(kernel, self.scalar_functions)
+            self.idle_kernels[kernel.name] = empty_run(kernel, self.scalar_functions)
         return self.idle_kernels[kernel.name]
 
     def traffic_of(self, kernel: ir.Kernel) -> Traffic:

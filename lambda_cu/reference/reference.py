@@ -22,26 +22,26 @@ from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
 from nessie.lambda_cu.passes.specialise_sites import specialise_sites
-from nessie.lambda_cu.reference.context import Context, Limits
+from nessie.lambda_cu.reference.context import Context, EvaluationLimits
 from nessie.lambda_cu.reference.kernels import run_kernel
 from nessie.lambda_cu.reference.lanes import Lanes
 from nessie.lambda_cu.reference.thunks import Evaluator, constant
 from nessie.lambda_cu.running.stats import Stats
 from nessie.lambda_cu.scope import atom_names, used_names
 
-__all__ = ["Limits", "Stats", "execute"]
+__all__ = ["EvaluationLimits", "Stats", "execute"]
 
 ACTIVATION, NAME = 400, 130             # bytes of a call, and of a name that its caller holds meanwhile
 
 
-def execute(program: ir.Program, arguments: Sequence[Any], limits: Limits | None = None,
+def execute(program: ir.Program, arguments: Sequence[Any], limits: EvaluationLimits | None = None,
             stats: Stats | None = None, perform: Perform = no_effects) -> Any:
     """The value of the entry's function on these flat values. `stats`, if given, is counted up; `perform` does the
     program's effects."""
     held = [value for argument, layout in zip(arguments, program.entry.arguments, strict=True)
             for value in to_names(argument, layout)]
     program = specialise_sites(program)
-    machine = Machine(program, Context(program, limits or Limits(), stats or Stats()), perform)
+    machine = Machine(program, Context(program, limits or EvaluationLimits(), stats or Stats()), perform)
     try:
         with np.errstate(all="ignore"):
             results = machine.run(program.entry.function, held)
@@ -54,7 +54,7 @@ def execute(program: ir.Program, arguments: Sequence[Any], limits: Limits | None
 
 
 @dataclass(frozen=True)
-class Step:
+class ScopedStatement:
     """A statement and the names that nothing after it uses."""
     statement: ir.Statement
     drops: tuple[str, ...]
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Code:
-    steps: tuple[Step, ...]
+    steps: tuple[ScopedStatement, ...]
     results: tuple[ir.Atom, ...]
 
 
@@ -72,7 +72,7 @@ def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
     """The block's steps, and the names that it uses. `after` are the names used when it has ended."""
     used = set(atom_names(block.results))
     live = used.union(after)
-    steps: list[Step] = []
+    steps: list[ScopedStatement] = []
     for statement in reversed(block.statements):
         then = orelse = None
         names = set(used_names(statement))
@@ -80,7 +80,7 @@ def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
             then, in_then = compiled(statement.then, frozenset(live))
             orelse, in_else = compiled(statement.orelse, frozenset(live))
             names |= in_then | in_else
-        steps.append(Step(statement, tuple(names - live), then, orelse))
+        steps.append(ScopedStatement(statement, tuple(names - live), then, orelse))
         live |= names
         used |= names
     return Code(tuple(reversed(steps)), block.results), used
@@ -145,7 +145,7 @@ class Machine:
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}
         self.stack.append(Activation(code, names, results, self.context.origin, size=size))
 
-    def do(self, step: Step, activation: Activation) -> None:
+    def do(self, step: ScopedStatement, activation: Activation) -> None:
         statement, names = step.statement, activation.names
         self.context.stats.steps += 1
         self.context.origin = statement.origin if user_span(statement.origin) else activation.origin
@@ -207,7 +207,7 @@ class Machine:
         if activation.unread and not sizes.isdisjoint(activation.unread):
             self.look(activation)
 
-    def forget(self, step: Step, names: dict[str, Any]) -> None:
+    def forget(self, step: ScopedStatement, names: dict[str, Any]) -> None:
         for name in step.drops:
             names.pop(name, None)
 

@@ -17,30 +17,30 @@ from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.typing import Scope, bound_types
 
-Given = ir.Const | tuple[str, tuple[Any, ...]]
+EmptyResult = ir.Const | tuple[str, tuple[Any, ...]]
 ZERO = ir.Const(0, "int")
 
 
 @dataclass(frozen=True)
-class Idle:
+class EmptyRun:
     """`sizes`: the numbers of the parameters that are 0 then. `gives`: for each result, a constant, or an array's base
     with its elements."""
     sizes: tuple[int, ...]
-    gives: tuple[Given, ...]
+    gives: tuple[EmptyResult, ...]
 
 
-def idle(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Idle | None:
+def empty_run(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> EmptyRun | None:
     """When the kernel has nothing to do, and what it gives then; None where there is no such case."""
     types = Scope({param.name: param.type for param in kernel.params}, functions)
     sizes: set[ir.Size] = set()
-    made: dict[str, Given] = {}
+    made: dict[str, EmptyResult] = {}
     for bind in kernel.binds:
         walked = sizes_of(bind.soac)
         if walked is None or 0 in walked:
             return None
         sizes.update(size for size in walked if made.get(str(size)) != ZERO)
         for number, (name, type_) in enumerate(zip(bind.names, bound_types(bind, types), strict=True)):
-            found = given(bind.soac, number, type_)
+            found = empty_result(bind.soac, number, type_)
             if found is None:
                 return None
             if name != "_":
@@ -48,7 +48,7 @@ def idle(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Idle 
     numbers: dict[ir.Size, int] = {param.name: number for number, param in enumerate(kernel.params)}
     if not sizes <= numbers.keys():
         return None
-    return Idle(tuple(sorted(numbers[size] for size in sizes)), tuple(made[name] for name in kernel.returns))
+    return EmptyRun(tuple(sorted(numbers[size] for size in sizes)), tuple(made[name] for name in kernel.returns))
 
 
 def sizes_of(soac: ir.Soac) -> tuple[ir.Size, ...] | None:
@@ -60,7 +60,7 @@ def sizes_of(soac: ir.Soac) -> tuple[ir.Size, ...] | None:
     return (*walked, soac.size) if isinstance(soac, ir.Permute) else walked
 
 
-def given(soac: ir.Soac, number: int, type_: ir.Type) -> Given | None:
+def empty_result(soac: ir.Soac, number: int, type_: ir.Type) -> EmptyResult | None:
     """Result `number` of a SOAC over nothing; None where that takes more than looking at it."""
     if isinstance(type_, str):
         if not isinstance(soac, ir.Reduce):

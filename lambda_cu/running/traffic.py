@@ -63,7 +63,7 @@ def traffic(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Tr
             found[array_type.size] += width(array_type)
             found[array_type.plus] += width(array_type)
     known = {*(param.name for param in kernel.params), *kernel.returns}
-    return tuple((settled(size, known, inside), bytes_) for size, bytes_ in found.items() if size != 0)
+    return tuple((known_size(size, known, inside), bytes_) for size, bytes_ in found.items() if size != 0)
 
 
 def reads(soac: ir.Soac, space: ir.Space | None) -> Iterator[tuple[str, ir.Size, bool]]:
@@ -91,7 +91,7 @@ def width(type_: ir.Type) -> int:
     return DTYPES[type_.base if isinstance(type_, ir.Array) else type_].itemsize
 
 
-def settled(size: ir.Size, known: set[str], inside: Mapping[ir.Size, ir.Size]) -> ir.Size:
+def known_size(size: ir.Size, known: set[str], inside: Mapping[ir.Size, ir.Size]) -> ir.Size:
     """A size that is known when the launch has ended."""
     while isinstance(size, str) and size not in known:
         size = inside[size]

@@ -34,7 +34,7 @@ from nessie.lambda_cu.layout import layout_of_value
 from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import erase
-from nessie.program_cache import kept
+from nessie.program_cache import cached_program
 from nessie.running.targets import GPUS, Limits, Target
 from nessie.session.calling import tuple_of
 from nessie.session.session import Session
@@ -171,7 +171,7 @@ class Calls:
     def made_compiled(self, program: mono.Program, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
         target = self.target(name)
         job = replace(self.session.job, layouts=layouts, target=name)
-        built = kept(job, program)
+        built = cached_program(job, program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
             from nessie.lambda_cu.reference import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
             return Compiled(built, lambda: None, True)
@@ -218,7 +218,7 @@ class Calls:
         else:
             self.check_places(device, taken)
         held = taken.copied if self.limits.memory is not None else 0
-        limits = host.Limits(self.limits.depth, memory, self.limits.hints, held)
+        limits = host.HostLimits(self.limits.depth, memory, self.limits.hints, held)
         try:
             result = host.execute(built.program, built.host, given, device, limits,
                                   perform=self.session.target.world.perform,

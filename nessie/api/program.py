@@ -20,7 +20,7 @@ from nessie.base.names import shown_name
 from nessie.base.source import NessieError, Source
 from nessie.base.system.deep import run_deep
 from nessie.base.system.limits import PYTHON
-from nessie.base.system.memory import Room
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Type, holds_function
 from nessie.base.values import arrays
@@ -162,7 +162,7 @@ class Program:
             wanted = [*all_wanted[:len(given)], *[all_wanted[place] for place in places]]
         parameters = Parameters(f"{function} takes {shown(takes)}", wanted, self._session.content)
         limits = self._calls.limits
-        return taken(self._datatypes, given, by_name, parameters, Room(limits.memory, limits.hints.memory))
+        return taken(self._datatypes, given, by_name, parameters, MemoryBudget(limits.memory, limits.hints.memory))
 
     def __reduce__(self) -> Any:
         raise NessieError("a program can neither be pickled nor copied",

@@ -46,7 +46,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenArgument:
     """An argument: a file, which says itself what is wrong with it; an expression or a value of Python's, of which
     inference says it. Messages call it `name`."""
     name: str
@@ -62,7 +62,7 @@ class Parameters:
     content: ContentOf
 
 
-def types_of(given: Sequence[Given], wanted: Parameters) -> list[Type]:
+def types_of(given: Sequence[GivenArgument], wanted: Parameters) -> list[Type]:
     """The types of the arguments. One of which inference will say that its parameter does not take it has a type of
     its own."""
     try:
@@ -90,7 +90,7 @@ def types_of(given: Sequence[Given], wanted: Parameters) -> list[Type]:
     return alone
 
 
-def disagreement(given: Sequence[Given], types: Sequence[Type], wanted: Parameters) -> NessieError:
+def disagreement(given: Sequence[GivenArgument], types: Sequence[Type], wanted: Parameters) -> NessieError:
     parts = [f"{one.name} is {show_type(type_, False)}" for one, type_ in zip(given, types, strict=True)]
     places = [(one.held.span, f"this is {show_type(type_, False)}") for one, type_ in zip(given, types, strict=True)
               if isinstance(one.held, Written) and one.held.span is not None]
@@ -102,7 +102,7 @@ def disagreement(given: Sequence[Given], types: Sequence[Type], wanted: Paramete
 # Solving ----------------------------------------------------------------------------------------
 
 
-def solved(given: Sequence[Given], wanted: Sequence[Type | None], content: ContentOf) -> list[Type]:
+def solved(given: Sequence[GivenArgument], wanted: Sequence[Type | None], content: ContentOf) -> list[Type]:
     """The types that the arguments have together. Misfit, if there are none."""
     solver = Solver(content)
     named: dict[str, Type] = {}

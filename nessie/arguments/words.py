@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from nessie.arguments.types import Given, Parameters, Written, types_of
+from nessie.arguments.types import GivenArgument, Parameters, Written, types_of
 from nessie.base.source import NessieError, Source
-from nessie.base.system.memory import Room
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Pair, Type, unnest_right
 from nessie.files import files
@@ -23,7 +23,7 @@ def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syn
     check_files(entry, texts, wanted)
     expressions: dict[int, syntax.Exp] = {}
     opened: dict[int, File] = {}
-    room = Room(session.memory() if any(text.startswith("@") for text in texts) else None,
+    room = MemoryBudget(session.memory() if any(text.startswith("@") for text in texts) else None,
                 session.target.limits.hints.memory)
     for place, text in enumerate(texts):
         if text.startswith("@"):
@@ -41,12 +41,12 @@ def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syn
     return [expressions[place] for place in range(len(texts))]
 
 
-def from_file(place: int, text: str, file: File) -> Given:
-    return Given(f"argument {place + 1} ({text})", file, file)
+def from_file(place: int, text: str, file: File) -> GivenArgument:
+    return GivenArgument(f"argument {place + 1} ({text})", file, file)
 
 
-def from_text(place: int, exp: syntax.Exp, session: Session) -> Given:
-    return Given(f"argument {place + 1}", Written(session.type_of(exp), exp.span))
+def from_text(place: int, exp: syntax.Exp, session: Session) -> GivenArgument:
+    return GivenArgument(f"argument {place + 1}", Written(session.type_of(exp), exp.span))
 
 
 def takes(session: Session, entry: str) -> str:

@@ -15,10 +15,10 @@ class Layers(MutableMapping[K, V]):
 
     def __init__(self, before: Layers[K, V] | None = None) -> None:
         """A copy of the one before, if any."""
-        self.shared: list[dict[K, V]] = before.settled() if before is not None else []
+        self.shared: list[dict[K, V]] = before.merged_layers() if before is not None else []
         self.own: dict[K, V] = {}
 
-    def settled(self) -> list[dict[K, V]]:
+    def merged_layers(self) -> list[dict[K, V]]:
         """All its items, as layers to share."""
         if self.own:
             top = self.own

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import NessieError
-from nessie.base.system.memory import Room
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.writing import write_file
 from nessie.base.types import ContentOf, Type, expand, holds_function, no_datatypes, show_type
 from nessie.files.reading import Reading
@@ -49,7 +49,7 @@ READERS = {                             # each is Reading -> File
 }
 
 
-def open_file(path: str, room: Room | None = None) -> File:
+def open_file(path: str, room: MemoryBudget | None = None) -> File:
     """What is in the file. Of which type it is, the parameters say, and the other arguments (nessie.arguments.types).
     Reading it, and making its value, takes no more bytes than there is room, as far as one is given."""
     ending = ending_of(path)
@@ -58,7 +58,7 @@ def open_file(path: str, room: Room | None = None) -> File:
                           hint=f"the names of files end in {', '.join(READERS)}; @- is JSON from standard input")
     module, _, function = READERS[ending].partition(":")
     with refusals(path):
-        found: File = getattr(import_module(f"nessie.files.{module}"), function)(Reading(path, room or Room()))
+        found: File = getattr(import_module(f"nessie.files.{module}"), function)(Reading(path, room or MemoryBudget()))
         return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nessie.base.source import decoded
-from nessie.base.system.memory import Room
+from nessie.base.system.memory import MemoryBudget
 
 PIECE = 1 << 16                 # bytes read at a time
 SLOT = 8                        # bytes of a list for an element
@@ -27,7 +27,7 @@ ASTRAL, BEYOND_LATIN = re.compile(rb"[\xf0-\xff]"), re.compile(rb"[\xc4-\xff]") 
 class Reading:
     """`path`: what messages call the file."""
 
-    def __init__(self, path: str, room: Room) -> None:
+    def __init__(self, path: str, room: MemoryBudget) -> None:
         self.path = "standard input" if path == STANDARD else path
         self.standard = path == STANDARD
         self.room = room

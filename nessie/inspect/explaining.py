@@ -17,7 +17,7 @@ from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
 from nessie.lambda_cu.scope import statements
-from nessie.program_cache import kept
+from nessie.program_cache import cached_program
 from nessie.running.stopwatch import quickest
 from nessie.schedule.explain.code import with_code
 from nessie.schedule.explain.explain import PRICING_WORK, SCHEDULES, Explanation, explain
@@ -62,7 +62,7 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
             for mode in SCHEDULES}
     measured = {}
     for mode in SCHEDULES:
-        built = kept(jobs[mode], program)
+        built = cached_program(jobs[mode], program)
         assert isinstance(built, CpuProgram)
         measured[mode] = quickest(session.target, built, values, RUNS)
     return replace(found, measured=measured)

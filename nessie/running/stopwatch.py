@@ -22,7 +22,7 @@ def quickest(target: Target, built: CpuProgram, arguments: Sequence[Any], runs: 
     found, before = [], 0.0
     for _ in range(runs):
         target.world.limit(memory, target.limits.hints)
-        limits = host.Limits(target.limits.depth, memory, target.limits.hints)
+        limits = host.HostLimits(target.limits.depth, memory, target.limits.hints)
         target.in_time(partial(host.execute, built.program, built.host, arguments, device, limits,
                                perform=target.world.perform))
         total = sum(record.seconds for record in device.stats.kernels.values())

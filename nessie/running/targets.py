@@ -28,7 +28,7 @@ from nessie.lambda_cu.running import stats
 from nessie.lambda_cu.running.stats import KernelStats
 from nessie.pipeline import TARGETS as TARGETS
 from nessie.pipeline import Job
-from nessie.program_cache import kept
+from nessie.program_cache import cached_program
 from nessie.running.world import World
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Target:
         memory as these do, unless it is kept."""
         entry = next(f for f in program.functions if f.name == program.entry)
         layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
-        return self.execute(kept(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
+        return self.execute(cached_program(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
 
     def execute(self, built: Built, arguments: Sequence[Any]) -> Any:
         """The same of a compiled program."""
@@ -131,7 +131,7 @@ class Target:
         on_host = host.Stats()
         self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls))
         try:
-            limits = host.Limits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory())
+            limits = host.HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory())
             return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)
         finally:
             self.stats.add(built.program, device.stats, on_host.steps)
@@ -166,7 +166,7 @@ class Target:
     def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.lambda_cu.reference import reference
         done = stats.Stats(detailed=self.stats.kernels is not None)
-        limits = reference.Limits(self.limits.depth, memory, self.limits.hints, self.held)
+        limits = reference.EvaluationLimits(self.limits.depth, memory, self.limits.hints, self.held)
         try:
             self.activity.begin("running", lambda: done.launches, lambda: depth_of(done.calls))
             return reference.execute(program, arguments, limits, done, self.perform)

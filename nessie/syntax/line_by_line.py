@@ -20,7 +20,7 @@ COMMAND_LINE = re.compile(r"^[ \t]*(:(?:\w+|\?))[ \t]*([^\n]*)", re.MULTILINE)  
 ALONE = re.compile(r"[ \t]*(exit|quit|help|\?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 
-class Incoming(Lexer):
+class LineLexer(Lexer):
     """A lexer that reads as it goes. `read` gives a line, told whether it continues a form; nothing at the end. Where
     it is typed by hand, lines are counted from each form's first, and the line that holds an error is done with."""
 

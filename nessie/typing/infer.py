@@ -21,7 +21,7 @@ from nessie.typing.advice import messages as complaints
 from nessie.typing.advice.hints import hidden_parameters
 from nessie.typing.environment import Entry, Environment, constructor_scheme, function_scheme
 from nessie.typing.inference.patterns import pattern, refuse_function
-from nessie.typing.inference.resolve import Settle
+from nessie.typing.inference.resolve import Resolution
 from nessie.typing.inference.state import SELF, Inference
 from nessie.typing.inference.structure import RULES
 from nessie.typing.unify import Clash
@@ -85,7 +85,7 @@ def function(form: syntax.FunctionDef, environment: Environment) -> typed.Functi
     defaults, arity = default_arguments(form.parameter), len(parameters(form.parameter))
     own = Fun(state.fresh(), state.fresh(), Identity(SELF))
     state.itself = form.name, Entry("function", SELF, Scheme((), own), at(form.span), defaults, arity)
-    definition = settled(state, form, inferred(state, form, own))
+    definition = resolved_function(state, form, inferred(state, form, own))
     environment.program.entries[form.name] = Entry("function", definition.name, function_scheme(definition),
                                                    at(form.span), defaults, arity)
     return definition
@@ -110,10 +110,10 @@ def inferred(state: Inference, form: syntax.FunctionDef, own: Fun) -> Inferred:
     return Inferred(own, matched, body)
 
 
-def settled(state: Inference, form: syntax.FunctionDef, found: Inferred) -> typed.Function:
+def resolved_function(state: Inference, form: syntax.FunctionDef, found: Inferred) -> typed.Function:
     """The function with its types, under its internal name."""
     argument, result = found.type.argument, found.type.result
-    settle = Settle(state.unifier, [argument, result], state.environment.program.datatypes, state.lambdas)
+    settle = Resolution(state.unifier, [argument, result], state.environment.program.datatypes, state.lambdas)
     scheme = Scheme(settle.variables, Fun(settle.type(argument), settle.type(result), Identity(SELF)))
     settle.itself = name_for(form.name, "function", scheme, state.environment, form)
     settle.memo.clear()
@@ -165,7 +165,7 @@ def declare(form: syntax.FunctionDef, environment: Environment) -> None:
     assert form.signature is not None
     state = Inference(environment, form.name, RULES)
     type_ = signature_type(state, form.signature)
-    settle = Settle(state.unifier, [type_.argument, type_.result], environment.program.datatypes, state.lambdas)
+    settle = Resolution(state.unifier, [type_.argument, type_.result], environment.program.datatypes, state.lambdas)
     scheme = Scheme(settle.variables, Fun(settle.type(type_.argument), settle.type(type_.result), Identity(SELF)))
     name = environment.internal_name(form.name)
     assert isinstance(scheme.type, Fun)
@@ -229,15 +229,15 @@ def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, enviro
     exp, type_ = state.exp(value)
     names: dict[str, Type] = {}
     matched = pattern(state, bound, type_, names, value.span)
-    settle = Settle(state.unifier, [type_, *names.values()], environment.program.datatypes, state.lambdas)
+    settle = Resolution(state.unifier, [type_, *names.values()], environment.program.datatypes, state.lambdas)
     internal: dict[str, str] = {}
-    settled = settle.exp(exp)
+    resolved_function = settle.exp(exp)
     for name, named in names.items():
         general = settle.type(named)
         scheme = Scheme(tuple(dict.fromkeys(free_variables(general))), general)
         internal[name] = name_for(name, "variable", scheme, environment)
         environment.program.entries[name] = Entry("variable", internal[name], scheme, at(span))
-    return typed.Variable(renamed(settle.pattern(matched), internal), settled, origin=at(span))
+    return typed.Variable(renamed(settle.pattern(matched), internal), resolved_function, origin=at(span))
 
 
 def renamed(matched: typed.Pattern, names: dict[str, str]) -> typed.Pattern:

@@ -20,7 +20,7 @@ class Array:
     output: bool
 
 
-class Room:
+class ArrayLimit:
     """`most`: the number of arrays that a kernel may have; a node that has more by itself raises the limit."""
 
     def __init__(self, index: Index, limit: int) -> None:

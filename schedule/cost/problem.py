@@ -8,7 +8,7 @@ from itertools import combinations
 
 from nessie.base.records import dataclass
 from nessie.schedule.cost.cost import Cost, Traffic, cost
-from nessie.schedule.cost.kernel_arrays import Room
+from nessie.schedule.cost.kernel_arrays import ArrayLimit
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.nodes import Graph, Index
 from nessie.schedule.legality.blocks import forced_blocks, with_room
@@ -20,7 +20,7 @@ LEAST = 0.01                    # the part of a launch that copies should save
 
 
 @dataclass(frozen=True)
-class Plan:
+class Candidate:
     """Clusters, and in the same order the nodes that each computes again."""
     clusters: Clusters
     again: Clusters = field(default_factory=list)
@@ -36,7 +36,7 @@ class Problem:
         self.index, self.profile = Index(graph), profile
         self.fusible = Fusible(self.index)
         self.traffic = Traffic(self.index)
-        self.room = Room(self.index, profile.arrays)
+        self.room = ArrayLimit(self.index, profile.arrays)
         wished = [(self.index.position[u], self.index.position[v]) for u, v in graph.fused]
         self.blocks = forced_blocks(self.fusible, wished) if wished else self.single()
         self.first = with_room(self.fusible, self.blocks, self.excess) if wished else self.blocks
@@ -68,7 +68,7 @@ class Problem:
     def cost(self, clusters: Iterable[Sequence[int]], again: Iterable[Sequence[int]] = ()) -> Cost:
         return cost(self.traffic, self.profile, clusters, again)
 
-    def total(self, plan: Plan) -> float:
+    def total(self, plan: Candidate) -> float:
         """The cost of the plan, in nanoseconds."""
         return self.cost(plan.clusters, plan.again).total
 
@@ -81,7 +81,7 @@ class Problem:
         """The problem where kernels may have any number of arrays."""
         roomy = copy(self)
         roomy.profile = replace(self.profile, arrays=len(self.room.arrays))
-        roomy.room = Room(self.index, roomy.profile.arrays)
+        roomy.room = ArrayLimit(self.index, roomy.profile.arrays)
         roomy.first = roomy.blocks
         roomy.again = {k: time for k, time in self.again.items() if self._pays(k)}
         return roomy

@@ -28,7 +28,7 @@ def moved(points: Points, x: float, y: float) -> Points:
     return tuple((u + x, v + y) for u, v in points)
 
 
-class Sketch:
+class BoxDrawing:
     """Boxes and lines, each under a key; lines that leave a box at one place are one net. After `draw`, `areas` has
     the place of each box, and `paths` each line's path."""
 

@@ -126,7 +126,7 @@ def arrange(layers: Sequence[list[Item]]) -> None:
     """Order each layer and place its items."""
     for layer in layers:
         layer.sort(key=lambda item: not item.first)
-        settle(layer, [0.0] * len(layer), [1.0] * len(layer))
+        place_items(layer, [0.0] * len(layer), [1.0] * len(layer))
     best, order, found_at = crossings(layers), [list(layer) for layer in layers], 0
     for turn in range(ORDERINGS):
         if best == 0 or turn > found_at + PATIENCE:
@@ -135,12 +135,12 @@ def arrange(layers: Sequence[list[Item]]) -> None:
         for layer in layers if downwards else reversed(layers):
             wanted = {id(item): middle(item.up if downwards else item.down, item) for item in layer}
             layer.sort(key=lambda item: (not item.first, wanted[id(item)] + item.width / 2))
-            settle(layer, [wanted[id(item)] for item in layer], [1.0] * len(layer))
+            place_items(layer, [wanted[id(item)] for item in layer], [1.0] * len(layer))
         if (found := crossings(layers)) < best:
             best, order, found_at = found, [list(layer) for layer in layers], turn
     for layer, items in zip(layers, order, strict=True):
         layer[:] = items
-        settle(layer, [item.x for item in layer], [1.0] * len(layer))
+        place_items(layer, [item.x for item in layer], [1.0] * len(layer))
     align(layers)
 
 
@@ -152,7 +152,7 @@ def align(layers: Sequence[list[Item]]) -> None:
         for layer in layers if turn % 2 == 0 else reversed(layers):
             near = [item.up + item.down if turn > ALIGNMENTS // 2 else (item.up, item.down)[turn % 2] or item.up
                     + item.down for item in layer]
-            settle(layer, [left if item.first else middle(lines, item) for lines, item in zip(near, layer)],
+            place_items(layer, [left if item.first else middle(lines, item) for lines, item in zip(near, layer)],
                    [weight(item) for item in layer])
 
 
@@ -169,7 +169,7 @@ def middle(ties: Sequence[Tie], item: Item) -> float:
     return total / weights if ties else item.x
 
 
-def settle(layer: Sequence[Item], wanted: Sequence[float], weights: Sequence[float]) -> None:
+def place_items(layer: Sequence[Item], wanted: Sequence[float], weights: Sequence[float]) -> None:
     """Place the items in their order, without overlap, at the least weighted sum of squared distances from the wanted
     places. With the widths taken off this is isotonic regression: neighbours that would overlap become a group that
     moves as one."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 
 from nessie.base.records import dataclass
-from nessie.schedule.draw.boxes import Area, Points, Sketch, moved
+from nessie.schedule.draw.boxes import Area, BoxDrawing, Points, moved
 from nessie.schedule.draw.drawing import (
     LETTER,
     ORDER,
@@ -39,7 +39,7 @@ def draw_region(graph: Graph, region: RegionSchedule) -> Drawing:
     """Draw a region's graph with its schedule; the left top corner is (0, 0)."""
     index = Index(graph)
     computed = [sorted((*cluster, *again), key=index.position.__getitem__) for cluster, again in kernels(region)]
-    return Whole(Plan(index, computed)).drawing(region_title(graph, region))
+    return Whole(Arrangement(index, computed)).drawing(region_title(graph, region))
 
 
 # What is to be drawn --------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ class Use:
 
 
 @dataclass
-class Plan:
+class Arrangement:
     """The nodes in the order of the kernels; `home` is the kernel of each. A node that several kernels compute is there
     once for each, all but the first as copies. Only the first writes memory; a reader uses the one in its kernel, if
     any."""
@@ -151,8 +151,8 @@ class Inner:
     """A kernel, drawn by itself. Its sketch holds a title, gates and exits under themselves as keys, and nodes under
     their places. `bottom`: that of the kernel's own box; arrays stand below it."""
 
-    def __init__(self, plan: Plan, kernel: int, title: str) -> None:
-        self.sketch = sketch = Sketch()
+    def __init__(self, plan: Arrangement, kernel: int, title: str) -> None:
+        self.sketch = sketch = BoxDrawing()
         members = [k for k, home in enumerate(plan.home) if home == kernel]
         own = [use for use in plan.uses if plan.home[use.target] == kernel]
         self.gates = list(dict.fromkeys(plan.gate(use) for use in own if not plan.inside(use)))
@@ -193,8 +193,8 @@ class Inner:
 class Whole:
     """The whole drawing: all kernels and the arrays that they find in memory."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.sketch = plan, Sketch()
+    def __init__(self, plan: Arrangement) -> None:
+        self.plan, self.sketch = plan, BoxDrawing()
         self.launches = launches(plan.index.graph, plan.clusters)
         self.inner = [Inner(plan, kernel, title(launch)) for kernel, launch in enumerate(self.launches)]
         outer = [use for use in plan.uses if not plan.inside(use)]

@@ -29,13 +29,13 @@ from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.witness import refused_text, size_text, witness
 from nessie.schedule.nodes import APART, NEVER
 from nessie.schedule.schedule import as_known, pairs, solve_by, solve_once
-from nessie.schedule.solver.exact import Limits
+from nessie.schedule.solver.exact import SolverLimits
 from nessie.schedule.solver.solve import UNFUSED, Solution, solution, solve
 
 SCHEDULES = ("none", "greedy", "ilp")
 WISH = "wish"                   # the reason where other pairs are to be fused
 PRICING_WORK = 60_000           # of all prices; one costs the square of its region's number of nodes
-PRICING = Limits(nodes=100, variables=1000, seconds=1.0)        # of one price
+PRICING = SolverLimits(nodes=100, variables=1000, seconds=1.0)        # of one price
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from nessie.lambda_cu.parts import subexpressions
 OPERATIONS_AGAIN, FUNCTIONS_AGAIN = 8, 1        # the most that may be done again
 
 
-def work(exp: ir.Exp) -> tuple[int, int] | None:
+def operation_counts(exp: ir.Exp) -> tuple[int, int] | None:
     """The number of operations and of functions in the expression, with both branches of conditions; None if it calls
     scalar functions, which may take any time."""
     operations = functions = 0
@@ -25,5 +25,5 @@ def work(exp: ir.Exp) -> tuple[int, int] | None:
 
 def cheap_work(exp: ir.Exp) -> tuple[int, int] | None:
     """The work of the expression, if it is little; else None."""
-    found = work(exp)
+    found = operation_counts(exp)
     return found if found and found[0] <= OPERATIONS_AGAIN and found[1] <= FUNCTIONS_AGAIN else None

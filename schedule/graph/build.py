@@ -33,12 +33,12 @@ from nessie.schedule.graph.nodes import (
     Survivors,
     Use,
 )
-from nessie.schedule.graph.regions import UNUSED, Region, Step
+from nessie.schedule.graph.regions import UNUSED, Region, RegionStep
 from nessie.schedule.graph.sizes import Estimates
 from nessie.schedule.graph.uses import Uses, op_name, serial, uses_of
 
 
-def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, types: Mapping[str, ir.Type],
+def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimates, types: Mapping[str, ir.Type],
                 failing: Collection[str] = ()) -> Graph:
     """Build the graph of the region's steps. `failing`: the scalar functions that may fail."""
     spaces = Spaces()
@@ -63,7 +63,7 @@ def build_graph(region: Region, steps: Sequence[Step], estimates: Estimates, typ
                  typed, tuple(nodes), order_edges(nodes), outputs, pieces=region.pieces)
 
 
-def region_types(region: Region, steps: Sequence[Step]) -> dict[str, ir.Type]:
+def region_types(region: Region, steps: Sequence[RegionStep]) -> dict[str, ir.Type]:
     """The types of all names that the region's steps mention."""
     types = dict(region.types)
     types.update((param.name, param.type) for step in steps for param in scope.results(step.statement))
@@ -172,7 +172,7 @@ def kernel_graph(binds: Sequence[tuple[ir.Bind, Uses]], types: Mapping[str, ir.T
                  tuple(with_twins(nodes)), (), ())
 
 
-def opaque_node(step: Step, spaces: Spaces) -> Node:
+def opaque_node(step: RegionStep, spaces: Spaces) -> Node:
     """The node of the host's code, or of a kernel that is not one binding: it shares a kernel with no other."""
     match step.statement:
         case ir.HostLet(_, value):

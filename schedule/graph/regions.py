@@ -43,7 +43,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Step:
+class RegionStep:
     """`bind`: the kernel's binding in the names of the host; None if the scheduler takes the statement as it is."""
     statement: ir.Statement
     bind: ir.Bind | None
@@ -61,7 +61,7 @@ class Step:
 class Steps:
     """A region in parts: `first` waits for nothing, `steps` are scheduled."""
     first: tuple[ir.Statement, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RegionStep, ...]
 
 
 def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
@@ -130,7 +130,7 @@ def block_uses(block: ir.Block) -> list[str]:
 def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
     """Split the region's statements into those that wait and those that do not."""
     first: list[ir.Statement] = []
-    steps: list[Step] = []
+    steps: list[RegionStep] = []
     late: set[str] = set()
     for statement in region.statements:
         statement = without_aliases(statement, region.aliases)
@@ -138,10 +138,10 @@ def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
             case ir.HostLet(result, ir.Var(_)) if result.name in region.aliases and result.name not in region.outside:
                 continue
             case ir.HostLet(_, value) if scope.can_fail(value) or late.intersection(scope.free_names(value)):
-                steps.append(Step(with_a_name(statement, len(steps)), None))
+                steps.append(RegionStep(with_a_name(statement, len(steps)), None))
             case ir.Run(_, kernel, _):
                 run = with_a_name(statement, len(steps))
-                steps.append(Step(run, instantiate(run, kernels[kernel])))
+                steps.append(RegionStep(run, instantiate(run, kernels[kernel])))
             case _:
                 first.append(statement)
                 continue

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.selection import selection
 from nessie.schedule.cost.profiles import Profile
-from nessie.schedule.graph.regions import Step
+from nessie.schedule.graph.regions import RegionStep
 from nessie.schedule.graph.uses import total
 
 SHARES = {"==": 0.1, "/=": 0.9}             # of a filter's elements that survive such a test
@@ -32,7 +32,7 @@ class Estimates:
     def knows(self, size: ir.Size) -> bool:
         return isinstance(size, int) or size in self.known
 
-    def learn(self, statements: Sequence[ir.Statement], steps: Sequence[Step]) -> None:
+    def learn(self, statements: Sequence[ir.Statement], steps: Sequence[RegionStep]) -> None:
         """Learn sizes from the statements of a region."""
         for statement in statements:
             self.host_statement(statement)

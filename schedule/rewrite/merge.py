@@ -15,10 +15,10 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
 from nessie.lambda_cu.parts import map_thunks
 from nessie.schedule.graph.nodes import Elements, Node, Space, Survivors, segments_of, space_size
-from nessie.schedule.graph.regions import Step, without_a_name
+from nessie.schedule.graph.regions import RegionStep, without_a_name
 
 
-def merge(name: str, steps: Sequence[Step], again: Collection[str], needed: Collection[str],
+def merge(name: str, steps: Sequence[RegionStep], again: Collection[str], needed: Collection[str],
           types: Mapping[str, ir.Type], nodes: Mapping[str, Node],
           descriptors: Mapping[str, ir.Space]) -> tuple[ir.Kernel, ir.Run]:
     """Make the kernel of these steps, and its launch. `again`: the steps that it only does again; `needed`: the names
@@ -66,8 +66,8 @@ def own_names(binds: Sequence[ir.Bind], taken: Collection[str]) -> tuple[ir.Bind
     return tuple(result)
 
 
-def with_segments(members: Sequence[Step], nodes: Mapping[str, Node],
-                  descriptors: Mapping[str, ir.Space]) -> list[Step]:
+def with_segments(members: Sequence[RegionStep], nodes: Mapping[str, Node],
+                  descriptors: Mapping[str, ir.Space]) -> list[RegionStep]:
     """Move flat MAPs to the segmented spaces that the graph gives them, if others in the kernel use the segments too.
     Beside flat steps only they stay flat, since nobody needs the segments' bounds."""
     if not descriptors:
@@ -93,7 +93,7 @@ def descriptor_of(space: Space, nodes: Mapping[str, Node], descriptors: Mapping[
     return None
 
 
-def over_elements(step: Step, segments: ir.Space | None) -> Step:
+def over_elements(step: RegionStep, segments: ir.Space | None) -> RegionStep:
     """Put a flat MAP over these segments; return other steps as they are."""
     match step.bind:
         case ir.Bind(_, ir.Map(thunk, ir.Flat())) if segments is not None:

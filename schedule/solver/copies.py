@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, combinations
 
-from nessie.schedule.cost.problem import Clusters, Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Clusters, Problem
 
 MOST = 3                        # copies, all sets of which are tried
 
@@ -36,10 +36,10 @@ def candidates(problem: Problem, clusters: Clusters) -> list[tuple[int, int]]:
                                                if problem.legal_again(members, [k])])]
 
 
-def with_copies(problem: Problem, clusters: Clusters) -> Plan:
+def with_copies(problem: Problem, clusters: Clusters) -> Candidate:
     """The clusters with copies that make them cheaper, the best first: one copy, or one of the same node wherever it
     is read. Another choice may be better."""
-    best = Plan(clusters)
+    best = Candidate(clusters)
     if not most_saved(problem, clusters):
         return best
     total = problem.total(best)
@@ -57,7 +57,7 @@ def with_copies(problem: Problem, clusters: Clusters) -> Plan:
         chosen = {(number, k) for number, copies in enumerate(best.again) for k in copies}
 
 
-def cheapest(problem: Problem, clusters: Clusters, limit: float) -> Plan | None:
+def cheapest(problem: Problem, clusters: Clusters, limit: float) -> Candidate | None:
     """The legal clusters with the copies that make them cheapest, if that is cheaper than the limit; raises Many if
     there are too many copies to try."""
     places = candidates(problem, clusters)
@@ -112,11 +112,11 @@ def needed_alone(problem: Problem, members: Sequence[int], k: int, copies: Itera
     return sum(problem.traffic.bytes[name] for name in problem.traffic.streamed[k] if name not in there)
 
 
-def plan_of(problem: Problem, clusters: Clusters, places: Iterable[tuple[int, int]]) -> Plan | None:
+def plan_of(problem: Problem, clusters: Clusters, places: Iterable[tuple[int, int]]) -> Candidate | None:
     """The clusters with these copies; None if one may not be, or nobody reads it."""
     again: Clusters = [[] for _ in clusters]
     for number, k in sorted(places):
         again[number].append(k)
     fine = all(not copies or (wanted(problem, members, copies) == copies and problem.legal_again(members, copies))
                for members, copies in zip(clusters, again, strict=True))
-    return Plan(clusters, again) if fine else None
+    return Candidate(clusters, again) if fine else None

@@ -9,7 +9,7 @@ import time
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
-from nessie.schedule.cost.problem import Clusters, Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Clusters, Problem
 from nessie.schedule.graph import text as graph_text
 from nessie.schedule.solver.bound.bound import Bound
 from nessie.schedule.solver.copies import with_copies
@@ -23,18 +23,18 @@ VARIABLES = 3000                # binary variables of a program that is solved w
 PRECISION = 3e-7                # of a bound, by which solvers may be wrong
 ROUNDS = 60                     # of cycle cuts
 
-Found = tuple["Plan | None", "float | None"]        # and a bound that no plan beats
+Found = tuple["Candidate | None", "float | None"]        # and a bound that no plan beats
 
 
 @dataclass(frozen=True)
-class Limits:
+class SolverLimits:
     """`nodes`: of a tree of branch and bound; `variables`: of a program that is solved whole."""
     nodes: int = NODES
     variables: int = VARIABLES
     seconds: float = SECONDS
 
 
-def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: Limits,
+def exact(problem: Problem, blocks: Clusters, start: Candidate, solver: str, limits: SolverLimits,
           relaxed: Bound | None = None) -> Found:
     """The best plan of these blocks and a bound that none beats. Where the limits come first, the best that was found
     on the way, or None. The search begins from `start`. `relaxed`: the rows of which bound are added."""
@@ -43,7 +43,7 @@ def exact(problem: Problem, blocks: Clusters, start: Plan, solver: str, limits: 
         formulation.strengthen(relaxed.limiting)
     cuts, known = CycleCuts(formulation), formulation.encode(start)
     bound: float | None = None
-    best: Plan | None = None
+    best: Candidate | None = None
     deadline = time.monotonic() + limits.seconds
     for _ in range(ROUNDS):
         left = deadline - time.monotonic()

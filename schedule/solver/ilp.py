@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-from nessie.schedule.cost.problem import Clusters, Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Clusters, Problem
 from nessie.schedule.graph.nodes import HOST, Survivors, Unit
 from nessie.schedule.legality.cliques import cover
 from nessie.schedule.legality.fusible import bits
@@ -164,7 +164,7 @@ class Formulation:
                 for h in sorted(self.hosts(r, v)):
                     self._at_most(y(v, r), h, r)
             self._hosts_of_members(r, own)
-            self._room(r)
+            self._array_limit(r)
 
     def _at_most(self, variable: str, h: int, r: int) -> None:
         """The variable is 0 unless block h is in kernel r."""
@@ -178,7 +178,7 @@ class Formulation:
                     host = {y(h, r): -1.0} if self.may(h, r) else {}
                     self.model.add(4, high=0, **{y(u, r): 1, y(v, r): 1, y(r, r): -1}, **host)
 
-    def _room(self, r: int) -> None:
+    def _array_limit(self, r: int) -> None:
         """(5), where it says anything."""
         room, members = self.problem.room, self.members[r]
         names = sorted(set[str]().union(*(room.of[k] for v in members for k in self.parts[v])))
@@ -331,7 +331,7 @@ class Formulation:
 
     # Solutions ----------------------------------------------------------------------------------
 
-    def encode(self, plan: Plan) -> dict[str, float]:
+    def encode(self, plan: Candidate) -> dict[str, float]:
         """The values of y for this plan; nothing, if its clusters are not unions of blocks."""
         home = {k: number for number, members in enumerate(plan.clusters) for k in members}
         first: dict[int, int] = {}
@@ -346,7 +346,7 @@ class Formulation:
                            if k in self.copy_of and self.may(self.copy_of[k], first[number])})
         return values
 
-    def decode(self, values: dict[str, float]) -> Plan:
+    def decode(self, values: dict[str, float]) -> Candidate:
         """The plan that a solution names."""
         clusters: dict[int, list[int]] = {}
         for v, block in enumerate(self.blocks):
@@ -354,7 +354,7 @@ class Formulation:
             clusters.setdefault(r, []).extend(block)
         again = {r: [k for k, p in self.copy_of.items() if values.get(y(p, r), 0.0) > 0.5] for r in clusters}
         kernels = sorted((sorted(members), wanted(self.problem, members, again[r])) for r, members in clusters.items())
-        return Plan([members for members, _ in kernels], [copies for _, copies in kernels])
+        return Candidate([members for members, _ in kernels], [copies for _, copies in kernels])
 
 
 def y(v: int, r: int) -> str:

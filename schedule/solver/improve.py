@@ -20,10 +20,10 @@ from threading import Lock
 
 from nessie.base.records import dataclass
 from nessie.base.system.deep import start_thread
-from nessie.schedule.cost.problem import Clusters, Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Clusters, Problem
 from nessie.schedule.solver.bound.bound import Bound
 from nessie.schedule.solver.copies import with_copies
-from nessie.schedule.solver.exact import PRECISION, Found, Limits, exact, gap
+from nessie.schedule.solver.exact import PRECISION, Found, SolverLimits, exact, gap
 from nessie.schedule.solver.greedy import greedy
 from nessie.schedule.solver.refine import refine
 
@@ -41,7 +41,7 @@ class Task:
     problem: Problem
     blocks: Clusters
     solver: str
-    limits: Limits
+    limits: SolverLimits
     relaxed: Bound | None = None
 
 
@@ -49,12 +49,12 @@ class Standing:
     """The best plan so far, what it costs, and what none is below: each thread may offer better ones. `ended`: one has
     failed, the others are to stop."""
 
-    def __init__(self, problem: Problem, best: Plan, least: float) -> None:
+    def __init__(self, problem: Problem, best: Candidate, least: float) -> None:
         self.problem, self.best, self.least, self.ended = problem, best, least, False
         self.total = problem.total(best)
         self._lock = Lock()
 
-    def offer(self, plan: Plan | None, least: float | None = None) -> None:
+    def offer(self, plan: Candidate | None, least: float | None = None) -> None:
         total = self.problem.total(plan) if plan else 0.0
         with self._lock:
             self.least = max(self.least, least or 0.0)
@@ -138,7 +138,7 @@ def put_together(bound: Bound, standing: Standing, deadline: float) -> list[Clus
     return bound.parts
 
 
-def whole(task: Task, blocks: Clusters, best: Plan, seconds: float, relaxed: Bound | None = None) -> Found:
+def whole(task: Task, blocks: Clusters, best: Candidate, seconds: float, relaxed: Bound | None = None) -> Found:
     """The integer program of these blocks."""
     return exact(task.problem, blocks, best, task.solver, replace(task.limits, seconds=seconds), relaxed)
 
@@ -151,7 +151,7 @@ def refined(task: Task, standing: Standing, deadline: float) -> None:
         nonlocal best
         if clusters is not best:
             best = clusters
-            standing.offer(Plan(clusters))
+            standing.offer(Candidate(clusters))
         return goes_on(standing, deadline)
 
     if goes_on(standing, deadline):

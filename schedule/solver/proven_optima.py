@@ -19,7 +19,7 @@ from typing import Any
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.schedule.cost import profiles
-from nessie.schedule.cost.problem import Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Problem
 from nessie.schedule.graph import text as graph_text
 from nessie.schedule.graph.nodes import Elements, Flat, Graph, Space, Survivors
 from nessie.schedule.legality import certificate
@@ -34,14 +34,14 @@ class Store:
     keep: Callable[[str, bytes], None]
 
 
-def recall(store: Store | None, problem: Problem, most: float) -> Plan | None:
+def recall(store: Store | None, problem: Problem, most: float) -> Candidate | None:
     """The kept optimum, unless it costs more than `most`: then it is none."""
     content = store.find(key(problem)) if store else None
     if content is None:
         return None
     try:
         found = json.loads(content)
-        plan = Plan(lists(found["clusters"]), lists(found["again"]))
+        plan = Candidate(lists(found["clusters"]), lists(found["again"]))
         cost = float(found["cost"])
         names, again = ([[problem.index.nodes[k].name for k in nodes] for nodes in kernels]
                         for kernels in (plan.clusters, plan.again))
@@ -54,7 +54,7 @@ def recall(store: Store | None, problem: Problem, most: float) -> Plan | None:
     return plan if total <= most * (1 + PRECISION) and abs(total - cost) <= PRECISION * cost else None
 
 
-def keep(store: Store | None, problem: Problem, plan: Plan) -> None:
+def keep(store: Store | None, problem: Problem, plan: Candidate) -> None:
     if store:
         content = {"clusters": plan.clusters, "again": plan.again, "cost": problem.total(plan)}
         store.keep(key(problem), json.dumps(content).encode())

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from nessie.schedule.cost.problem import Clusters, Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Clusters, Problem
 from nessie.schedule.graph.nodes import HOST
 from nessie.schedule.graph.ordering import execution_order
 from nessie.schedule.legality.cliques import apart
@@ -27,7 +27,7 @@ PRECISION = 1e-9                # of sums of bytes
 CASES = 3                       # nodes of which the bound asks what if they are computed again everywhere
 
 
-def search(problem: Problem, blocks: Clusters, best: Plan) -> Plan | None:
+def search(problem: Problem, blocks: Clusters, best: Candidate) -> Candidate | None:
     """The cheapest plan of these blocks; `best` unless others cost less. None where that takes too many tries, or where
     copies may make room for other arrays."""
     if problem.crowded and problem.again:
@@ -40,7 +40,7 @@ def search(problem: Problem, blocks: Clusters, best: Plan) -> Plan | None:
         return None
 
 
-def reaches(problem: Problem, plan: Plan, least: float) -> bool:
+def reaches(problem: Problem, plan: Candidate, least: float) -> bool:
     """Does the plan cost no more than the bound?"""
     return problem.total(plan) <= least * (1 + PRECISION)
 
@@ -48,7 +48,7 @@ def reaches(problem: Problem, plan: Plan, least: float) -> bool:
 class Placing:
     """The blocks that must be apart have kernels; `others` are put in one of these, or one of `spare` more."""
 
-    def __init__(self, problem: Problem, blocks: Clusters, best: Plan, spare: int) -> None:
+    def __init__(self, problem: Problem, blocks: Clusters, best: Candidate, spare: int) -> None:
         self.problem, self.spare, self.tries = problem, spare, 0
         self.found, self.cost = best, problem.total(best) * (1 - PRECISION)
         first = set(apart(problem.fusible.bad, range(len(problem.index.nodes))))
@@ -56,7 +56,7 @@ class Placing:
         self.others = sorted((block for block in blocks if first.isdisjoint(block)),
                              key=lambda block: sum(self.may_join(block, kernel) for kernel in self.kernels))
 
-    def best(self) -> Plan | None:
+    def best(self) -> Candidate | None:
         return self.found if self.place(0) else None
 
     def place(self, number: int) -> bool:

@@ -18,12 +18,12 @@ from itertools import zip_longest
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
-from nessie.schedule.cost.problem import Clusters, Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Clusters, Problem
 from nessie.schedule.graph.ordering import execution_order
 from nessie.schedule.solver.bound.bound import bound_of
 from nessie.schedule.solver.contract import contract
 from nessie.schedule.solver.copies import with_copies
-from nessie.schedule.solver.exact import PRECISION, Limits, gap
+from nessie.schedule.solver.exact import PRECISION, SolverLimits, gap
 from nessie.schedule.solver.greedy import greedy
 from nessie.schedule.solver.improve import Standing, Task, improve
 from nessie.schedule.solver.proven_optima import Store, keep, recall
@@ -47,7 +47,7 @@ class Solution:
     again: Clusters = field(default_factory=list)
 
 
-def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None, contracted: bool = True,
+def solve(problem: Problem, solver: str = "highs", limits: SolverLimits | None = None, contracted: bool = True,
           store: Store | None = None) -> Solution:
     """The cheapest schedule found. `store`: where optima are kept from run to run."""
     find = find_with_room if contracted and problem.crowded else find_plan
@@ -55,13 +55,13 @@ def solve(problem: Problem, solver: str = "highs", limits: Limits | None = None,
     return solution_of(problem, plan, status_of(problem.total(plan), least))
 
 
-def usual_limits(problem: Problem) -> Limits:
+def usual_limits(problem: Problem) -> SolverLimits:
     """The pieces of a run have the time of one region together, as long as each has a little."""
-    return Limits(seconds=max(LITTLE, SECONDS / problem.index.graph.pieces))
+    return SolverLimits(seconds=max(LITTLE, SECONDS / problem.index.graph.pieces))
 
 
-def find_with_room(problem: Problem, solver: str, limits: Limits, contracted: bool, store: Store | None
-                   ) -> tuple[Plan, float]:
+def find_with_room(problem: Problem, solver: str, limits: SolverLimits, contracted: bool, store: Store | None
+                   ) -> tuple[Candidate, float]:
     """The same where a kernel could have too many arrays, and contraction may be in the way of the best. Of kernels
     that may have any number it is not, and if the best of these have not too many, no others are better."""
     deadline = time.monotonic() + limits.seconds * (1 + REST)
@@ -72,14 +72,14 @@ def find_with_room(problem: Problem, solver: str, limits: Limits, contracted: bo
     return plan, max(least, bound)
 
 
-def has_room(problem: Problem, plan: Plan) -> bool:
+def has_room(problem: Problem, plan: Candidate) -> bool:
     """Has no kernel too many arrays?"""
     return all(problem.fits(members, copies)
                for members, copies in zip_longest(plan.clusters, plan.again, fillvalue=()))
 
 
-def find_plan(problem: Problem, solver: str, limits: Limits, contracted: bool, store: Store | None
-              ) -> tuple[Plan, float]:
+def find_plan(problem: Problem, solver: str, limits: SolverLimits, contracted: bool, store: Store | None
+              ) -> tuple[Candidate, float]:
     """The cheapest plan found, and what none is below."""
     deadline = time.monotonic() + limits.seconds
     least = least_cost(problem)
@@ -109,10 +109,10 @@ def status_of(total: float, bound: float) -> str:
 
 
 def solution(problem: Problem, clusters: Clusters, status: str) -> Solution:
-    return solution_of(problem, Plan(clusters), status)
+    return solution_of(problem, Candidate(clusters), status)
 
 
-def solution_of(problem: Problem, plan: Plan, status: str) -> Solution:
+def solution_of(problem: Problem, plan: Candidate, status: str) -> Solution:
     order = execution_order(problem.index, plan.clusters, plan.again)
     if order is None:
         raise InternalError("clusters of a schedule wait for each other")

@@ -33,7 +33,7 @@ class Owner:
     def __init__(self, array: Any) -> None:
         self.array, self.gpu, self.driver = array, self, self
 
-    def settle(self) -> None:
+    def wait_for_others(self) -> None:
         """Nobody is at work on it."""
 
     def read(self, address: int, values: Any) -> None:

@@ -356,7 +356,7 @@ def test_an_exception_that_comes_as_the_work_ends(ctrl_c: None, monkeypatch: pyt
 
 def test_an_early_ctrl_c_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes when the work has been given to a thread, and nobody waits for it yet."""
-    given, tasks = deep.given, []
+    given, tasks = deep.assign, []
 
     def interrupted(task: deep.Task) -> None:
         given(task)
@@ -364,7 +364,7 @@ def test_an_early_ctrl_c_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
         assert until(lambda: task.began is not None)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(deep, "given", interrupted)
+    monkeypatch.setattr(deep, "assign", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_deep(lambda: until(lambda: False), leaves=PATIENCE)
     assert tasks[0].ended.is_set() and not deep.left_working()
@@ -390,7 +390,7 @@ def test_work_that_nobody_waits_for_does_not_begin(monkeypatch: pytest.MonkeyPat
     done: list[int] = []
     task = deep.Task(lambda: done.append(1))
     task.waited = False
-    deep.given(task)
+    deep.assign(task)
     assert task.ended.wait(PATIENCE) and done == [] and not deep.left_working()
 
 

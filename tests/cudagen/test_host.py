@@ -24,7 +24,7 @@ from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type
 from nessie.base.values import DTYPES, flatten_value, plain_value
 from nessie.cudagen.host import evaluate as host_eval
 from nessie.cudagen.host.device import NO_FAILURE, Array, Held, OutOfMemory
-from nessie.cudagen.host.host import Limits, Stats, execute
+from nessie.cudagen.host.host import HostLimits, Stats, execute
 from nessie.cudagen.host.nodes import Code, Compute, Constant, Drop, Give, Jump, JumpUnless, Launch, Move
 from nessie.cudagen.host.translate import translate
 from nessie.cudagen.loops import meanings
@@ -33,7 +33,7 @@ from nessie.lambda_cu import ops
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.reference import reference
 from nessie.lambda_cu.reference.context import Context
-from nessie.lambda_cu.reference.context import Limits as ReferenceLimits
+from nessie.lambda_cu.reference.context import EvaluationLimits as ReferenceLimits
 from nessie.lambda_cu.reference.context import Stats as ReferenceStats
 from nessie.lambda_cu.reference.kernels import run_kernel
 from nessie.lambda_cu.reference.operators import MEANINGS
@@ -102,7 +102,7 @@ class StrictDevice:
         return sum(a.buffer.nbytes for a in self.live)
 
 
-def run(text: str, argument_types: tuple[Type, ...], result: Type, *arguments: Any, limits: Limits | None = None,
+def run(text: str, argument_types: tuple[Type, ...], result: Type, *arguments: Any, limits: HostLimits | None = None,
         stats: Stats | None = None, device: StrictDevice | None = None) -> Any:
     """The program's value; every array must have been freed, whether it fails or not."""
     program = parse(text)
@@ -322,7 +322,7 @@ entry main : [int] -> [int]
 """
 
 
-def failing(host: str, values: list[int], limits: Limits | None = None) -> NessieError:
+def failing(host: str, values: list[int], limits: HostLimits | None = None) -> NessieError:
     with pytest.raises(NessieError) as caught:
         run(FAILING.replace("HOST", host), (Seq(INT),), Seq(INT), values, limits=limits)
     return caught.value
@@ -386,18 +386,18 @@ def test_no_kernel_is_given_a_size_from_a_failed_one() -> None:
 
 
 def test_recursion_has_a_limit() -> None:
-    assert run(COUNT, (INT,), INT, 9, limits=Limits(depth=10)) == 18
+    assert run(COUNT, (INT,), INT, 9, limits=HostLimits(depth=10)) == 18
     with pytest.raises(NessieError, match="recursion is deeper than 10 calls"):
-        run(COUNT, (INT,), INT, 10, limits=Limits(depth=10))
+        run(COUNT, (INT,), INT, 10, limits=HostLimits(depth=10))
 
 
 def test_memory_has_a_limit() -> None:
     types, result = (Seq(FLOAT),), Pair(FLOAT, Seq(FLOAT))
-    assert run(FOUR_TIMES, types, result, [1.0], limits=Limits(memory=24)) == (5.0, [4.0])
+    assert run(FOUR_TIMES, types, result, [1.0], limits=HostLimits(memory=24)) == (5.0, [4.0])
     with pytest.raises(NessieError, match="out of memory: 8 bytes are needed, 16 of 23 are in use"):
-        run(FOUR_TIMES, types, result, [1.0], limits=Limits(memory=23))
+        run(FOUR_TIMES, types, result, [1.0], limits=HostLimits(memory=23))
     with pytest.raises(NessieError, match="out of memory: 8 bytes are needed, 8 of 15 are in use"):
-        run(CHOICE, (INT, Seq(FLOAT)), Seq(FLOAT), 0, [1.0], limits=Limits(memory=15))
+        run(CHOICE, (INT, Seq(FLOAT)), Seq(FLOAT), 0, [1.0], limits=HostLimits(memory=15))
 
 
 def test_time_has_a_limit() -> None:

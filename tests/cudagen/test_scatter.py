@@ -23,7 +23,7 @@ from nessie.cudagen.host.device import NO_FAILURE
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.reference.context import Context
 from nessie.lambda_cu.reference.kernels import run_kernel
-from nessie.lambda_cu.reference.reference import Limits, Stats
+from nessie.lambda_cu.reference.reference import EvaluationLimits, Stats
 from nessie.lambda_cu.text.parser import parse_kernel
 
 GPU = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
@@ -87,7 +87,7 @@ def bits(results: list[Any]) -> list[str]:
 def test_reference_and_cpu(mode: str, base: str, default: Any, n: int) -> None:
     kernel, arguments = kernel_of(mode, base, default), given(base, n)
     expected = bits(wanted(mode, default, arguments))
-    (found,) = run_kernel(kernel, [np.asarray(a) for a in arguments], Context(EMPTY, Limits(), Stats()))
+    (found,) = run_kernel(kernel, [np.asarray(a) for a in arguments], Context(EMPTY, EvaluationLimits(), Stats()))
     assert bits([chr(c) for c in found] if base == "char" else found.tolist()) == expected
     for order in (1, -1):
         assert bits(run_plan(kernel, arguments, 4, order=order)[0][0]) == expected

@@ -47,7 +47,8 @@ def on_gpu(source: str, *arguments: Any) -> tuple[Any, list[Index]]:
     program, driver = Compiled(source), Watched()
     types, type_ = program.signature
     flat = [flatten_value(value, of) for value, of in zip(arguments, types, strict=True)]
-    found = run_deep(lambda: execute(program.flat, flat, gpu_device(program.flat, driver), host.Limits(99, 1 << 30)))
+    limits = host.HostLimits(99, 1 << 30)
+    found = run_deep(lambda: execute(program.flat, flat, gpu_device(program.flat, driver), limits))
     return plain_value(found, type_), driver.launches
 
 

@@ -17,7 +17,7 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nessie.arguments.types import Given, Parameters, types_of
+from nessie.arguments.types import GivenArgument, Parameters, types_of
 from nessie.base.source import NessieError
 from nessie.base.types import (
     BOOL,
@@ -38,7 +38,7 @@ from nessie.base.types import (
 from nessie.base.values import flatten_value, plain_value
 from nessie.files import files as value_files
 from nessie.files.files import made, open_file, write_value
-from nessie.files.reading import Room
+from nessie.files.reading import MemoryBudget
 
 ROWS = Seq(Seq(Pair(INT, FLOAT)))
 
@@ -50,10 +50,10 @@ def written(folder: Path, name: str, data: str | bytes) -> str:
 
 
 def read_value(path: str, type_: Type | None = None, content: ContentOf = no_datatypes,
-               room: Room | None = None) -> tuple[Any, Type]:
+               room: MemoryBudget | None = None) -> tuple[Any, Type]:
     """The flat value in the file as the only argument of a function that takes such a type; its type."""
     file = open_file(path, room)
-    (found,) = types_of([Given("argument 1", file, file)], Parameters("", [type_], content))
+    (found,) = types_of([GivenArgument("argument 1", file, file)], Parameters("", [type_], content))
     return made(path, file, found, content), found
 
 
@@ -64,7 +64,7 @@ def read(path: str, type_: Type | None = None) -> tuple[Any, Type]:
 
 def complaint(path: str, type_: Type | None = None) -> str:
     with pytest.raises(NessieError) as caught:
-        read_value(path, type_, room=Room(1 << 30))
+        read_value(path, type_, room=MemoryBudget(1 << 30))
     assert path in caught.value.message
     return caught.value.message.removeprefix(path)
 
@@ -583,7 +583,7 @@ def test_damaged_files_are_refused(tmp_path_factory: pytest.TempPathFactory, nam
     for some in ([str(path)], [str(whole), str(path)]):
         try:
             files = [open_file(one) for one in some]
-            given = [Given(one, file, file) for one, file in zip(some, files, strict=True)]
+            given = [GivenArgument(one, file, file) for one, file in zip(some, files, strict=True)]
             types = types_of(given, Parameters("g takes a", [other, type_][-len(some):], no_datatypes))
             for one, file, found in zip(some, files, types, strict=True):
                 plain_value(made(one, file, found, no_datatypes), found)

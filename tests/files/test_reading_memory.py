@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from paths import ROOT
 
-from nessie.arguments.types import Given, Parameters, types_of
+from nessie.arguments.types import GivenArgument, Parameters, types_of
 from nessie.base.source import NessieError, Source
-from nessie.base.system.memory import Room
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import FLOAT, INT, STRING, Seq, Type, no_datatypes
 from nessie.base.values import Flat
 from nessie.files.files import made as value_of
@@ -63,10 +63,10 @@ WANTED: dict[str, Type] = {"lines.txt": Seq(STRING), "text.txt": STRING, "number
                            "zeros.json": Seq(FLOAT), "bytes.npy": Seq(FLOAT)}
 
 
-def read_value(path: str, type_: Type | None, room: Room | None = None) -> tuple[Any, Type]:
+def read_value(path: str, type_: Type | None, room: MemoryBudget | None = None) -> tuple[Any, Type]:
     """The value in the file, and its type, found as for a call."""
     file = open_file(path, room)
-    (found,) = types_of([Given("argument 1", file, file)], Parameters("f takes it", [type_], no_datatypes))
+    (found,) = types_of([GivenArgument("argument 1", file, file)], Parameters("f takes it", [type_], no_datatypes))
     return value_of(path, file, found, no_datatypes), found
 
 
@@ -100,9 +100,9 @@ def test_what_is_made_of_a_file_is_counted_before(name: str, tmp_path: Path, mon
     tracemalloc.stop()
     assert peak <= counted + SLACK
     assert counted <= 4 * peak + SLACK
-    assert read_value(path, WANTED.get(name), Room(counted))
+    assert read_value(path, WANTED.get(name), MemoryBudget(counted))
     with pytest.raises(NessieError, match=r"out of memory: [\d,]+ bytes are needed, [\d,]+ of [\d,]+ are in") as full:
-        read_value(path, WANTED.get(name), Room(counted - 1, "say more"))
+        read_value(path, WANTED.get(name), MemoryBudget(counted - 1, "say more"))
     assert full.value.message.startswith(f"{path}: ") and full.value.hint == "say more"
 
 
@@ -120,7 +120,7 @@ def test_what_a_header_claims_is_not_made(shape: tuple[int, ...], tmp_path: Path
     for name in ("x.npy", "x.npz"):
         tracemalloc.start()
         with pytest.raises(NessieError, match=": not a"):
-            read_value(str(tmp_path / name), None, Room(1 << 40))
+            read_value(str(tmp_path / name), None, MemoryBudget(1 << 40))
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
         tracemalloc.stop()
 
@@ -163,7 +163,7 @@ def test_what_a_session_holds_counts(target: str, size: int) -> None:
 def test_files_share_the_memory(tmp_path: Path) -> None:
     """What is made of one file counts while the next is read."""
     np.save(tmp_path / "x.npy", np.zeros(N))
-    path, room = str(tmp_path / "x.npy"), Room(12 * N, "say more")
+    path, room = str(tmp_path / "x.npy"), MemoryBudget(12 * N, "say more")
     read_value(path, None, room)
     with pytest.raises(NessieError, match="240,000 bytes are needed, 240,000 of 360,000 are in use"):
         read_value(path, None, room)

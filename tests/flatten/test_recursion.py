@@ -105,14 +105,14 @@ def test_random_functions_in_each(source: str, v: list[int]) -> None:
 
 # Depth ------------------------------------------------------------------------------------------
 
-def on_cpu(program: Compiled, value: Any, limits: host.Limits | None = None, device: Any = None) -> Any:
+def on_cpu(program: Compiled, value: Any, limits: host.HostLimits | None = None, device: Any = None) -> Any:
     types, type_ = program.signature
     device = device or cpu_device(program.executable("ilp"), threads=2)
     arguments = [flatten_value(value, types[0])]
     return plain_value(run_deep(lambda: execute(program.executable("ilp"), arguments, device, limits)), type_)
 
 
-def on_reference(program: Compiled, value: Any, limits: reference.Limits | None = None) -> Any:
+def on_reference(program: Compiled, value: Any, limits: reference.EvaluationLimits | None = None) -> Any:
     types, type_ = program.signature
     arguments = [flatten_value(value, types[0])]
     return plain_value(run_deep(lambda: reference.execute(program.executable("ilp"), arguments, limits)), type_)
@@ -138,18 +138,18 @@ def test_levels_in_the_reference() -> None:
 def test_the_depth_is_limited(body: str) -> None:
     program = compiled(body)
     text = r"recursion is deeper than 300 calls\n.*:3:46\n(.*\n)*hint: does it end\? --depth sets the limit"
-    for run in (lambda n: on_cpu(program, n, host.Limits(depth=300)),
-                lambda n: on_cpu(program, n, host.Limits(depth=300), Interpreted(program.executable("ilp"))),
-                lambda n: on_reference(program, n, reference.Limits(depth=300))):
+    for run in (lambda n: on_cpu(program, n, host.HostLimits(depth=300)),
+                lambda n: on_cpu(program, n, host.HostLimits(depth=300), Interpreted(program.executable("ilp"))),
+                lambda n: on_reference(program, n, reference.EvaluationLimits(depth=300))):
         assert run(0) == 0
         with pytest.raises(NessieError, match=text):
             run(-5)
-    assert on_cpu(compiled("down(k)"), 299, host.Limits(depth=300)) == 299
-    assert on_reference(compiled("down(k)"), 299, reference.Limits(depth=300)) == 299
+    assert on_cpu(compiled("down(k)"), 299, host.HostLimits(depth=300)) == 299
+    assert on_reference(compiled("down(k)"), 299, reference.EvaluationLimits(depth=300)) == 299
     with pytest.raises(NessieError, match="deeper than 300 calls"):
-        on_cpu(compiled("down(k)"), 300, host.Limits(depth=300))
+        on_cpu(compiled("down(k)"), 300, host.HostLimits(depth=300))
     with pytest.raises(NessieError, match="deeper than 300 calls"):
-        on_reference(compiled("down(k)"), 300, reference.Limits(depth=300))
+        on_reference(compiled("down(k)"), 300, reference.EvaluationLimits(depth=300))
 
 
 def test_too_deep_is_less_than_any_failure() -> None:
@@ -159,14 +159,14 @@ def test_too_deep_is_less_than_any_failure() -> None:
         for width in (1, 64):
             with pytest.raises(NessieError, match="Divide by zero"):
                 device = cpu_device(program.executable("ilp"), threads=2, width=width)
-                on_cpu(program, v, host.Limits(depth=300), device)
+                on_cpu(program, v, host.HostLimits(depth=300), device)
         with pytest.raises(NessieError, match="Divide by zero"):
-            on_reference(program, v, reference.Limits(depth=300))
+            on_reference(program, v, reference.EvaluationLimits(depth=300))
 
 
 def test_recursion_that_branches_without_end_is_too_deep_at_once() -> None:
-    for run in (lambda: on_cpu(compiled("forever(k)"), 1, host.Limits(depth=2000)),
-                lambda: on_reference(compiled("forever(k)"), 1, reference.Limits(depth=2000))):
+    for run in (lambda: on_cpu(compiled("forever(k)"), 1, host.HostLimits(depth=2000)),
+                lambda: on_reference(compiled("forever(k)"), 1, reference.EvaluationLimits(depth=2000))):
         with pytest.raises(NessieError, match="recursion is deeper than 2,000 calls"):
             run()
 
@@ -190,8 +190,8 @@ def test_memory_limits_stacks() -> None:
 
 def test_memory_limits_the_depth_in_the_reference() -> None:
     with pytest.raises(NessieError, match="out of memory"):
-        on_reference(compiled("down(k)"), 5000, reference.Limits(memory=10_000_000))
-    assert on_reference(compiled("down(k)"), 2000, reference.Limits(memory=10_000_000)) == 2000
+        on_reference(compiled("down(k)"), 5000, reference.EvaluationLimits(memory=10_000_000))
+    assert on_reference(compiled("down(k)"), 2000, reference.EvaluationLimits(memory=10_000_000)) == 2000
 
 
 def test_threads_have_less_stack_where_there_is_no_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ def test_threads_have_less_stack_where_there_is_no_address_space(monkeypatch: py
 
     monkeypatch.setattr(pool, "start_thread", refuse)
     limit = 100 << 20
-    assert on_cpu(compiled("down(k)"), 1000, host.Limits(memory=1 << 30)) == 1000
+    assert on_cpu(compiled("down(k)"), 1000, host.HostLimits(memory=1 << 30)) == 1000
     assert asked == [512 << 20, 256 << 20, 128 << 20, 64 << 20]
     limit = 0
     with pytest.raises(NessieError, match="no thread can be started with a stack of 30 MiB"):

@@ -15,7 +15,7 @@ from nessie.base.values import flatten_value, plain_value
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.passes.simplify import simplify
-from nessie.lambda_cu.reference.reference import Limits, Stats, execute
+from nessie.lambda_cu.reference.reference import EvaluationLimits, Stats, execute
 from nessie.lambda_cu.text.parser import parse
 from nessie.lambda_cu.text.printer import show
 
@@ -39,7 +39,7 @@ def nested(values: list[Any]) -> Any:
 def outcome(program: ir.Program, values: list[Any], stats: Stats) -> str:
     arguments = values if len(program.entry.arguments) == len(values) else [nested(values)]
     try:
-        return repr(plain_value(execute(program, arguments, Limits(depth=2_000), stats),
+        return repr(plain_value(execute(program, arguments, EvaluationLimits(depth=2_000), stats),
                                 type_of(program.entry.result)))
     except NessieError:
         return "error"

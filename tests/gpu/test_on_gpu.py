@@ -229,7 +229,7 @@ def test_kernels_without_end_are_interrupted(new_driver: Callable[[], Driver]) -
         run_deep(lambda: on_gpu(program, device, [[1] * 600]), Deadline(0.5, ""))
     wait_for_left()                     # it ends soon, and has the device till then
     with pytest.raises(NessieError, match="recursion is deeper than 100,000 calls"):
-        on_gpu(program, device, [[1] * 600], host.Limits(depth=100))
+        on_gpu(program, device, [[1] * 600], host.HostLimits(depth=100))
     timer = threading.Timer(0.5, device.interrupt)
     timer.start()
     with pytest.raises(Interrupted):
@@ -243,5 +243,5 @@ def test_full_memory_is_told(new_driver: Callable[[], Driver]) -> None:
     program = Compiled("function main(n) : int -> [int] = {i * i : i in [0:n]};")
     device = gpu_device(program.executable("ilp"), new_driver())
     with pytest.raises(NessieError, match=r"out of memory: .* of 1,000,000 are in use"):
-        on_gpu(program, device, [10**6], host.Limits(memory=10**6))
+        on_gpu(program, device, [10**6], host.HostLimits(memory=10**6))
     assert on_gpu(program, device, [300]) == [i * i for i in range(300)] and device.used() == 0

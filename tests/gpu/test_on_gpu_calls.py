@@ -56,7 +56,7 @@ def test_recursion_is_interrupted(new_driver: Callable[[], Driver]) -> None:
     with pytest.raises(NessieError, match=r"it took longer than 0\.3 s"):
         run_deep(lambda: on_gpu(program, device, [[80] * 300]), Deadline(0.3, ""))
     with pytest.raises(NessieError, match="recursion is deeper than 50 calls"):
-        on_gpu(program, device, [[80] * 300], host.Limits(depth=50))
+        on_gpu(program, device, [[80] * 300], host.HostLimits(depth=50))
     assert on_gpu(program, device, [[10, 3]]) == [55, 2]
     assert device.used() == 0
 

@@ -26,7 +26,7 @@ from nessie.lambda_cu.passes.simplify import simplify
 from nessie.lambda_cu.reference.context import Context
 from nessie.lambda_cu.reference.kernels import run_kernel
 from nessie.lambda_cu.reference.operators import MEANINGS
-from nessie.lambda_cu.reference.reference import Limits, Stats, execute
+from nessie.lambda_cu.reference.reference import EvaluationLimits, Stats, execute
 from nessie.lambda_cu.reference.thunks import Evaluator, Lanes
 from nessie.lambda_cu.text.parser import parse, parse_exp, parse_kernel
 
@@ -39,13 +39,13 @@ def run(text: str, *arguments: Any) -> list[Any]:
     kernel = parse_kernel("kernel K " + text)
     values = [np.asarray(a) if isinstance(a, list) else np.asarray(a)[()] for a in arguments]
     with np.errstate(all="ignore"):
-        return [value.tolist() for value in run_kernel(kernel, values, Context(EMPTY, Limits(), Stats()))]
+        return [value.tolist() for value in run_kernel(kernel, values, Context(EMPTY, EvaluationLimits(), Stats()))]
 
 
 def scalar(text: str, **names: Any) -> Any:
     outside = {name: np.asarray(value) for name, value in names.items()}
     with np.errstate(all="ignore"):
-        value = Evaluator(Context(EMPTY, Limits(), Stats()), outside).value(parse_exp(text),
+        value = Evaluator(Context(EMPTY, EvaluationLimits(), Stats()), outside).value(parse_exp(text),
                                                                             Lanes(np.zeros(1, np.int64), {}))
     return np.asarray(value).reshape(-1)[0].item()
 
@@ -296,7 +296,7 @@ entry main : [int] -> [int]
 """
 
 
-def mapped(exp: str, xs: list[int], limits: Limits | None = None) -> list[int]:
+def mapped(exp: str, xs: list[int], limits: EvaluationLimits | None = None) -> list[int]:
     program = parse(SCALARS.replace("EXP", exp))
     check(program)
     value = run_deep(lambda: execute(program, [flatten_value(xs, INTS)], limits))
@@ -321,10 +321,10 @@ def test_failures_in_scalar_functions() -> None:
     with pytest.raises(NessieError, match="negative"):
         mapped("fib(xs[i])", [3, -1])
     with pytest.raises(NessieError, match="recursion is deeper than 300 calls") as caught:
-        mapped("down(xs[i])", [-1, 2], Limits(depth=300))
+        mapped("down(xs[i])", [-1, 2], EvaluationLimits(depth=300))
     assert "1 + down(n - 1)" in str(caught.value)
     with pytest.raises(NessieError, match="negative"):          # in one element, too deep in another
-        mapped("if xs[i] < 0 then down(xs[i]) else fib(0 - xs[i])", [-1, 7], Limits(depth=300))
+        mapped("if xs[i] < 0 then down(xs[i]) else fib(0 - xs[i])", [-1, 7], EvaluationLimits(depth=300))
 
 
 # Host level ---------------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ function make (n : int) -> (r : int) {
 """
 
 
-def host(entry: str, *arguments: Any, limits: Limits | None = None, stats: Stats | None = None) -> Any:
+def host(entry: str, *arguments: Any, limits: EvaluationLimits | None = None, stats: Stats | None = None) -> Any:
     program = parse(HOST + f"entry {entry}")
     check(program)
     return execute(program, arguments, limits, stats)
@@ -400,13 +400,13 @@ def test_recursion_is_as_deep_as_allowed() -> None:
     assert host("count : int, int -> int", 100_000, 5) == 100_005
     assert time.perf_counter() - start < 60
     with pytest.raises(NessieError, match="recursion is deeper than 50 calls"):
-        host("count : int, int -> int", 60, 0, limits=Limits(depth=50))
+        host("count : int, int -> int", 60, 0, limits=EvaluationLimits(depth=50))
 
 
 def test_memory_is_refused_before_it_is_taken() -> None:
-    assert host("make : int -> int", 10, limits=Limits(memory=1_000)) == 16
+    assert host("make : int -> int", 10, limits=EvaluationLimits(memory=1_000)) == 16
     with pytest.raises(NessieError, match="out of memory"):
-        host("make : int -> int", 10 ** 12, limits=Limits(memory=10 ** 9))
+        host("make : int -> int", 10 ** 12, limits=EvaluationLimits(memory=10 ** 9))
 
 
 @pytest.mark.parametrize("space", ["uniform(s, zero, zero)", "affine(s, 1, zero, zero)"])
@@ -425,7 +425,7 @@ entry main : int, int -> [int]
 """)
     check(program)
     with pytest.raises(NessieError, match="out of memory"):
-        execute(program, [segments, 0], Limits(memory=10 ** 9))
+        execute(program, [segments, 0], EvaluationLimits(memory=10 ** 9))
 
 
 

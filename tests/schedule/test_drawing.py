@@ -175,7 +175,7 @@ def test_items_are_as_near_as_the_order_allows(seed: int) -> None:
     rng = random.Random(seed)
     layer = [layered.Item(rng.uniform(0, 30), line=rng.random() < 0.3) for _ in range(6)]
     wanted, weights = [rng.uniform(0, 200) for _ in layer], [rng.uniform(0.5, 3) for _ in layer]
-    layered.settle(layer, wanted, weights)
+    layered.place_items(layer, wanted, weights)
 
     def gap(k: int) -> float:
         need = layered.BESIDE_LINE if layer[k].line or layer[k + 1].line else layered.BETWEEN

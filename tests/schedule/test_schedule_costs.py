@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from nessie.schedule.check import check_graph
-from nessie.schedule.cost.problem import Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Problem
 from nessie.schedule.cost.profiles import CPU, Profile
 from nessie.schedule.graph import text as graph_text
 from nessie.schedule.legality.blocks import Refused
-from nessie.schedule.solver.exact import Limits, exact
+from nessie.schedule.solver.exact import SolverLimits, exact
 from nessie.schedule.solver.greedy import greedy
 from nessie.schedule.solver.solve import solve
 
@@ -99,7 +99,7 @@ def test_what_is_cheap_is_computed_again(name: str, solver: str) -> None:
     found = solve(problem, solver)
     assert (found.status, round(found.cost / 1e6, 1)) == ("optimal", least)
     assert [tuple(graph.nodes[k].name for k in copies) for copies in found.again] == again
-    programmed = exact(problem, problem.apart(), Plan(problem.apart()), solver, Limits())[0]
+    programmed = exact(problem, problem.apart(), Candidate(problem.apart()), solver, SolverLimits())[0]
     assert programmed and round(problem.total(programmed) / 1e6, 1) == least
     alone = replace(graph, nodes=tuple(replace(node, work=None) for node in graph.nodes))
     assert round(solve(Problem(alone, ONE_SWEEP)).cost / 1e6, 1) == without

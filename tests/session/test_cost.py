@@ -269,7 +269,7 @@ def interpreted(program: Compiled, arguments: Arguments) -> tuple[Any, int, int]
 def spent(program: Compiled, fuse: str, arguments: Sequence[Any]) -> tuple[Any, Spent]:
     types, type_ = program.signature
     flat = [flatten_value(value, type_) for value, type_ in zip(arguments, types, strict=True)]
-    stats, limits = reference.Stats(), reference.Limits(depth=DEPTH, memory=MEMORY)
+    stats, limits = reference.Stats(), reference.EvaluationLimits(depth=DEPTH, memory=MEMORY)
     found = reference.execute(program.executable(fuse), flat, limits, stats, program.outside.perform)
     return plain_value(found, type_), Spent(stats.elements, stats.launches)
 

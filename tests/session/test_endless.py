@@ -289,7 +289,7 @@ def test_a_device_with_memory_of_its_own_holds_no_stack(monkeypatch: pytest.Monk
     program = Compiled(GROW + "function main(k) : int -> [int] = grow(k);").executable("ilp")
 
     def run(memory: int, host_memory: int | None) -> Any:
-        limits = host.Limits(10_000, memory, host_memory=host_memory)
+        limits = host.HostLimits(10_000, memory, host_memory=host_memory)
         return execute(program, [5000], cpu_device(program, threads=1), limits).column.tolist()
 
     assert run(10_000_000, None) == run(500_000, 10_000_000) == [5001]
@@ -321,7 +321,7 @@ def test_frames_are_counted_by_what_they_hold() -> None:
 def test_what_the_stack_counts_is_given_back() -> None:
     program = Compiled(GROW + "function main(k) : int -> [int] = grow(k);")
     device = cpu_device(program.executable("ilp"), threads=1)
-    run = host.Host(program.executable("ilp"), translate(program.executable("ilp")), device, host.Limits(),
+    run = host.Host(program.executable("ilp"), translate(program.executable("ilp")), device, host.HostLimits(),
                     host.Stats(), host.effects.no_effects)
     assert run.call_entry([300]).column.tolist() == [301]
     assert run.waiting == 0 and run.stats.calls == []

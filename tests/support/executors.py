@@ -153,10 +153,10 @@ def run(program: Compiled, executor: str, arguments: Sequence[Any]) -> Any:
     types, type_ = program.signature
     flat = [flatten_value(value, type_) for value, type_ in zip(arguments, types, strict=True)]
     if where == "reference":
-        limits = reference.Limits(depth=DEPTH, memory=MEMORY)
+        limits = reference.EvaluationLimits(depth=DEPTH, memory=MEMORY)
         return plain_value(reference.execute(program.executable(fuse), flat, limits,
                                             perform=program.outside.perform), type_)
-    found = execute(program.executable(fuse), flat, program.device(executor), host.Limits(DEPTH, MEMORY),
+    found = execute(program.executable(fuse), flat, program.device(executor), host.HostLimits(DEPTH, MEMORY),
                          perform=program.outside.perform)
     return plain_value(found, type_)
 

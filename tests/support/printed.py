@@ -17,7 +17,7 @@ from nessie.base.source import IllFormed
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check import check
-from nessie.lambda_cu.reference.context import Context, Limits, Stats
+from nessie.lambda_cu.reference.context import Context, EvaluationLimits, Stats
 from nessie.lambda_cu.reference.kernels import run_kernel
 from nessie.lambda_cu.text.parser import parse
 from nessie.lambda_cu.typing import Scope, bound_types
@@ -49,7 +49,7 @@ def refused(body: str, returns: str, params: str = "n : int, xs : [int; n]") -> 
 def values(of: ir.Kernel, *arguments: Any) -> list[Any]:
     """The results of its bindings one after another, as plain Python."""
     given = [np.asarray(a, np.int64) if isinstance(a, list) else np.asarray(a)[()] for a in arguments]
-    return [value.tolist() for value in run_kernel(of, given, Context(EMPTY, Limits(), Stats()))]
+    return [value.tolist() for value in run_kernel(of, given, Context(EMPTY, EvaluationLimits(), Stats()))]
 
 
 def fused(of: ir.Kernel) -> ir.Kernel:

@@ -17,7 +17,7 @@ from prompt_toolkit.history import InMemoryHistory
 
 from nessie.base.system.disk_cache import cache_folder
 from nessie.session.streams import ERASED
-from nessie.tool.prompt.history import MOST_BYTES, Remembered, history, shorten
+from nessie.tool.prompt.history import MOST_BYTES, PromptHistory, history, shorten
 from nessie.tool.prompt.prompt import is_whole
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[34][0-9](;[0-9;]*)?m")
@@ -46,7 +46,7 @@ def test_two_sessions_share_a_history(tmp_path: Path) -> None:
         assert "it = 1 : int" in one.answer("1;")
         assert "it = 2 : int" in other.answer("2;")
         assert "it = 3 : int" in one.answer("3;")
-    assert list(Remembered(str(tmp_path / "nessie" / "history")).load_history_strings()) == ["3;", "2;", "1;"]
+    assert list(PromptHistory(str(tmp_path / "nessie" / "history")).load_history_strings()) == ["3;", "2;", "1;"]
 
 
 @pytest.mark.parametrize("spoiled", ["bytes", "folder"])
@@ -112,12 +112,12 @@ def test_damaged_histories_are_read_as_far_as_they_can_be(tmp_path: Path) -> Non
         for _ in range(random_.randrange(4) if content else 0):
             content[random_.randrange(len(content))] = random_.randrange(256)
         path.write_bytes(content)
-        for entry in Remembered(str(path)).load_history_strings():
+        for entry in PromptHistory(str(path)).load_history_strings():
             assert all(c.isprintable() or c in "\n\t" for c in entry)
 
 
 def test_a_long_history_loses_its_oldest_entries(tmp_path: Path) -> None:
-    found = Remembered(str(tmp_path / "history"))
+    found = PromptHistory(str(tmp_path / "history"))
     for number in range(3):
         found.store_string(f"{number};" + " " * (MOST_BYTES // 3))
     shorten(tmp_path / "history")

@@ -35,7 +35,7 @@ from nessie.session.commands import INSTEAD, NESL_COMMANDS
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.lexer import COMMAND_WORDS
-from nessie.syntax.line_by_line import Incoming
+from nessie.syntax.line_by_line import LineLexer
 from nessie.syntax.parser import parse_forms
 from nessie.tool.cli import main
 from nessie.tool.prompt.repl import PROMPT, WELCOME, Repl
@@ -90,14 +90,14 @@ def test_a_form_is_read_to_its_end_and_no_further(form: str) -> None:
         asked.append(inside)
         return lines[len(asked) - 1]
 
-    incoming = Incoming("input", read, by_hand=True)
+    incoming = LineLexer("input", read, by_hand=True)
     assert incoming.form() is not None
     assert asked == [False] + [True] * (len(lines) - 1)
 
 
 def test_forms_that_share_a_line_are_read_one_by_one() -> None:
     lines = iter(["1; 2; let a = 3;\n", "in a; 4;\n", "5\n", ""])
-    incoming = Incoming("input", lambda inside: next(lines), by_hand=False)
+    incoming = LineLexer("input", lambda inside: next(lines), by_hand=False)
     spans = [form.span for form in iter(incoming.form, None) if not isinstance(form, Exception)]
     assert [(span.line, span.column) for span in spans if span] == [(1, 1), (1, 4), (1, 7), (2, 7)]
 
@@ -120,7 +120,7 @@ def test_text_that_arrives_line_by_line_has_the_forms_and_errors_that_it_has_as_
     for seed in range(300):
         text = broken(Random(seed))
         lines = iter([*text.splitlines(keepends=True), "", ""])
-        incoming = Incoming("input", lambda inside, lines=lines: next(lines), by_hand=False)  # type: ignore[misc]
+        incoming = LineLexer("input", lambda inside, lines=lines: next(lines), by_hand=False)  # type: ignore[misc]
         assert [described(form) for form in iter(incoming.form, None)] == \
             [described(form) for form in parse_forms(Source("input", text))], text
 
@@ -145,7 +145,7 @@ def test_how_long_it_took_is_shown_where_the_value_is_cut(monkeypatch: pytest.Mo
 def test_what_goes_wrong_inside_keeps_the_session(where: str, failure: Exception, told: str,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     owner, _, name = where.rpartition(".")
-    before = getattr(Incoming if "Incoming" in owner else Session, name)
+    before = getattr(LineLexer if "Incoming" in owner else Session, name)
     monkeypatch.setattr(where, failing_once(before, failure))
     shown = replayed(["--target", "reference"], "nesl> 1;\nnesl> 2;\n", monkeypatch)
     assert told in shown and shown.count("error") == 1 and "it = 2 : int" in shown

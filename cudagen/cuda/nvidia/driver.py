@@ -95,7 +95,7 @@ class Context:
         self.done = max(self.done, asked)       # a thread that knows less may come last, which does no harm
 
     @contextmanager
-    def idle(self) -> Iterator[Any]:
+    def after_all_work(self) -> Iterator[Any]:
         """For what may wait until the GPU has done all, and lets no other thread run meanwhile."""
         with self.asks:
             self.wait()
@@ -144,7 +144,7 @@ def context() -> Context:
 
 def free_memory() -> int:
     """Bytes of the GPU's memory that nobody has taken."""
-    with context().idle() as cuda:
+    with context().after_all_work() as cuda:
         return int(cuda.mem_get_info()[0])
 
 
@@ -172,14 +172,14 @@ class Nvidia:
         finalize(self, self.context.end, self.held)
 
     def interrupt_word(self) -> tuple[int, Values]:
-        with self.context.idle() as cuda:
+        with self.context.after_all_work() as cuda:
             word: Values = cuda.pagelocked_empty(1, np.int64, mem_flags=cuda.host_alloc_flags.DEVICEMAP)
             memory: Any = word.base
             self.held.words.append(memory)
             return int(memory.get_device_pointer()), word
 
     def allocate(self, size: int) -> int:
-        with self.context.idle() as cuda:
+        with self.context.after_all_work() as cuda:
             try:
                 allocation = cuda.mem_alloc(size)
             except cuda.MemoryError as full:
@@ -189,7 +189,7 @@ class Nvidia:
             return address
 
     def free(self, address: int) -> None:
-        with self.context.idle():
+        with self.context.after_all_work():
             self.held.memory.pop(address).free()
 
     def write(self, address: int, values: Values) -> None:
@@ -220,7 +220,7 @@ class Nvidia:
 
     def load(self, text: str, names: Sequence[str]) -> Mapping[str, str]:
         code = compiler.compiled(text, detection.devices()[0].architecture)
-        with self.context.idle() as cuda:
+        with self.context.after_all_work() as cuda:
             try:
                 module = cuda.module_from_buffer(code)
             except cuda.Error as error:

@@ -7,7 +7,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.chunks import Chunks, each_chunk, span, start_of
 from nessie.cudagen.skeletons.cpu.segments import results, segment_states
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, once, returned_scalars
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, bind_once, early_scalars, returned_scalars
 from nessie.cudagen.skeletons.states import State, assign, combine, held
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.selection import Selection, selection
@@ -79,7 +79,7 @@ def final_values(kernel: Kernel, run: Sweep, chunks: Chunks | None, step: Step) 
                 if name in kernel.walk.stored:
                     code.store(name, code.size(size), value)
         case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
-            once(kernel, code, thunk, names)
+            bind_once(kernel, code, thunk, names)
     if (selected := selection(step.bind)) and chunks is not None:
         counts(kernel, run, chunks, step, selected)
 

@@ -44,7 +44,7 @@ def claim_buffers(kernel: Kernel, root: ir.Space) -> tuple[Buffer, ...]:
     return tuple(buffers)
 
 
-def settle(kernel: Kernel, root: ir.Space, sizes: Mapping[str, loops.Exp]) -> None:
+def write_winners(kernel: Kernel, root: ir.Space, sizes: Mapping[str, loops.Exp]) -> None:
     """Adds the phases. `sizes`: those of the buffers, by their names, for the host."""
     for number, (step, soac, named) in enumerate(claiming(kernel)):
         code = kernel.code()

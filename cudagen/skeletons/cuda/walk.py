@@ -23,7 +23,7 @@ from nessie.cudagen.loops.walk import parts
 from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.blocks import THREAD, first_thread, launch, reduce_block, stop_if_failed
 from nessie.cudagen.skeletons.cuda.flat import sweep_flat
-from nessie.cudagen.skeletons.cuda.last_writes import claim_buffers, settle
+from nessie.cudagen.skeletons.cuda.last_writes import claim_buffers, write_winners
 from nessie.cudagen.skeletons.cuda.runs import runs_of
 from nessie.cudagen.skeletons.cuda.tiles import COUNTING, count_tiles, elements_read_counts, sweep_tiles
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
@@ -31,9 +31,9 @@ from nessie.cudagen.skeletons.kernel import (
     CELLS,
     Kernel,
     all_steps,
+    bind_once,
     counts,
     early_scalars,
-    once,
     result_buffers,
     result_of,
     returned_scalars,
@@ -74,7 +74,7 @@ def sweep(kernel: Kernel, root: ir.Space, width: int) -> loops.Exp:
         blocks = sweep_flat(kernel, root, buffers)
     else:
         blocks = sweep_tiles(kernel, runs, buffers)
-    settle(kernel, root, {buffer.name: buffer.size for buffer in buffers})
+    write_winners(kernel, root, {buffer.name: buffer.size for buffer in buffers})
     return blocks
 
 
@@ -205,7 +205,7 @@ def final_values(kernel: Kernel, sweep: Sweep, step: Step) -> None:
                 if name in kernel.walk.stored:
                     code.store(name, code.size(size), value)
         case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
-            once(kernel, code, thunk, names)
+            bind_once(kernel, code, thunk, names)
     if selected := selection(step.bind):
         for side, count in enumerate(selected.counts):
             state = kernel.states.get(rank_of(step, side))

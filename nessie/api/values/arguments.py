@@ -27,7 +27,7 @@ from nessie.api.values.sequences import Tuples, a, check_offsets, is_text
 from nessie.base import values
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
-from nessie.base.system.memory import Room
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, nest_right
 from nessie.base.values import DTYPES, Column, Flat, OnDevice
 
@@ -42,7 +42,7 @@ class Arguments:
     they are of."""
     datatypes: Datatypes
     where: str = ""
-    room: Room = field(default_factory=Room)
+    room: MemoryBudget = field(default_factory=MemoryBudget)
     notes: list[str] = field(default_factory=list)
     shared: list[np.ndarray[Any, Any]] = field(default_factory=list)
     awkward: bool = False

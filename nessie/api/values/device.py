@@ -60,7 +60,7 @@ class DeviceArray:
         """A copy in the computer's memory."""
         values = np.empty(len(self), self.dtype)
         if len(self):
-            self._place.owner.settle()
+            self._place.owner.wait_for_others()
             self._place.owner.gpu.driver.read(self._place.address, values)
         return values
 

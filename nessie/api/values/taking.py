@@ -11,8 +11,8 @@ import numpy as np
 from nessie.api.values.arguments import Arguments
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.open_types import is_open
-from nessie.arguments.types import Given, Parameters, types_of
-from nessie.base.system.memory import Room
+from nessie.arguments.types import GivenArgument, Parameters, types_of
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import Pair, Type, match_types, nest_right
 from nessie.base.values import OnDevice
 from nessie.files.parts import Columns
@@ -76,7 +76,7 @@ class Taken:
 
 
 def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], wanted: Parameters,
-          room: Room) -> Taken:
+          room: MemoryBudget) -> Taken:
     """What is given for such parameters, those by name last. An argument whose type is another than it seems by itself
     (what others say of a variable makes floats of ints) is taken once more, for that type. What has to be copied takes
     of the room."""
@@ -86,7 +86,7 @@ def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], 
              for where, value, want in zip(called, values, wanted.types, strict=True)]
     types = [argument.type for argument in first]
     if not fit(types, wanted.types):
-        types = types_of([Given(where, Columns(argument.type, argument.value))
+        types = types_of([GivenArgument(where, Columns(argument.type, argument.value))
                           for where, argument in zip(called, first, strict=True)], wanted)
     return Taken(tuple([argument if argument.type == type_ else one(datatypes, where, value, type_, room)
                         for where, argument, value, type_ in zip(called, first, values, types, strict=True)]),
@@ -102,7 +102,7 @@ def fit(types: Sequence[Type], wanted: Sequence[Type | None]) -> bool:
     return match_types(pattern, nest_right(list(types), Pair)) is not None
 
 
-def one(datatypes: Datatypes, where: str, value: Any, wanted: Type | None, room: Room) -> Argument:
+def one(datatypes: Datatypes, where: str, value: Any, wanted: Type | None, room: MemoryBudget) -> Argument:
     how = Arguments(datatypes, where, room)
     try:
         return Argument(*how.value(value, wanted), how)

@@ -214,7 +214,7 @@ def nothing() -> None:
     pass
 
 
-def given(task: Task) -> None:
+def assign(task: Task) -> None:
     """It is given to a thread with a large stack."""
     with _lock:
         worker = _idle.pop() if _idle else None
@@ -311,7 +311,7 @@ class Waiting:
     def hear(self) -> None:
         try:
             if self.task.worker is None:
-                given(self.task)
+                assign(self.task)
             if not self.task.ended.wait(SOON if self.interrupt or self.late else HEARING):
                 self.go_on()
         except KeyboardInterrupt as interrupt:

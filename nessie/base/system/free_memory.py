@@ -41,7 +41,7 @@ def free_memory(root: Path = ROOT) -> int:
 def groups(root: Path) -> Iterator[int]:
     """What each group around this process that has a limit leaves."""
     for group, version in limited_groups(root):
-        left = room(group, version)
+        left = memory_left(group, version)
         if left is not None:
             yield left
 
@@ -64,7 +64,7 @@ def limited_groups(root: Path) -> list[tuple[Path, Version]]:
     return found
 
 
-def room(group: Path, version: Version) -> int | None:
+def memory_left(group: Path, version: Version) -> int | None:
     """The limit less what is used; None where there is no limit, or no such group."""
     limit = text(group / version.limit).strip()
     if not limit.isdigit() or int(limit) > UNLIMITED:       # version 2 says "max"

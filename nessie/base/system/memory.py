@@ -7,7 +7,7 @@ from nessie.base.system.limits import out_of_memory
 
 
 @dataclass
-class Room:
+class MemoryBudget:
     """Bytes that may be taken, None: any number; `hint` says how to set that. `used`: what has been taken."""
     limit: int | None = None
     hint: str = ""

@@ -61,7 +61,7 @@ def summaries(functions: tuple[mono.Function, ...]) -> dict[str, Summary]:
     known: dict[str, Summary] = {}
     for component in components(graph) if wanted else []:
         if len(component) > 1:
-            settle([by_name[name] for name in component], known)
+            least_fixpoint([by_name[name] for name in component], known)
         elif component[0] in graph[component[0]]:
             known[component[0]] = recursive(by_name[component[0]], known)
         elif component[0] in wanted:
@@ -107,7 +107,7 @@ def passed_on(path: Path, pools: Pools) -> bool:
     return any([path[:end] in pools for end in range(1, len(path) + 1)]) if pools else False
 
 
-def settle(functions: list[mono.Function], known: dict[str, Summary]) -> None:
+def least_fixpoint(functions: list[mono.Function], known: dict[str, Summary]) -> None:
     """The least fixpoint of functions that call each other."""
     again = frozenset([f.name for f in functions])
     known.update({f.name: Summary(nowhere(f.result), again=again) for f in functions})

@@ -33,7 +33,7 @@ FALSE = mono.Const(False, BOOL)
 
 
 @dataclass(frozen=True)
-class Step:
+class Extraction:
     """In taking a value apart: the part for a leaf of the pattern, or (leaf None) a helper's binding."""
     leaf: typed.NamePattern | None
     name: str
@@ -119,11 +119,11 @@ class Erasure:
                 return self.remains(first) or self.remains(second)
         return self.remains(pattern.argument)
 
-    def spread(self, pattern: typed.Pattern, value: Value) -> list[Step]:
+    def spread(self, pattern: typed.Pattern, value: Value) -> list[Extraction]:
         """The value taken apart along the pattern, from left to right."""
         match pattern:
             case typed.NamePattern():
-                return [Step(pattern, "", value)]
+                return [Extraction(pattern, "", value)]
             case typed.DataPattern(_, _, argument):
                 return self.spread(argument, value)
         left, right = pattern.first, pattern.second
@@ -133,10 +133,10 @@ class Erasure:
             return [*self.spread(left, value), *self.spread(right, Nothing())]
         if isinstance(value, mono.Pair):
             return [*self.spread(left, value.first), *self.spread(right, value.second)]
-        helpers: list[Step] = []
+        helpers: list[Extraction] = []
         if not is_trivial(self.bare(value)):
             name = self.fresh("_".join([found.name for found in pattern_names(pattern)]) or "_")
-            helpers = [Step(None, name, value)]
+            helpers = [Extraction(None, name, value)]
             value = mono.Var(name, self.pattern_type(pattern) or BOOL)
         pair = self.bare(value)
         return [*helpers, *self.spread(left, mono.First(pair)), *self.spread(right, mono.Second(pair))]
@@ -167,7 +167,7 @@ class Erasure:
         return applied if type_ else nothing((applied,))
 
 
-def needs_binding(step: Step) -> bool:
+def needs_binding(step: Extraction) -> bool:
     return step.leaf is None or (isinstance(step.value, Nothing) and bool(step.value.effects))
 
 

@@ -14,7 +14,7 @@ from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import BOOL, Fun, Identity, Pair, Type
 from nessie.library.primitives import PRIMITIVES, Primitive
 from nessie.mono import nodes as mono
-from nessie.mono.copies.erased_values import Erasure, Nothing, Step, Value, nothing
+from nessie.mono.copies.erased_values import Erasure, Extraction, Nothing, Value, nothing
 from nessie.mono.copies.timing import timed
 from nessie.mono.nodes import Exp
 from nessie.mono.walk import is_trivial, let_chain
@@ -144,7 +144,7 @@ class Specialiser:
             return nothing((let_chain(bound, self.erasure.bare(body)),) if bound else body.effects)
         return let_chain(bound, body)
 
-    def bind(self, step: Step, hidden: list[tuple[str, Value | None]]) -> list[tuple[str, Exp]]:
+    def bind(self, step: Extraction, hidden: list[tuple[str, Value | None]]) -> list[tuple[str, Exp]]:
         """What a step binds in the mono program; the leaf's name means it from now on."""
         if step.leaf is None:
             return [(step.name, self.erasure.bare(step.value))]

@@ -23,7 +23,7 @@ from nessie.base.system.writing import replace_file
 MOST_BYTES = 1 << 20                    # of which half is kept when the file has grown beyond them
 
 
-class Remembered(FileHistory):
+class PromptHistory(FileHistory):
     """The history in a file, whatever is wrong with the file."""
 
     def load_history_strings(self) -> Iterable[str]:
@@ -51,7 +51,7 @@ def history() -> History:
         shorten(path)
     except OSError:
         return InMemoryHistory()
-    return Remembered(str(path))
+    return PromptHistory(str(path))
 
 
 def claim(path: Path) -> None:

@@ -19,7 +19,7 @@ from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
-from nessie.syntax.line_by_line import Incoming
+from nessie.syntax.line_by_line import LineLexer
 from nessie.tool.prompt.highlighting import NeslLexer
 from nessie.tool.prompt.history import history
 from nessie.typing.environment import Environment
@@ -57,7 +57,7 @@ def is_whole(text: str) -> bool:
         unfinished = unfinished or (inside and not found)
         return found
 
-    incoming = Incoming("input", read, by_hand=True)
+    incoming = LineLexer("input", read, by_hand=True)
     while incoming.form() is not None and not unfinished:
         pass
     return not unfinished

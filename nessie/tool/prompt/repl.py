@@ -33,7 +33,7 @@ from nessie.session.outcome import Outcome
 from nessie.session.streams import complain, print_outcomes, warn
 from nessie.syntax import nodes as syntax
 from nessie.syntax.lexer import COMMAND_WORDS
-from nessie.syntax.line_by_line import Incoming
+from nessie.syntax.line_by_line import LineLexer
 from nessie.syntax.parse import expanded
 from nessie.tool.prompt.progress import progress
 from nessie.tool.prompt.screen import Screen
@@ -122,7 +122,7 @@ def repl(new_session: Callable[[], Session]) -> int:
 
 def evaluate_all(at: Repl) -> int:
     """Evaluate form by form; how many have failed. By hand, Ctrl-C ends what is being done, reading or running."""
-    incoming = Incoming("input", lambda inside: at.read(inside), at.by_hand)
+    incoming = LineLexer("input", lambda inside: at.read(inside), at.by_hand)
     failed = 0
     while not at.ended():
         try:
@@ -145,7 +145,7 @@ def evaluate_all(at: Repl) -> int:
     return failed
 
 
-def recover(incoming: Incoming, error: Exception) -> int:
+def recover(incoming: LineLexer, error: Exception) -> int:
     """Say what is wrong, and drop what has been typed of the form."""
     incoming.drop()
     complain(error)

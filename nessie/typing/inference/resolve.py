@@ -17,7 +17,7 @@ from nessie.typing.unify import Unifier
 NO_FUNCTION = Identity("no function")       # where no function can ever come
 
 
-class Settle:
+class Resolution:
     """`general`: the types whose unresolved variables become the definition's type variables; `reserved`: names that
     these may not have, those of datatypes; `own`: the identities that are made in it, which are at its type
     variables."""
@@ -35,10 +35,11 @@ class Settle:
         type_ = self.unifier.find(type_)
         known = self.memo.get(id(type_))
         if known is None:
-            self.memo[id(type_)] = known = (type_, self.settled(type_))     # keeps type_ alive, so its id stays its own
+            known = (type_, self.resolved(type_))       # keeps type_ alive, so its id stays its own
+            self.memo[id(type_)] = known
         return known[1]
 
-    def settled(self, type_: Type) -> Type:
+    def resolved(self, type_: Type) -> Type:
         match type_:
             case Var(name):
                 return self.names.get(name, INT)

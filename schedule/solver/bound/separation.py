@@ -83,9 +83,9 @@ class Separation:
 
     def reads(self) -> Iterator[Cut]:
         for reading in self.relaxation.readings.values():
-            kinds = [(reading.times, self.once(reading))]
+            kinds = [(reading.times, self.read_once(reading))]
             if reading.twice is not None:
-                kinds.append((reading.twice, self.twice(reading)))
+                kinds.append((reading.twice, self.read_twice(reading)))
             for variable, reading_kernels in kinds:
                 if reading_kernels:
                     worth = {s: self.distances.of(value) for s, value in reading_kernels.items()}
@@ -93,7 +93,7 @@ class Separation:
                 if row := self.quotient.chain(variable, reading_kernels):
                     yield row
 
-    def once(self, reading: Reading) -> dict[int, Value]:
+    def read_once(self, reading: Reading) -> dict[int, Value]:
         """How much each node's kernel reads the array."""
         found: dict[int, Value] = {}
         near, steps = self.distances.near(dict.fromkeys(reading.readers, 0.0))
@@ -104,7 +104,7 @@ class Separation:
             self.keep(found, k, self.from_maker(reading, k))
         return found
 
-    def twice(self, reading: Reading) -> dict[int, Value]:
+    def read_twice(self, reading: Reading) -> dict[int, Value]:
         """How much each node with a carry has its kernel read the array again."""
         traffic, found = self.problem.traffic, dict[int, Value]()
         for k in reading.readers:

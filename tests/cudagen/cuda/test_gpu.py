@@ -283,7 +283,7 @@ def test_out_of_memory_is_told_where_it_happens() -> None:
     device = gpu_device(program.executable("ilp"), Cudasim(1, 1))
     assert on_gpu(program, device, [300]) == [i * i for i in range(300)]
     with pytest.raises(NessieError, match=r"out of memory: .* of 1,000,000 are in use"):
-        on_gpu(program, device, [10**6], host.Limits(memory=10**6))
+        on_gpu(program, device, [10**6], host.HostLimits(memory=10**6))
     assert device.used() == 0
 
 
@@ -307,7 +307,7 @@ def test_kernels_without_end_are_interrupted() -> None:
     with pytest.raises(NessieError, match=r"it took longer than 0\.2 s"):
         run_deep(lambda: on_gpu(program, device, [[1] * 600]), Deadline(0.2, ""))
     with pytest.raises(NessieError, match="recursion is deeper than 100,000 calls"):
-        on_gpu(program, device, [[1] * 600], host.Limits(depth=100))
+        on_gpu(program, device, [[1] * 600], host.HostLimits(depth=100))
     timer = threading.Timer(0.2, device.interrupt)
     timer.start()
     with pytest.raises(Interrupted):

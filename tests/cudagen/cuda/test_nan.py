@@ -28,7 +28,7 @@ from nessie.cudagen.loops.text import parse
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.reference.context import Context
 from nessie.lambda_cu.reference.kernels import run_kernel
-from nessie.lambda_cu.reference.reference import Limits, Stats
+from nessie.lambda_cu.reference.reference import EvaluationLimits, Stats
 from nessie.lambda_cu.text.parser import parse_kernel
 
 CXX = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
@@ -159,7 +159,8 @@ def everywhere(kernel: ir.Kernel, arguments: list[Any]) -> dict[str, list[Any]]:
     results = cpu.launch("K", [cpu.upload(BASES[a.dtype], a) if isinstance(a, np.ndarray) else a for a in arguments])
     found["cpu"] = [cpu.download(r).tolist() if isinstance(r, Array) else r for r in results]
     with np.errstate(all="ignore"):
-        values = run_kernel(kernel, [np.asarray(a)[()] for a in arguments], Context(program, Limits(), Stats()))
+        context = Context(program, EvaluationLimits(), Stats())
+        values = run_kernel(kernel, [np.asarray(a)[()] for a in arguments], context)
     found["reference"] = [value.tolist() for value in values]
     if compiler.found():
         found["cudasim"] = launch(gpu_device(program, Cudasim(2, 1)), "K", arguments)[0]

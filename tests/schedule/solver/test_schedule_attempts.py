@@ -8,12 +8,12 @@ import pytest
 from test_schedule_bound import shaped
 
 from nessie.base.system import deep
-from nessie.schedule.cost.problem import Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Problem
 from nessie.schedule.cost.profiles import CPU
 from nessie.schedule.solver import improve as attempts
 from nessie.schedule.solver.bound import bound
 from nessie.schedule.solver.contract import contract
-from nessie.schedule.solver.exact import Limits
+from nessie.schedule.solver.exact import SolverLimits
 from nessie.schedule.solver.greedy import greedy
 from nessie.schedule.solver.improve import SMALL, Standing, variables
 from nessie.schedule.solver.solve import OPTIMAL, solve
@@ -26,7 +26,7 @@ def test_what_a_linear_program_has_together_is_put_together_at_best(shape: str, 
     monkeypatch.setattr(attempts, "refine", lambda problem, blocks, clusters, goes_on: clusters)
     problem = Problem(shaped(shape, nodes, seed), CPU)
     assert variables(problem, contract(problem)) > SMALL
-    assert solve(problem, limits=Limits(variables=0, seconds=60.0)).status == OPTIMAL
+    assert solve(problem, limits=SolverLimits(variables=0, seconds=60.0)).status == OPTIMAL
 
 
 @pytest.mark.parametrize("seed", [2, 3])
@@ -35,7 +35,7 @@ def test_contraction_helps_where_kernels_might_have_too_many_arrays_and_have_not
     problem = Problem(shaped("mixed", 30, seed), replace(CPU, arrays=20))
     least, most = (variables(problem, blocks) for blocks in (contract(problem.roomy()), problem.single()))
     assert problem.crowded and least < most
-    assert solve(problem, limits=Limits(variables=least, seconds=60.0)).status == OPTIMAL
+    assert solve(problem, limits=SolverLimits(variables=least, seconds=60.0)).status == OPTIMAL
 
 
 def test_refinement_betters_what_greedy_finds_where_there_is_no_linear_program(monkeypatch: pytest.MonkeyPatch
@@ -44,7 +44,7 @@ def test_refinement_betters_what_greedy_finds_where_there_is_no_linear_program(m
     monkeypatch.setattr(bound, "available", lambda: False)
     problem = Problem(shaped("mixed", 80, 4), CPU)
     by_greed = min(problem.cost(greedy(problem, start)).total for start in (problem.apart(), contract(problem)))
-    assert solve(problem, limits=Limits(variables=0, seconds=60.0)).cost < 0.9 * by_greed
+    assert solve(problem, limits=SolverLimits(variables=0, seconds=60.0)).cost < 0.9 * by_greed
 
 
 def between() -> Problem:
@@ -60,7 +60,7 @@ def test_what_fails_beside_refinement_is_told(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(attempts, "whole", broken)
     with pytest.raises(ZeroDivisionError):
-        solve(between(), limits=Limits(seconds=60.0))
+        solve(between(), limits=SolverLimits(seconds=60.0))
 
 
 def test_programs_end_when_refinement_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,12 +89,12 @@ def test_where_no_thread_is_to_be_had_programs_are_solved_first(monkeypatch: pyt
         monkeypatch.setattr(module, "start_thread", no_thread)
     problem = Problem(shaped("mixed", 50, 0), CPU)
     assert variables(problem, contract(problem)) > SMALL
-    assert solve(problem, limits=Limits(seconds=60.0)).status == OPTIMAL
+    assert solve(problem, limits=SolverLimits(seconds=60.0)).status == OPTIMAL
 
 
 def test_the_best_offer_stands() -> None:
     problem = between()
-    apart, merged = Plan(problem.apart()), Plan(greedy(problem))
+    apart, merged = Candidate(problem.apart()), Candidate(greedy(problem))
     standing = Standing(problem, apart, 1.0)
     standing.offer(merged, 2.0)
     standing.offer(apart, 1.5)

@@ -10,14 +10,14 @@ from brute_force import brute, brute_wishful
 from paths import BENCHMARKS
 from random_graphs import PROFILES, TIGHT, random_graph, wishful
 
-from nessie.schedule.cost.problem import Clusters, Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Clusters, Problem
 from nessie.schedule.cost.profiles import CPU, H200, Profile
 from nessie.schedule.graph.nodes import Graph
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.certificate import complaints
 from nessie.schedule.solver.bound.bound import Bound
 from nessie.schedule.solver.contract import contract
-from nessie.schedule.solver.exact import Limits, exact
+from nessie.schedule.solver.exact import SolverLimits, exact
 from nessie.schedule.solver.greedy import greedy
 from nessie.schedule.solver.solve import OPTIMAL, solve
 
@@ -52,7 +52,8 @@ def shares(seeds: range, most: int, cheap: float) -> list[float]:
             assert relaxed.least <= least * (1 + 1e-9), (seed, problem.profile, problem.index.graph)
             if problem.profile in PROFILES:         # the bound does not know how many arrays a kernel may have
                 found.append(relaxed.least / least if least else 1.0)
-            stronger, _ = exact(problem, blocks, Plan(greedy(problem)), "highs", Limits(seconds=60.0), relaxed=relaxed)
+            start, limits = Candidate(greedy(problem)), SolverLimits(seconds=60.0)
+            stronger, _ = exact(problem, blocks, start, "highs", limits, relaxed=relaxed)
             assert stronger and problem.total(stronger) <= least * (1 + 1e-6), seed
             for clusters in parts:
                 names = [[problem.index.nodes[k].name for k in members] for members in clusters]
@@ -98,7 +99,7 @@ def test_no_schedule_that_keeps_wishes_is_below() -> None:
     ("mixed", 30, 2, 0.76), ("mixed", 30, 14, 0.9999)])
 def test_bounds_are_close_to_optima(shape: str, nodes: int, seed: int, near: float, profile: Profile) -> None:
     problem = Problem(shaped(shape, nodes, seed), profile)
-    found = solve(problem, limits=Limits(nodes=10**6, seconds=60.0))
+    found = solve(problem, limits=SolverLimits(nodes=10**6, seconds=60.0))
     relaxed, _ = raised(problem, contract(problem))
     assert found.status == OPTIMAL
     assert near * found.cost < relaxed.least <= found.cost * (1 + 1e-9)
@@ -107,8 +108,8 @@ def test_bounds_are_close_to_optima(shape: str, nodes: int, seed: int, near: flo
 @pytest.mark.parametrize("shape", ["tree", "grid", "mixed"])
 def test_what_is_not_proven_has_a_gap(shape: str) -> None:
     problem = Problem(shaped(shape, 80), CPU)
-    rough = solve(problem, limits=Limits(seconds=0.0))
-    better = solve(problem, limits=Limits(nodes=0, seconds=3.0))
+    rough = solve(problem, limits=SolverLimits(seconds=0.0))
+    better = solve(problem, limits=SolverLimits(nodes=0, seconds=3.0))
     gaps = [0.0 if found.status == OPTIMAL else float(found.status.split()[1]) for found in (better, rough)]
     assert gaps[0] < 50 < gaps[1]
     assert better.cost <= rough.cost

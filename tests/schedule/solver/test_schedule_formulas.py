@@ -12,12 +12,12 @@ import pytest
 from random_graphs import PROFILES, TIGHT, random_graph
 
 from nessie.base.source import InternalError
-from nessie.schedule.cost.problem import Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Problem
 from nessie.schedule.graph import text as graph_text
 from nessie.schedule.legality import certificate
 from nessie.schedule.solver import exact as exact_module
 from nessie.schedule.solver import pulp_solver as solver
-from nessie.schedule.solver.exact import Limits, exact
+from nessie.schedule.solver.exact import SolverLimits, exact
 from nessie.schedule.solver.ilp import Formulation
 from nessie.schedule.solver.model import Model, Row
 
@@ -113,19 +113,19 @@ def wrong_without(belongs: Belongs, problem: Problem, monkeypatch: pytest.Monkey
         rows = [row for row in model.rows if not belongs(row, formulation)]
         return solver.solve_model(replace(model, rows=rows), *given)        # type: ignore[arg-type]
 
-    start = Plan(problem.apart())
+    start = Candidate(problem.apart())
     with monkeypatch.context() as patch:
         patch.setattr(exact_module, "solve_model", solve_without)
         patch.setattr(exact_module, "ROUNDS", 4)
         try:
-            found, bound = exact(problem, problem.apart(), start, "highs", Limits())
+            found, bound = exact(problem, problem.apart(), start, "highs", SolverLimits())
         except InternalError:
             return True
     if not taken:
         return False
     if found is None or bound is None:
         return True
-    right, _ = exact(problem, problem.apart(), start, "highs", Limits())
+    right, _ = exact(problem, problem.apart(), start, "highs", SolverLimits())
     assert right is not None
     names, again = ([[graph.nodes[k].name for k in nodes] for nodes in kernels]
                     for kernels in (found.clusters, found.again))

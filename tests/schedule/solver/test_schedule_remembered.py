@@ -19,7 +19,7 @@ from nessie.schedule.graph.nodes import Graph
 from nessie.schedule.solver import improve as attempts
 from nessie.schedule.solver import proven_optima as remembered
 from nessie.schedule.solver import solve
-from nessie.schedule.solver.exact import Found, Limits
+from nessie.schedule.solver.exact import Found, SolverLimits
 from nessie.schedule.solver.greedy import greedy
 from nessie.schedule.solver.proven_optima import Store, renamed
 
@@ -55,7 +55,7 @@ def test_what_no_program_was_asked_for_is_not_kept(cache_folder: Path) -> None:
 def test_what_is_not_proved_is_not_kept(problem: Problem) -> None:
     kept: dict[str, bytes] = {}
     store = Store(kept.get, kept.__setitem__)
-    assert solve.solve(problem, limits=Limits(nodes=0, seconds=0.0), store=store).status.startswith("within")
+    assert solve.solve(problem, limits=SolverLimits(nodes=0, seconds=0.0), store=store).status.startswith("within")
     assert not kept
 
 

@@ -9,21 +9,21 @@ from amounts import many, seeds
 from brute_force import brute, brute_wishful, in_memory, names_of, partitions
 from random_graphs import PROFILES, TIGHT, random_graph, wishful
 
-from nessie.schedule.cost.kernel_arrays import Room
-from nessie.schedule.cost.problem import Plan, Problem
+from nessie.schedule.cost.kernel_arrays import ArrayLimit
+from nessie.schedule.cost.problem import Candidate, Problem
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.nodes import Index
 from nessie.schedule.legality import certificate
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.fusible import Fusible
 from nessie.schedule.legality.sharing import RULES
-from nessie.schedule.solver.exact import Limits, exact
+from nessie.schedule.solver.exact import SolverLimits, exact
 from nessie.schedule.solver.greedy import greedy
 from nessie.schedule.solver.search import least_cost
 from nessie.schedule.solver.search import search as search_small
 from nessie.schedule.solver.solve import solve
 
-PATIENT = Limits(seconds=60.0)
+PATIENT = SolverLimits(seconds=60.0)
 
 
 def search(seeds: range, most: int, engine: str = "highs", cheap: float = 0.0,
@@ -41,7 +41,7 @@ def compare(problem: Problem, least: float, engine: str, seed: int) -> bool:
     """Does all that searches find what brute force finds? Whether it takes copies."""
     graph, near = problem.index.graph, 1e-6 * max(1.0, least)
     assert least_cost(problem) <= least * (1 + 1e-9), (seed, graph)
-    start = Plan(greedy(problem))
+    start = Candidate(greedy(problem))
     if any(problem.fusible.ok(u, v) for u, v in combinations(range(len(graph.nodes)), 2)):
         programmed = exact(problem, problem.apart(), start, engine, PATIENT)[0]
         assert programmed and abs(problem.total(programmed) - least) <= near, (seed, programmed, least, graph)
@@ -75,7 +75,7 @@ def search_wishful(seeds: range, most: int, profiles: tuple[Profile, ...] = PROF
             found = solve(problem, contracted=contracted)
             assert found.status == "optimal", (seed, found)
             assert abs(found.cost - least) <= 1e-6 * max(1.0, least), (seed, contracted, found, least, graph)
-        programmed = exact(problem, problem.apart(), Plan(greedy(problem)), "highs", Limits())[0]
+        programmed = exact(problem, problem.apart(), Candidate(greedy(problem)), "highs", SolverLimits())[0]
         assert programmed is None or problem.total(programmed) <= least + 1e-6 * max(1.0, least), (seed, graph)
         solved += 1
         grown += not all(map(problem.fits, problem.blocks))
@@ -120,7 +120,7 @@ def test_a_kernels_arrays_are_counted_with_its_copies() -> None:
     rng, copied = random.Random(0), 0
     for seed in range(200):
         index = Index(random_graph(seed, 8, 0.7 * (seed % 2)))
-        room, nodes = Room(index, 1), range(len(index.nodes))
+        room, nodes = ArrayLimit(index, 1), range(len(index.nodes))
         members = rng.sample(nodes, rng.randint(1, len(nodes)))
         copies = [k for k in nodes if k not in members and index.nodes[k].op == "MAP" and rng.random() < 0.5]
         assert len(room.held(members, copies)) == in_memory(index, tuple(members), tuple(copies)), seed

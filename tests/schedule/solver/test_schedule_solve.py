@@ -16,14 +16,14 @@ from random_graphs import PROFILES, random_graph
 
 from nessie.base.source import InternalError
 from nessie.schedule import schedule
-from nessie.schedule.cost.problem import Plan, Problem
+from nessie.schedule.cost.problem import Candidate, Problem
 from nessie.schedule.cost.profiles import CPU
 from nessie.schedule.legality import certificate
 from nessie.schedule.solver import exact as exact_module
 from nessie.schedule.solver import pulp_solver as solver
 from nessie.schedule.solver.bound import linear
 from nessie.schedule.solver.contract import contract
-from nessie.schedule.solver.exact import Limits, exact
+from nessie.schedule.solver.exact import SolverLimits, exact
 from nessie.schedule.solver.greedy import Merging, greedy
 from nessie.schedule.solver.ilp import Formulation
 from nessie.schedule.solver.proven_optima import Store
@@ -39,7 +39,7 @@ def hard() -> Problem:
 
 def test_no_time_for_a_solver_gives_greedy_and_how_good_it_is() -> None:
     problem = hard()
-    found = solve(problem, limits=Limits(nodes=0, seconds=0.0))
+    found = solve(problem, limits=SolverLimits(nodes=0, seconds=0.0))
     gap = (found.cost / least_cost(problem) - 1) * 100
     assert found.status == f"within {gap:.1f} %"
     assert found.cost <= problem.cost(greedy(problem)).total
@@ -49,7 +49,7 @@ def large_problems(nodes: int = 12, first: int = 0) -> Iterator[Problem]:
     """Those that are not solved before an integer program is asked."""
     for seed in range(first, first + 1000):
         problem = Problem(random_graph(seed, nodes), CPU)
-        if search_small(problem, contract(problem), Plan(greedy(problem))) is None:
+        if search_small(problem, contract(problem), Candidate(greedy(problem))) is None:
             yield problem
 
 
@@ -76,8 +76,8 @@ def test_what_is_left_of_a_solution_with_cycles_may_be_best(monkeypatch: pytest.
             return answers[-1]
 
         monkeypatch.setattr("nessie.schedule.solver.exact.solve_model", once)
-        start = Plan(greedy(problem))
-        found, _ = exact(problem, contract(problem), start, "highs", Limits())
+        start = Candidate(greedy(problem))
+        found, _ = exact(problem, contract(problem), start, "highs", SolverLimits())
         if len(answers) > 1 and found is not None:
             better += 1
             assert problem.total(found) < problem.total(start)

@@ -76,7 +76,7 @@ ENDLESS = ("function spin(x) : int -> int = if x == 0 then 0 else spin(x + 2); "
            "function main(xs) : [int] -> [int] = {spin(x) : x in xs};")
 
 
-def on_gpu(program: Compiled, device: Gpu, arguments: Sequence[Any], limits: host.Limits | None = None) -> Any:
+def on_gpu(program: Compiled, device: Gpu, arguments: Sequence[Any], limits: host.HostLimits | None = None) -> Any:
     types, type_ = program.signature
     flat = [flatten_value(value, t) for value, t in zip(arguments, types, strict=True)]
     return plain_value(run_deep(lambda: execute(device.program, flat, device, limits)), type_)

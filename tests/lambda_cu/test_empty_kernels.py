@@ -10,16 +10,16 @@ from test_cost import CASES
 
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.reference.context import Context, Limits
+from nessie.lambda_cu.reference.context import Context, EvaluationLimits
 from nessie.lambda_cu.reference.kernels import run_kernel
-from nessie.lambda_cu.running.empty_kernels import Idle, idle
+from nessie.lambda_cu.running.empty_kernels import EmptyRun, empty_run
 from nessie.lambda_cu.running.stats import Stats
 from nessie.lambda_cu.text.parser import parse
 
 ZEROS: dict[str, Any] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
 
 
-def by_launch(program: ir.Program, kernel: ir.Kernel, found: Idle) -> list[Any]:
+def by_launch(program: ir.Program, kernel: ir.Kernel, found: EmptyRun) -> list[Any]:
     """What a launch gives where the sizes that must be 0 are 0, and all others 3."""
     held: dict[str, Any] = {param.name: 0 if number in found.sizes else 3 if param.type == "int" else ZEROS[param.type]
                             for number, param in enumerate(kernel.params) if isinstance(param.type, str)}
@@ -27,7 +27,7 @@ def by_launch(program: ir.Program, kernel: ir.Kernel, found: Idle) -> list[Any]:
         if isinstance(param.type, ir.Array):
             size = param.type.size if isinstance(param.type.size, int) else held[param.type.size]
             held[param.name] = np.zeros(size + param.type.plus, DTYPES[param.type.base])
-    context = Context(program, Limits(), Stats())
+    context = Context(program, EvaluationLimits(), Stats())
     results = run_kernel(kernel, [held[param.name] for param in kernel.params], context)
     assert context.stats.launches == 0
     return results
@@ -44,7 +44,7 @@ def test_what_is_known_is_what_a_launch_gives(name: str) -> None:
         compiled = program.executable(fuse)
         functions = {f.name: f for f in compiled.scalar_functions}
         for kernel in compiled.kernels:
-            found = idle(kernel, functions)
+            found = empty_run(kernel, functions)
             if found is not None:
                 expected = [given.value if isinstance(given, ir.Const) else list(given[1]) for given in found.gives]
                 assert list(map(listed, by_launch(compiled, kernel, found))) == expected, kernel
@@ -66,7 +66,7 @@ def test_what_is_known(text: str, gives: Any) -> None:
     result = gives[0] if gives else "a"
     kernel = parse(f"kernel K (n : int, m : int) {{ {text} return {result} }}"
                    " function f () -> (m : int) { return 0 } entry f : () -> int").kernels[0]
-    found = idle(kernel, {})
+    found = empty_run(kernel, {})
     if gives is None:
         assert found is None
     else:
