@@ -1,10 +1,12 @@
 """How long a region takes to schedule, and how good the schedule is, by the number and the shape of its nodes.
 
     python benchmarks/schedules.py [SHAPE...] [--nodes N...] [--target cpu | h200] [--patience SECONDS]
+                                   [--without PART]
 
 A line has the seconds that a region takes, by the clock and of the processor, of several of one shape the most; what
 the schedule costs beside the greedy one, and beside the better of it and the one that is found in so much time; and
-what is known of it: `optimal`, or how far from the best it is at most.
+what is known of it: `optimal`, or how far from the best it is at most. `--without` leaves out a part of the solver, so
+that one sees what it gains.
 """
 from __future__ import annotations
 
@@ -23,9 +25,12 @@ from nessie.schedule.check import check_graph  # noqa: E402
 from nessie.schedule.cost import profiles  # noqa: E402
 from nessie.schedule.cost.problem import Problem  # noqa: E402
 from nessie.schedule.graph.nodes import GATHER, OWN, SCALAR, Flat, Graph, Node, Space, Survivors, Use, space_size  # noqa: E402
+from nessie.schedule.solver import improve as attempts  # noqa: E402
+from nessie.schedule.solver import solve as solver  # noqa: E402
+from nessie.schedule.solver.bound.bound import Bound  # noqa: E402
 from nessie.schedule.solver.exact import SolverLimits  # noqa: E402
 from nessie.schedule.solver.greedy import greedy  # noqa: E402
-from nessie.schedule.solver.solve import OPTIMAL, solve  # noqa: E402
+from nessie.schedule.solver.solve import OPTIMAL  # noqa: E402
 
 NODES = (10, 30, 80, 200, 500, 1000)
 SEEDS = 3
@@ -137,14 +142,23 @@ def measured(shape: str, nodes: int, profile: profiles.Profile, patience: float)
         graph = writer.graph()
         began, worked = perf_counter(), process_time()
         problem = Problem(graph, profile)
-        found = solve(problem)
+        found = solver.solve(problem)
         took, busy = max(took, perf_counter() - began), max(busy, process_time() - worked)
         beside = max(beside, found.cost / problem.cost(greedy(problem)).total)
         if patience and found.status != OPTIMAL:
-            lost = max(lost, found.cost / solve(problem, limits=SolverLimits(seconds=patience)).cost)
+            lost = max(lost, found.cost / solver.solve(problem, limits=SolverLimits(seconds=patience)).cost)
         status = max(status, found.status, key=gap)
     patient = f" {lost * 100:7.1f} %" if patience else ""
     return f"{shape:8} {nodes:5} {took:8.2f} s {busy:8.2f} s {beside * 100:7.1f} %{patient}  {status}"
+
+
+# The parts of the solver that larger regions reach, each with what takes its place.
+PARTS: dict[str, tuple[object, str, Callable[..., object]]] = {
+    "bound": (solver, "bound_of", lambda problem, blocks: None),
+    "separation": (Bound, "_cut", lambda bound, deadline: 0),
+    "programs": (attempts, "solve_programs", lambda *task: None),
+    "refine": (attempts, "refined", lambda *task: None),
+}
 
 
 def gap(status: str) -> float:
@@ -158,8 +172,11 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=NODES)
     parser.add_argument("--target", choices=("cpu", "h200"), default="cpu")
     parser.add_argument("--patience", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--without", choices=PARTS)
     options = parser.parse_args()
-    solve(Problem(small(), profiles.named(options.target)))         # imports what the first one would
+    if options.without:
+        setattr(*PARTS[options.without])
+    solver.solve(Problem(small(), profiles.named(options.target)))         # imports what the first one would
     patient = "  patient" if options.patience else ""
     print(f"{'shape':8} {'nodes':>5} {'most':>10} {'processor':>10} {'of greedy':>9}{patient}")
     for shape in options.shapes or SHAPES:

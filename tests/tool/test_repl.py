@@ -138,14 +138,14 @@ def test_how_long_it_took_is_shown_where_the_value_is_cut(monkeypatch: pytest.Mo
     assert re.search(r"<it = 3 : int\n><\d+\.\d{3} s, compiling included; launches: 1, elements: 2\n>", shown)
 
 
-@pytest.mark.parametrize("where", ["nessie.tool.prompt.repl.Incoming.form", "nessie.session.session.Session.evaluate"])
+@pytest.mark.parametrize("where", ["nessie.tool.prompt.repl.LineLexer.form", "nessie.session.session.Session.evaluate"])
 @pytest.mark.parametrize(("failure", "told"), [
     (KeyError("lost"), "internal error: KeyError: 'lost'\nThis is a mistake in Nessie, not in your program."),
     (MemoryError(), "error: out of memory"), (NessieError("refused"), "error: refused")])
 def test_what_goes_wrong_inside_keeps_the_session(where: str, failure: Exception, told: str,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     owner, _, name = where.rpartition(".")
-    before = getattr(LineLexer if "Incoming" in owner else Session, name)
+    before = getattr(LineLexer if "LineLexer" in owner else Session, name)
     monkeypatch.setattr(where, failing_once(before, failure))
     shown = replayed(["--target", "reference"], "nesl> 1;\nnesl> 2;\n", monkeypatch)
     assert told in shown and shown.count("error") == 1 and "it = 2 : int" in shown
