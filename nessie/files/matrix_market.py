@@ -10,6 +10,9 @@ A row's entries come in order of column; entries given twice are kept. A symmetr
 skew-symmetric one that without the diagonal. An array gives all its entries, zeros too.
 
 The entries are parsed by NumPy, all at once; only when that fails is the offending line looked for.
+
+SciPy's reader takes 0.15 s for a million entries and this one 2 s, but scipy.io.mmread (1.17) reads the integers 1.5
+and 1x as 1, and the floats 1d3 and 0x10 as 1.0 and 0.0, without an error. So it is not used.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mono: monomorphic, first-order NESL in normal form; what flattening reads.
+"""mono: monomorphic, first-order NESL, which flattening reads.
 
     function dotp (xs : [float], ys : [float]) : float =
       `reduce_+`({x * y : x : float in xs; y : float in ys})
