@@ -1,4 +1,4 @@
-"""Which failures can tell the element of an apply-to-each: those whose index is its position, for the user too.
+"""Finds the failures that can tell the element of an apply-to-each: those whose index is its position for the user too.
 
     {10 / a : a in v}                       position 2 is a = v[2]
     {10 / a : a in v | a < 3}               position in v: a pure body runs within the filter's walk

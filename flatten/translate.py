@@ -81,7 +81,7 @@ def lets(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
 
 
 def let_value(t: Translator, exp: mono.Exp, env: Values, domain: Domain, name: str) -> Value:
-    """What a let binds: computed now, whether it is used or not."""
+    """The value that a let binds: computed now, whether it is used or not."""
     value = t.value(exp, env, domain, name)
     return value if isinstance(exp, mono.Var) else solid(t.emitter, value, domain, name, light=True)
 

@@ -1,4 +1,4 @@
-"""What the rules of flattening share: the translator, which carries the program and what has been written of the
+"""The translator, which the rules of flattening share: it carries the program and what has been written of the
 output, and pure expressions, which every rule may meet.
 """
 from __future__ import annotations

@@ -13,7 +13,8 @@ from nessie.lambda_cu.typing import SCALARS, Scope, require, shown, type_of
 
 @dataclass
 class Place:
-    """What is around an expression: the names in scope, the names that none inside it may bind, the program's sites."""
+    """The surroundings of an expression: the names in scope, the names that none inside it may bind, the program's
+    sites."""
     scope: Scope
     taken: set[str]
     sites: Collection[str]

@@ -25,7 +25,7 @@ from nessie.lambda_cu.typing import (
 
 @dataclass(frozen=True)
 class Tables:
-    """What a program's functions are checked against."""
+    """The tables that a program's functions are checked against."""
     kernels: Mapping[str, ir.Kernel]
     kernel_types: Mapping[str, tuple[ir.Type, ...]]
     functions: Mapping[str, ir.Function]

@@ -1,4 +1,4 @@
-"""How NESL values lie in the names of lambda_cu: layouts to parameters, flat values to names and back.
+"""The layout of NESL's values in the names of lambda_cu: layouts to parameters, flat values to names and back.
 
 The names of a layout (lambda_cu.nodes: SeqLayout) hold scalars and NumPy arrays. Dense values are never copied; views
 are compacted when they become values, rows in order, each as often as it is seen.
@@ -79,7 +79,7 @@ def parameters(layout: ir.Layout, names: Names, wish: str = "x", count: ir.Size 
 
 
 def bound_parameters(form: str, names: Names, wish: str, count: ir.Size | None) -> tuple[ir.Param, ...]:
-    """What tells where a sequence, or each of `count`, lies in its payload."""
+    """The parameters that tell where a sequence, or each of `count`, lies in its payload."""
     if form == "view":
         word: ir.Type = "int" if count is None else ir.Array("int", count)
         return ir.Param(names.fresh(f"{wish}_start"), word), ir.Param(names.fresh(f"{wish}_length"), word)
@@ -94,7 +94,7 @@ def bound_parameters(form: str, names: Names, wish: str, count: ir.Size | None) 
 
 
 def to_names(value: Any, layout: ir.Layout) -> list[Any]:
-    """What the names of one value hold: scalars (a char as str) and arrays."""
+    """The contents of the names of one value: scalars (a char as str) and arrays."""
     match layout:
         case ir.ScalarLayout("char"):
             return [value if isinstance(value, str) else chr(value)]
@@ -109,7 +109,7 @@ def to_names(value: Any, layout: ir.Layout) -> list[Any]:
 
 
 def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
-    """What the names of `count` values hold."""
+    """The contents of the names of `count` values."""
     match layout:
         case ir.ScalarLayout(base):
             part = column[:count]
@@ -133,7 +133,7 @@ def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
 
 
 def column_bounds(offsets: Array, form: str) -> list[Any]:
-    """What tells where sequences with these offsets lie."""
+    """The contents of the names that tell where sequences with these offsets lie."""
     if form == "dense":
         return [offsets]
     lengths = np.diff(offsets)

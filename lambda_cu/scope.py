@@ -1,4 +1,4 @@
-"""Which names, arrays and failures a piece of lambda_cu has. Names come in the order of their first use."""
+"""The names, arrays and failures in a piece of lambda_cu. Names come in the order of their first use."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -136,7 +136,7 @@ def soac_expressions(soac: ir.Soac) -> tuple[ir.Exp, ...]:
 
 
 def space_of(soac: ir.Soac) -> ir.Space | None:
-    """What the SOAC walks; None for ONCE."""
+    """The space that the SOAC walks; None for ONCE."""
     return None if isinstance(soac, ir.Once) else soac.space
 
 
@@ -182,7 +182,7 @@ def used_names(statement: ir.Statement) -> tuple[str, ...]:
 
 
 def results(statement: ir.Statement) -> tuple[ir.Param, ...]:
-    """What the statement binds for those after it."""
+    """The results that the statement binds for those after it."""
     match statement:
         case ir.Run(params) | ir.Call(params) | ir.Effect(params) | ir.Branch(params):
             return params

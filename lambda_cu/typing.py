@@ -122,7 +122,7 @@ def check_constant(exp: ir.Const) -> None:
 
 
 def are_constants(values: Sequence[Any], type_: str) -> bool:
-    """What check_constant asks of each, of many at once."""
+    """The conditions of check_constant, for many values at once."""
     if type_ not in SCALARS or not set(PYTHON[type_]).issuperset(map(type, values)):
         return False
     if type_ == "char":
@@ -152,12 +152,12 @@ def array_named(name: str, scope: Scope) -> ir.Array:
 
 
 def elements(space: ir.Space) -> ir.Size:
-    """How many indices the space has."""
+    """The number of indices of the space."""
     return space.size if isinstance(space, ir.Flat) else space.total
 
 
 def index_count(space: ir.Space) -> int:
-    """How many parameters a thunk over the space has."""
+    """The number of parameters of a thunk over the space."""
     return 1 if isinstance(space, ir.Flat) else 3
 
 

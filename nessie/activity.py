@@ -1,4 +1,4 @@
-"""What is being done at present, for who watches from another thread: passes of the compiler, then launches."""
+"""The present activity, for a watcher in another thread: passes of the compiler, then launches."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +42,6 @@ class Activity:
 
 
 def depth_of(calls: Sequence[str]) -> tuple[int, str]:
-    """Of the functions that are running, and go on: how many there are, and the last one's name in the source."""
+    """The number of functions that are running, and the last one's name in the source."""
     last = calls[-1:]                           # at once, as there may be none by now
     return len(calls), last[0].removesuffix("^") if last else ""

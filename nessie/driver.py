@@ -57,14 +57,14 @@ def steps(job: Job, start: Form[Any], program: Any, passes: tuple[Pass, ...]) ->
 
 
 def compile_program(job: Job, start: Form[Any], program: Any, until: Pass) -> Any:
-    """What the passes up to `until` make of the program."""
+    """The form that the passes up to `until` make of the program."""
     for step in steps(job, start, program, stages_between(job, start, until)):
         program = step.program
     return program
 
 
 def built(job: Job, program: mono.Program) -> Built:
-    """What the job's target runs."""
+    """The built program, which the job's target runs."""
     found: Built = compile_program(job, MONO, program, stages(job)[-1])
     return found
 
@@ -92,7 +92,7 @@ def check(ran: Pass, inputs: list[Any], program: Any) -> None:
 
 
 def saved_inputs(ran: Pass, inputs: list[Any]) -> str:
-    """Where the inputs of a pass that failed have been written."""
+    """Write the inputs of a pass that failed; the end of the message, which names their folder."""
     try:
         import tempfile  # only after a mistake
         folder = Path(tempfile.mkdtemp(prefix="nessie-"))

@@ -151,6 +151,6 @@ def read(form: Form[P], source: Source) -> P:
 
 
 def form_of_file(path: str) -> Form[Any]:
-    """Which form the file's text has: its ending says it; NESL where there is no other."""
+    """The form of the file's text, by the name's ending; NESL where there is no other."""
     ending = Path(path).suffix.removeprefix(".")
     return next((form for form in FORMS if form.name == ending and form.parse), TEXT)

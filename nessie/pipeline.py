@@ -103,7 +103,7 @@ TARGETS = ("cpu", "reference", *WITHOUT_STACK)
 
 @dataclass
 class Checking:
-    """How far what passes make is checked: until that takes more than `share` of the time that passes take. What one
+    """The amount of checking: until it takes more than `share` of the time that passes take. What one
     program leaves of it the next one has, so that in time every pass is checked."""
     share: float = float("inf")
     spent: float = 0.0                              # seconds on passes
@@ -112,7 +112,7 @@ class Checking:
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be compiled, and how."""
+    """A job of the compiler: what to compile, and how."""
     environment: Environment | None = None          # what the program may use beyond itself; None: the library
     entry: str = ""                                 # the function that a run will call
     argument: Any = None                            # the type of its argument, as written, where its own is open
@@ -132,7 +132,7 @@ class Job:
 
 @dataclass(frozen=True)
 class When:
-    """For which jobs a pass runs, in words, too."""
+    """The jobs for which a pass runs, in words, too."""
     said: str
     holds: Callable[[Job], bool]
 
@@ -148,7 +148,7 @@ ON_GPUS = When(f"with --target {', '.join(WITHOUT_STACK)}", lambda job: job.targ
 
 @dataclass(frozen=True)
 class Pass:
-    """From programs of some forms to a program of another."""
+    """A pass: from programs of some forms to a program of another."""
     name: str
     inputs: tuple[Form[Any], ...]
     output: Form[Any]
@@ -188,13 +188,13 @@ def environment_of(job: Job) -> Environment:
 
 
 def profile(job: Job) -> Profile:
-    """What a launch, a byte and the like cost where the program will run."""
+    """The prices of a launch, a byte and so on where the program will run."""
     return job.machine or profiles.of_target(job.target)
 
 
 def wishes(job: Job, program: ir.Program) -> Wishes:
-    """Those of the job and of the pragmas in the program's sources. With `--fuse none`, pragmas rest. One with a wrong
-    name is an error if anything of its form is in the program."""
+    """The wishes of the job and of the pragmas in the program's sources. With `--fuse none`, pragmas rest. One with a
+    wrong name is an error if anything of its form is in the program."""
     read = [pragmas.of_source(source) for source in scope.sources(program)
             if job.wishes or pragmas.has_pragmas(source)]
     bound = tuple(name for _, names in read for name in names)
@@ -284,12 +284,12 @@ PASSES = (
 
 
 def stages(job: Job) -> tuple[Pass, ...]:
-    """What compiles for the job, in order. The last one makes what its target runs."""
+    """The passes that compile for the job, in order. The last one makes what its target runs."""
     return tuple([ran for ran in PASSES if ran.when.holds(job)])
 
 
 def stages_between(job: Job, start: Form[Any], until: Pass) -> tuple[Pass, ...]:
-    """Those of the job that lead from a program of the form `start` through `until`. UsageError where none do."""
+    """The passes of the job from a program of the form `start` through `until`. UsageError where none do."""
     if until.when is not FOR_READERS and not until.when.holds(job):
         raise UsageError(f"{until.name} runs {until.when.said} only", hint="nessie passes says when each pass runs")
     known = [ran for ran in PASSES if ran.when.holds(job) or ran is until]

@@ -27,7 +27,7 @@ PRAGMA = re.compile(rf"%\s*(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACT
 
 
 def pragmas(remarks: Iterable[Span], form: syntax.TopLevel) -> tuple[Wish, ...]:
-    """Those among the form's comments."""
+    """The pragmas among the form's comments."""
     found = [(span, match) for span in remarks if (match := PRAGMA.fullmatch(span.source.text, span.start, span.end))]
     scope: Span | None = getattr(form, "span", None)
     return () if scope is None else tuple(
@@ -35,7 +35,7 @@ def pragmas(remarks: Iterable[Span], form: syntax.TopLevel) -> tuple[Wish, ...]:
 
 
 def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
-    """What is wrong with a pragma that has a name which its form does not bind."""
+    """The error of a pragma that has a name which its form does not bind."""
     known = dict.fromkeys(b.name for b in bound if b.scope == wish.scope)
     match = wish.place and PRAGMA.fullmatch(wish.place.source.text, wish.place.start, wish.place.end)
     for number, name in ((2, wish.first), (3, wish.second)):
@@ -60,13 +60,13 @@ def well_named(wishes: Iterable[Wish], bound: Iterable[Bound], compiled: Callabl
 
 
 def mistakes(sources: Iterable[Source]) -> list[NessieError]:
-    """What is wrong with the pragmas of these texts."""
+    """The errors of the pragmas of these texts."""
     read = [of_source(source) for source in sources if has_pragmas(source)]
     return [wrong for wishes, bound in read for wish in wishes if (wrong := misnamed(wish, bound))]
 
 
 def mistakes_in(form: syntax.TopLevel) -> list[NessieError]:
-    """What is wrong with the pragmas of this form."""
+    """The errors of the pragmas of this form."""
     scope: Span | None = getattr(form, "span", None)
     if scope is None or not has_pragmas(scope.source):
         return []
@@ -75,7 +75,7 @@ def mistakes_in(form: syntax.TopLevel) -> list[NessieError]:
 
 
 def bindings(form: syntax.TopLevel) -> Iterator[Bound]:
-    """What the form binds: its own names first, then those of its lets."""
+    """The names that the form binds: its own first, then those of its lets."""
     scope: Span | None = getattr(form, "span", None)
     if scope is None:
         return

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def cached_program(job: pipeline.Job, program: mono.Program) -> Built:
-    """What the stages make of the program for the job's target; from disk, if they have made it for the same machine
+    """The built program for the job's target; from disk, if the stages have made it for the same machine
     before. A job that wants to see the stages' work (dump), or to know whether names are the program's, has it done;
     so has the reference, whose stages end early."""
     built: list[Built] = []
@@ -77,7 +77,7 @@ class Restricted(pickle.Unpickler):
 
 @cache
 def compiler() -> str:
-    """What compiles in this process: Python, and a digest of Nessie's own files by size and time. A changed compiler
+    """The compiler of this process: Python, and a digest of Nessie's own files by size and time. A changed compiler
     finds nothing that an older one kept."""
     digest = hashlib.sha256()
     for name, entry in sources():

@@ -59,7 +59,7 @@ class Cpu(Launches):
         self.begin(limit)
 
     def optimise(self) -> None:
-        """From now on, run the optimised edition."""
+        """Run the optimised edition from now on."""
         if not self.quick:
             return
         with STEADY:

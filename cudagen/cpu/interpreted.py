@@ -105,7 +105,7 @@ def spoil(values: Values) -> Values:
 
 
 def arguments(function: loops.Function, phase: Phase, memory: Memory) -> list[Any]:
-    """What the phase gives its function after the chunk range. Arrays are seen as what the function takes them for."""
+    """The phase's arguments after the chunk range. Arrays are seen as what the function takes them for."""
     parameters = function.parameters[len(function.parameters) - len(phase.arguments):]
     return [size(a, memory) if not isinstance(a, loops.Name)
             else memory[a.name].view(DTYPES[p.type]) if p.array else memory[a.name]

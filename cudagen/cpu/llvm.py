@@ -237,7 +237,7 @@ class FunctionPrinter:
         self.label(f"done.{n}")
 
     def note(self, loop: For) -> str:
-        """What the branch back says of how to vectorise the loop."""
+        """The metadata, at the branch back, of how to vectorise the loop."""
         said = SCALAR if waits_for_memory(loop) else WHOLE if lanes(loop) else None
         if said is None:
             return ""

@@ -77,7 +77,7 @@ def fingerprint() -> str:
 
 
 def processor() -> str:
-    """What Linux says of the first processor and what it can do; empty elsewhere."""
+    """Linux's description of the first processor and its features; empty elsewhere."""
     try:
         first = Path("/proc/cpuinfo").read_text("utf-8").partition("\n\n")[0]
     except OSError:
@@ -88,7 +88,7 @@ def processor() -> str:
 
 @lru_cache(maxsize=1)
 def features() -> frozenset[str]:
-    """What this CPU can do, as LLVM names it."""
+    """The features of this CPU, as LLVM names them."""
     binding, _ = tools()
     return frozenset(name for name, there in binding.get_host_cpu_features().items() if there)
 

@@ -20,7 +20,7 @@ class Value(NamedTuple):
 
 
 class Emitter(Protocol):
-    """Where instructions go."""
+    """A writer of instructions."""
     def emit(self, instruction: str) -> str:
         """Appends the instruction; gives the register that its result is in."""
 

@@ -1,4 +1,4 @@
-"""What LLVM is told of loops, since it cannot tell how they are meant.
+"""Facts about loops for LLVM, which cannot tell how they are meant.
 
 A walk of irregular segments has a loop for each segment, of few elements often, and nobody can tell how many. Where it
 reads at indices that it has read, vectors gain nothing, and to begin and end them costs as much as the elements do: a

@@ -49,7 +49,7 @@ class Driver(Protocol):
         """Its address for kernels, and an array of the word itself, which the host reads and writes while they run."""
 
     def allocate(self, size: int) -> int:
-        """So many bytes, of any content; MemoryError where there are none."""
+        """Take so many bytes, of any content; MemoryError where there are none."""
 
     def free(self, address: int) -> None: ...
 
@@ -59,7 +59,7 @@ class Driver(Protocol):
         """Fills the values, which are contiguous."""
 
     def copy(self, address: int, source: int, size: int) -> None:
-        """So many bytes, from place to place on the device."""
+        """Copy so many bytes from place to place on the device."""
 
     def fill(self, address: int, value: np.generic, count: int) -> None: ...
 
@@ -73,14 +73,14 @@ class Driver(Protocol):
         """All is done that was asked for."""
 
     def await_others(self, streams: Set[int]) -> None:
-        """What other libraries have asked for in these streams of CUDA's is done."""
+        """Wait until other libraries' work in these streams of CUDA's is done."""
 
     def reaches(self, address: int) -> bool:
         """Does what another library has put there lie in this device's memory?"""
 
 
 class Lent:
-    """Whose end gives a result's memory back; till then there is the device."""
+    """An owner, whose end gives a result's memory back; it keeps the device until then."""
 
     def __init__(self, gpu: Gpu, array: Array) -> None:
         self.gpu, self.block = gpu, gpu.memory.lend(array, self)

@@ -152,7 +152,8 @@ def blocks(phase: Phase) -> str:
 
 
 def repeated(phases: Sequence[Phase]) -> tuple[int, int]:
-    """How many of the phases are done how often: the shortest that are done again, else the first, once."""
+    """The number of phases in a repetition, and of repetitions: the shortest that are done again, else the first,
+    once."""
     names = [(phase.function, phase.chunks) for phase in phases]
     for length in range(1, len(names) // 2 + 1):
         times = 1
@@ -177,8 +178,8 @@ def varying(functions: Functions, again: Sequence[Sequence[Phase]]) -> Iterator[
 
 
 def arguments(plan: Plan, functions: Functions) -> Iterator[tuple[str, str]]:
-    """What the launches are given: the kernel's parameters, results, scratch, cells and error words. Arrays that only
-    later times of a repetition have are like those of the first."""
+    """The table of the launches' arguments: the kernel's parameters, results, scratch, cells and error words. Arrays
+    that only later times of a repetition have are like those of the first."""
     used = {a.name for phase in plan.phases for a in phase.arguments if isinstance(a, loops.Name)}
     buffers = {buffer.name: buffer for phase in plan.phases for buffer in phase.buffers}
     results = {result.buffer: result for result in plan.results if isinstance(result, ArrayResult)}
@@ -203,7 +204,7 @@ def sizes_of(phase: Phase) -> Iterator[loops.Exp]:
 
 
 def shown_names(plan: Plan) -> Iterator[str]:
-    """Those that stand in the launches as they are shown."""
+    """The names that stand in the launches as they are shown."""
     at = 0
     while at < len(plan.phases):
         length, times = repeated(plan.phases[at:])
@@ -230,7 +231,7 @@ def buffer_text(buffer: Buffer, result: ArrayResult | None) -> str:
 
 
 def cells(plan: Plan, functions: Functions) -> str:
-    """What the words hold; as other types they are parameters of other names."""
+    """The text about the cells: their contents; as other types they are parameters of other names."""
     text = f"{plan.cells} word{'s' * (plan.cells > 1)} of 8 bytes, 0 at first"
     named = [f"[{result.slot}] {result.name}, {ARTICLES[result.base]}" for result in plan.results
              if not isinstance(result, ArrayResult)]

@@ -32,7 +32,7 @@ Form = Callable[[tuple[str, ...]], str]
 
 
 class Entry(NamedTuple):
-    """How an operator on operands of one type is written: the level its operands need and the level it has."""
+    """The way an operator on operands of one type is written: the level its operands need and the level it has."""
     inner: int
     level: int
     form: Form

@@ -38,7 +38,7 @@ from nessie.lambda_cu.typing import Scope, are_constants, check_constant, requir
 
 @dataclass(frozen=True)
 class Tables:
-    """What instructions name: kernels and functions by the numbers of their arguments and results."""
+    """The tables of what instructions name: kernels and functions by the numbers of their arguments and results."""
     sites: Collection[str]
     scalars: Mapping[str, ir.ScalarFunction]
     kernels: Mapping[str, tuple[int, int]]
@@ -75,7 +75,7 @@ def check_entry(entry: ir.Entry, tables: Tables) -> None:
 
 
 def result_count(code: Code) -> int:
-    """How many results the function gives."""
+    """The number of results of the function."""
     return next((len(i.results) for i in code.instructions if isinstance(i, Give)), 0)
 
 
@@ -170,7 +170,7 @@ class CodeCheck:
     # What slots hold ----------------------------------------------------------------------------
 
     def ways(self, at: int) -> tuple[int, ...]:
-        """Where an instruction may go on."""
+        """The instructions that may come next."""
         match self.code.instructions[at]:
             case Give():
                 return ()

@@ -1,4 +1,4 @@
-"""What the host level asks of a device: memory, launches, and what went wrong. The CPU and the GPU targets are devices.
+"""The interface of a device to the host level: memory, launches, errors. The CPU and the GPU targets are devices.
 
 Scalars cross as Python values: int, float, bool, a one-character str for char. Arrays are handles that only the device
 looks into; chars in them are int32 code points. The host counts the uses of a handle and frees it after the last.
@@ -73,7 +73,7 @@ def beyond_sites(sites: int, what: int, call: int) -> int:
 
 
 def said_beyond(number: int, sites: int) -> tuple[int, int]:
-    """What such a number says, and of which call."""
+    """The failure that such a number stands for, and its call."""
     call, what = divmod(number - sites, 3)
     return what, call
 

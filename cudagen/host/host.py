@@ -76,7 +76,7 @@ Frame = list[Any]                       # what the slots hold; None where nothin
 
 @dataclass
 class Stats:
-    """What the host level did, in statements of lambda_cu; kernels are counted by the device."""
+    """The counts of the host level, in statements of lambda_cu; the device counts kernels."""
     steps: int = 0
     deepest: int = 0                    # calls within calls
     peak: int = 0                       # bytes in use on the device after a launch, at most
@@ -247,7 +247,7 @@ class Host:
                 self.device.free(value)
 
     def assign_uploaded(self, results: Results, values: Sequence[Any], frame: Frame) -> None:
-        """The same of scalars and NumPy arrays."""
+        """Assign scalars and NumPy arrays, which are uploaded."""
         found = [self.upload(value) for value in values]
         self.assign(results, found, frame)
         for value in found:
@@ -435,7 +435,7 @@ def moved(unread: set[Operand], sources: Sequence[Operand], results: Results) ->
 
 
 def empty_value(given: EmptyResult) -> Any:
-    """What a launch over nothing gives, as a scalar or a NumPy array."""
+    """The result of a launch over nothing, as a scalar or a NumPy array."""
     return given.value if isinstance(given, ir.Const) else array_of(*given)
 
 

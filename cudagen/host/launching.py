@@ -1,4 +1,4 @@
-"""What the devices that carry out plans share: what can be known of a kernel before its arguments, and counting.
+"""Common parts of the devices that carry out plans: what can be known of a kernel before its arguments, and counting.
 
     Launches     a device's part that launches kernels by their launchers, and counts
     Launcher     a plan with names resolved to places in a list of words, and sizes to functions of that list

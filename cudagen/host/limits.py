@@ -1,4 +1,4 @@
-"""How far a run of the host level may go, and what its stack is counted to take."""
+"""The limits of a run of the host level, and the bytes that its stack is counted to take."""
 from __future__ import annotations
 
 from nessie.base.records import dataclass
@@ -29,12 +29,12 @@ class HostLimits:
 
     @property
     def calls(self) -> int:
-        """How deep scalar functions may call."""
+        """The depth to which scalar functions may call."""
         return min(self.depth or MOST_CALLS, MOST_ROUNDS)
 
     @property
     def rounds(self) -> int:
-        """How often a loop may go round whose bound is not known."""
+        """The number of rounds of a loop whose bound is not known."""
         return min(self.calls * ROUNDS_A_CALL, MOST_ROUNDS)
 
     @property
@@ -44,8 +44,8 @@ class HostLimits:
 
 
 def bytes_waiting(frame: list[object]) -> int:
-    """What a function takes that waits for one that it calls. An array's memory is counted by the device; its handle by
-    those that hold it."""
+    """The bytes of a function that waits for one that it calls. An array's memory is counted by the device; its handle
+    by those that hold it."""
     size = ACTIVATION
     for held in frame:
         if isinstance(held, Array):

@@ -51,7 +51,7 @@ class Pooled:
         _pools.add(self)
 
     def forked(self) -> None:
-        """What other threads had in use is never given back, nor the lock, which one of them may have had."""
+        """Start anew in a forked process: memory that other threads used, or their lock, is never given back."""
         self._lock, self.used = threading.Lock(), 0
 
     def take(self, base: str, length: int) -> Array:
@@ -89,7 +89,7 @@ class Pooled:
         return back
 
     def _take_back(self) -> None:
-        """What the garbage collector has found to be free."""
+        """Take back the blocks that the garbage collector has found to be free."""
         while self._returned:
             self.wait_for_others(self._returned[0])
             self._keep(self._returned.popleft())

@@ -148,7 +148,7 @@ class Program:
 
 
 def operands_of(instruction: Instruction) -> tuple[Operand, ...]:
-    """What it reads."""
+    """The operands that the instruction reads."""
     match instruction:
         case Launch(_, _, arguments) | Invoke(_, _, arguments) | Perform(_, _, arguments):
             return arguments
@@ -164,7 +164,7 @@ def operands_of(instruction: Instruction) -> tuple[Operand, ...]:
 
 
 def results_of(instruction: Instruction) -> Results:
-    """Where what it makes goes."""
+    """The slots of the instruction's results."""
     match instruction:
         case Launch(results) | Invoke(results) | Perform(results) | Move(results):
             return results
@@ -178,5 +178,5 @@ def dead_after(instruction: Instruction) -> Slots:
 
 
 def slots_of(operands: tuple[Operand, ...]) -> Slots:
-    """Those among them, each once."""
+    """The slots among them, each once."""
     return tuple(sorted({o for o in operands if isinstance(o, int)}))

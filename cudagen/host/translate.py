@@ -126,7 +126,7 @@ def bind(results: tuple[ir.Param, ...], slots: dict[str, Slot], live: set[Slot])
 
 
 def last_uses(read: Slots, live: set[Slot]) -> Slots:
-    """Which of the slots read are not read later; all are live before the statement."""
+    """The slots read that are not read later; all are live before the statement."""
     dead = tuple(sorted(set(read) - live))
     live.update(read)
     return dead

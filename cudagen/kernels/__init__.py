@@ -1,4 +1,4 @@
-"""How a kernel's bindings become one walk, whatever the target.
+"""Makes one walk of a kernel's bindings, whatever the target.
 
     walk                where each binding runs, and what must be kept
     thunks              what is computed at an index

@@ -1,4 +1,4 @@
-"""What a thunk computes alike for all elements of a segment, and divides for: it is computed once a segment.
+"""Hoists divisions that are alike for all elements of a segment: they are computed once a segment.
 
     for (s = ...) {
       int once = s / n;

@@ -30,7 +30,7 @@ COSTLY = frozenset(row.name for row in ROWS if row.cost != OPERATION)
 
 @dataclass(frozen=True)
 class Device:
-    """How a scalar function is called: the device function, its results, and what it takes beyond its parameters."""
+    """The call of a scalar function: the device function, its results, and what it takes beyond its parameters."""
     name: str
     results: tuple[str, ...]
     fails: bool = False             # takes the index, and has the error key as its last result
@@ -40,7 +40,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Tables:
-    """What thunks of a program may mention beside arrays and scalars."""
+    """The tables that thunks of a program may mention beside arrays and scalars."""
     sites: dict[str, int]
     scalar_functions: dict[str, Device]
     calls: dict[int, int] = field(default_factory=dict)     # numbers of scalar functions' calls, by identity
@@ -227,7 +227,7 @@ def returned(code: Code) -> loops.Return:
 
 
 def nesting(code: Code, tables: Tables, exp: ir.CallScalar) -> list[loops.Exp]:
-    """How deep the called function may call in turn, and down to where the stack may grow. A scalar function returns
+    """The depth to which the called function may call in turn, and the end of the stack. A scalar function returns
     here rather than call too deep, or if it was interrupted; in a kernel is where recursion begins."""
     errors, frame = words(code, "errors").name, loops.Name(loops.FRAME)
     if code.returns is None:

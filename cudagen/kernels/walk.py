@@ -1,4 +1,4 @@
-"""How one walk of one root space computes all bindings of a kernel: where each binding runs, and what must be kept.
+"""Plans one walk of one root space for all bindings of a kernel: where each binding runs, and what must be kept.
 
 A binding runs at one of these places:
 
@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Walk:
-    """What is known of a kernel before code is written.
+    """The plan of a kernel's walk, before code is written.
 
     bases        the element types of each step's results
     stored       arrays that must be in memory
@@ -97,7 +97,7 @@ def own_name(bind: ir.Bind, number: int) -> str:
 
 @dataclass
 class Places:
-    """Where bindings run, found by their spaces."""
+    """The places where bindings run, found by their spaces."""
     kernel: ir.Kernel
     counts: dict[ir.Size, Place] = field(default_factory=dict)
     offsets: dict[str, Place] = field(default_factory=dict)

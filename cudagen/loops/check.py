@@ -115,7 +115,7 @@ class FunctionCheck:
         return ended
 
     def inner(self, body: tuple[Stmt, ...], scope: Scope) -> bool:
-        """The same for a block whose names are gone after it."""
+        """Check a block whose names are gone after it."""
         before = len(scope.scalars)
         ended = self.block(body, scope)
         while len(scope.scalars) > before:

@@ -56,7 +56,7 @@ class LoopsError(Exception):
 
 @dataclass
 class Counts:
-    """What has been done, by array (named as the called function names it) and by operator. `bytes` are those of
+    """The counts of a run, by array (named as the called function names it) and by operator. `bytes` are those of
     parameters: a block's own arrays are not where memory is slow."""
     loads: Counter[str] = field(default_factory=Counter)
     stores: Counter[str] = field(default_factory=Counter)
@@ -74,8 +74,8 @@ class Memory:
 
 @dataclass(frozen=True)
 class Wait:
-    """Why a thread gives way: at which statement, and in a shuffle or a vote the value it shows and the lane it looks
-    at."""
+    """The reason why a thread gives way: the statement, and in a shuffle or a vote the value it shows and the lane it
+    looks at."""
     at: object
     shown: Scalar | None = None
     lane: int | None = None
@@ -170,7 +170,7 @@ class Block:
 
 
 def heard(lanes: Sequence[Wait | None], lane: int | None) -> Scalar | None:
-    """What the lane shows in the shuffle."""
+    """The value that the lane shows in the shuffle."""
     wait = lanes[lane] if lane is not None and 0 <= lane < len(lanes) else None
     if wait is None:
         raise LoopsError(f"a shuffle looks at lane {lane}, which does not exist")

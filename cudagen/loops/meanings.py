@@ -1,4 +1,4 @@
-"""What each scalar operator means where Python computes it: at the host level, and in the interpreter of loops.
+"""The meanings of scalar operators in Python, for the host level and the interpreter of loops.
 
 Values are Python's int, float, bool and str (one character). There is an entry for each row of lambda_cu.ops, which
 outside the operator's domain gives some value and never raises.

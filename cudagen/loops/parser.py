@@ -153,7 +153,7 @@ class Parser:
         return self.assignment()
 
     def assignment(self) -> Stmt:
-        """What begins with a name that is there already, or whose type follows from its value."""
+        """A statement that begins with a name that is there already, or whose type follows from its value."""
         names = self.separated(self.tokens.name)
         if len(names) == 1 and self.tokens.at("["):
             index = self.indexed(self.expression)

@@ -195,6 +195,6 @@ class PlanCheck:
 
 
 def chunk_range(function: Function) -> int:
-    """How many of the parameters are the range of chunks: two or none."""
+    """The number of parameters that are the range of chunks: two or none."""
     names = tuple([p.name for p in function.parameters[:2]])
     return 2 if function.kind == "host" and names == CHUNK_RANGE else 0

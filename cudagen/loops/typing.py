@@ -15,7 +15,7 @@ SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx", FRAME)
 
 @dataclass
 class Scope:
-    """What names mean at some place: scalars and arrays to their (element) types, which may be written, which lie in a
+    """The scope at some place: scalars and arrays to their (element) types, which may be written, which lie in a
     block's shared memory, and in which kind of function this is."""
     kind: str = "host"
     scalars: dict[str, str] = field(default_factory=dict)

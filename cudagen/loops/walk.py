@@ -1,4 +1,4 @@
-"""What is in the statements of a loops function, at any depth, and in their expressions."""
+"""Walks over the statements of a loops function, at any depth, and over their expressions."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def expressions(statement: Stmt) -> tuple[Exp, ...]:
-    """Those of the statement itself; an array that it writes, too, as its name."""
+    """The expressions of the statement itself; an array that it writes, too, as its name."""
     return (*map(Name, WRITTEN.of(statement)), *EXPRESSIONS.of(statement))
 
 
@@ -67,7 +67,7 @@ def bound_names(body: tuple[Stmt, ...]) -> list[str]:
 
 
 def arrays_in_common(functions: Sequence[Function]) -> dict[str, set[str]]:
-    """Of each function, the arrays that threads change while others look at them: by atomics, or in an order that
+    """The arrays of each function that threads change while others look at them: by atomics, or in an order that
     accesses keep. What is such an array in one function is one, too, in those that pass it, or that it is passed to."""
     found = {f.name: set(accessed_in_common(f.body)) for f in functions}
     passed = [links for f in functions for links in passed_arrays(f, {g.name: g for g in functions})]
@@ -94,7 +94,7 @@ def accessed_in_common(body: tuple[Stmt, ...]) -> Iterator[str]:
 
 
 def passed_arrays(caller: Function, functions: Mapping[str, Function]) -> Iterator[tuple[tuple[str, str], ...]]:
-    """Of each array that a call passes, the caller and what it is called there, the callee and what it is there."""
+    """The names of each array that a call passes: the caller and its name there, the callee and its name there."""
     for statement in statements(caller.body):
         if isinstance(statement, Call):
             callee = functions[statement.function]

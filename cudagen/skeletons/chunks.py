@@ -1,4 +1,4 @@
-"""How the CPU walks a root space: chunks of about equal size, by lengths alone.
+"""Chunks, in which the CPU walks a root space: of about equal size, by lengths alone.
 
 A flat space is cut every `width` elements. A segmented space is cut every `width` *items*: the elements in order and,
 after the elements of each segment, its end. So chunks are equally long however long segments are, empty segments count
@@ -34,7 +34,7 @@ are cut at whole blocks from their own starts: inside of a block it is the next,
 
 @dataclass(frozen=True)
 class Chunks:
-    """How a root is cut: `width` items a chunk, or all in one where the walk must be sequential."""
+    """The cut of a root: `width` items a chunk, or all in one where the walk must be sequential."""
     root: ir.Space
     width: int
     border: str                 # the name of the device function that says where an item's chunk begins
@@ -46,7 +46,7 @@ class Chunks:
         return op("+", code.size(self.root.total), code.size(self.root.segments))
 
     def count(self, items: loops.Exp) -> loops.Exp:
-        """How many chunks so many items take."""
+        """The number of chunks that so many items take."""
         if self.sequential:
             return op("min", items, integer(1))
         return op("/", op("+", items, integer(self.width - 1)), integer(self.width))
@@ -105,7 +105,7 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
 
 
 def start_of(code: Code, root: ir.Segmented, segment: loops.Exp) -> loops.Exp:
-    """Where the elements of a segment start; a closed form unless the root is irregular."""
+    """The start of a segment's elements; a closed form unless the root is irregular."""
     match root:
         case ir.Uniform(_, length, _):
             return op("*", segment, code.size(length))

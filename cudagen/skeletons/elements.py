@@ -1,4 +1,4 @@
-"""What each SOAC does at one element of the walk, at the end of a segment, and when the walk is done.
+"""The work of each SOAC at one element of the walk, at the end of a segment, and at the end of the walk.
 
 A `Sweep` writes one function. Registers of the current element are `Code.known` under (array, own index); a residual
 place runs inside the guard of its FILTER, where its own index is the survivor's rank.
@@ -255,7 +255,7 @@ class Sweep:
                         compute_once(self.code, self.tables, exp)
 
     def within(self, step: Step, here: Here) -> Here:
-        """Where the root's segments are the elements of other segments, which those are is looked up."""
+        """The step's place: where the root's segments are the elements of other segments, those are looked up."""
         space = None if isinstance(step.bind.soac, ir.Once) else step.bind.soac.space
         if not isinstance(space, ir.Segmented):
             return here
@@ -280,12 +280,12 @@ def position_of(step: Step, side: int) -> str:
 
 
 def claims_of(step: Step) -> str:
-    """Which element writes to a place, of those that have claimed it."""
+    """The buffer for the element that writes to a place, of those that have claimed it."""
     return f"{step.name}_claims"
 
 
 def written(name: str) -> str:
-    """What each element would write."""
+    """The buffer for what each element would write."""
     return f"{name}_written"
 
 

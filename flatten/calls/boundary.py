@@ -91,7 +91,7 @@ def params_of_leaf(emitter: Emitter, item: Type, crossing: Crossing = None, hint
 
 
 def nothing_for(emitter: Emitter, params: list[ir.Param]) -> list[ir.Atom]:
-    """What crosses where there is nothing: sizes 0, arrays of no elements."""
+    """The names that cross where there is nothing: sizes 0, arrays of no elements."""
     atoms: list[ir.Atom] = []
     sizes = {param.name for param in params if not isinstance(param.type, ir.Array)}
     for param in params:
@@ -154,8 +154,8 @@ def reference(bounds: Sequence, domain: Domain) -> Value:
 
 
 def in_one_leaf(packer: Packer, value: Value, type_: Type) -> Value:
-    """What a call of the host returned. A sequence that lies in several payloads is narrowed to its own, unless it
-    must be known by them."""
+    """The value that a call of the host returned. A sequence that lies in several payloads is narrowed to its own,
+    unless it must be known by them."""
     match value, type_:
         case Both(a, b), Pair(first, second):
             return Both(in_one_leaf(packer, a, first), in_one_leaf(packer, b, second))
@@ -169,7 +169,7 @@ def in_one_leaf(packer: Packer, value: Value, type_: Type) -> Value:
 
 @dataclass(frozen=True)
 class Packer:
-    """Where what crosses is stored, in the frame of a function."""
+    """Stores what crosses in the frame of a function."""
     emitter: Emitter
     hint: str = "a"
     frame: Frame = field(default_factory=Frame)
@@ -277,7 +277,7 @@ class Packer:
 
 def choice(emitter: Emitter, condition: ir.Exp, then: Callable[[], list[ir.Atom]], orelse: Callable[[], list[ir.Atom]],
            results: list[ir.Param]) -> list[ir.Atom]:
-    """What one of two ways gives; the host decides."""
+    """The value of one of two ways; the host decides."""
     test = emitter.host().name(condition, "bool", "smaller")
     blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in map(emitter.block, (then, orelse))]
     emitter.emit(ir.Branch(tuple(results), test, blocks[0], blocks[1], origin=emitter.origin))

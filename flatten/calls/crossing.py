@@ -1,4 +1,4 @@
-"""How a value crosses a boundary (a call, a branch of the host), level by level of its sequences: with their payloads,
+"""The way a value crosses a boundary (a call, a branch of the host), level by level of its sequences: with payloads,
 or as bounds only, where the other side has the payloads already.
 """
 from __future__ import annotations
@@ -51,7 +51,7 @@ def as_it_lies(value: Value) -> Crossing:
 
 
 def of_values(values: list[Value], named: frozenset[object]) -> Crossing:
-    """What is one of these values: as bounds where it lies in nothing but payloads with these keys."""
+    """The crossing of a value that is one of these: as bounds where all lie in payloads with these keys."""
     pairs = [value for value in values if isinstance(value, Both)]
     if pairs and named:
         return of_values([pair.first for pair in pairs], named), of_values([pair.second for pair in pairs], named)
@@ -103,7 +103,7 @@ class Frame:
 
 
 def of_result(signature: Signature, payloads: Payloads) -> Crossing:
-    """As bounds only what lies in nothing but payloads that were passed."""
+    """The crossing of a result: as bounds only where it lies in nothing but payloads that were passed."""
     match signature:
         case (first, second):
             return of_result(first, payloads), of_result(second, payloads)
@@ -115,7 +115,7 @@ def of_result(signature: Signature, payloads: Payloads) -> Crossing:
 
 
 def of_argument(type_: Type, path: Path, pools: Pools, payloads: Payloads) -> Crossing:
-    """As bounds only what is pooled."""
+    """The crossing of a parameter: as bounds only where it is pooled."""
     match type_:
         case Pair(first, second) if pools:
             return (of_argument(first, (*path, 0), pools, payloads), of_argument(second, (*path, 1), pools, payloads))

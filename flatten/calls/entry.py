@@ -97,7 +97,7 @@ def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) ->
 
 
 def bounds_of(emitter: Emitter, space: Domain, domain: Domain) -> tuple[list[ir.Atom], str]:
-    """What tells where the domain's sequences lie in the space, and the layout's form."""
+    """The names that tell where the domain's sequences lie in the space, and the layout's form."""
     if domain is HOST:
         return [], "dense"
     if isinstance(space.space, ir.Uniform):

@@ -1,4 +1,4 @@
-"""What is known of int expressions.
+"""Knowledge about int expressions.
 
     intervals       operators on intervals
     ranges          range analysis

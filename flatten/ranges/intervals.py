@@ -17,7 +17,7 @@ def inside_ints(found: Interval) -> bool:
 
 
 def wrapped(found: Interval) -> Interval:
-    """Of a result that wraps."""
+    """The interval of a result that wraps."""
     return found if inside_ints(found) else INTS
 
 
@@ -35,7 +35,7 @@ def quotient(a: Interval, b: Interval) -> Interval:
 
 
 def remainder(a: Interval, b: Interval) -> Interval:
-    """With the dividend's sign."""
+    """The interval of a remainder with the dividend's sign."""
     if b[0] < 1:
         return INTS
     return max(min(a[0], 0), 1 - b[1]), min(max(a[1], 0), b[1] - 1)

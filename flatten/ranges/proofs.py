@@ -120,7 +120,7 @@ def doubtful(ranges: Ranges, condition: ir.Exp) -> ir.Exp:
 
 
 def assumptions(ranges: Ranges, condition: ir.Exp, holds: bool = True) -> tuple[Polynomial, ...]:
-    """What is not negative where the condition holds, or where it does not."""
+    """The polynomials that are not negative where the condition holds, or where it does not."""
     match condition:
         case ir.Var():
             found = ranges.defined(condition)

@@ -35,7 +35,7 @@ MOST_TERMS = 8                  # of a polynomial that is looked at
 
 
 class Range(NamedTuple):
-    """What is known of a name or a noted expression."""
+    """The knowledge about a name or a noted expression."""
     least: int = INTS[0]
     most: int = INTS[1]
     above: tuple[Polynomial, ...] = ()
@@ -50,22 +50,22 @@ COMBINED: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {"+": add,
 
 
 def exactly(form: Polynomial) -> Range:
-    """Of a size that is this."""
+    """The range of a size that is this polynomial."""
     return Range(0, MOST, (form,), (form,))
 
 
 def index_below(size: Polynomial) -> Range:
-    """Of an index into so many elements."""
+    """The range of an index into so many elements."""
     return Range(0, MOST, (subtract(size, number(1)),))
 
 
 def meet(a: Range, b: Range) -> Range:
-    """What both say."""
+    """The range that both allow."""
     return Range(max(a.least, b.least), min(a.most, b.most), a.above + b.above, a.below + b.below)
 
 
 def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
-    """Of a parameter of the domain's thunks."""
+    """The range of a parameter of the domain's thunks."""
     parent = domain.parent
     if domain.is_flat or index == "i":
         return index_below(size_form(domain.size))
@@ -79,7 +79,7 @@ def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
 
 
 class Ranges:
-    """What is known at one place. Expressions that are no polynomials go by names of their own, `#1`, `#2`, ..., in
+    """The knowledge at one place. Expressions that are no polynomials go by names of their own, `#1`, `#2`, ..., in
     which polynomials can mention them.
 
     look        of a let-bound name its definition, else what is known of the name; None if it may be no int
@@ -103,7 +103,7 @@ class Ranges:
     # Numbers
 
     def interval(self, exp: ir.Exp) -> Interval | None:
-        """What the expression lies between; None where it may be no int."""
+        """The numbers that the expression lies between; None where it may be no int."""
         match exp:
             case ir.Const(int(value), "int"):
                 return value, value
@@ -135,7 +135,7 @@ class Ranges:
         return self.lets.get(named) or self.look(named)
 
     def defined(self, exp: ir.Exp) -> ir.Exp:
-        """What a let-bound name stands for."""
+        """The expression that a let-bound name stands for."""
         while isinstance(exp, ir.Var):
             found = self.definition(exp.name)
             if found is None or isinstance(found, Range):
@@ -187,7 +187,7 @@ class Ranges:
         return name(self.numbers.setdefault(exp, f"#{len(self.numbers) + 1}"))
 
     def of_factor(self, factor: str) -> Range:
-        """What is known of a name in a polynomial."""
+        """The range of a name in a polynomial."""
         if factor not in self.names:
             self.names[factor] = ANY
             if factor.startswith("#"):
@@ -199,13 +199,13 @@ class Ranges:
         return self.names[factor]
 
     def computed(self, exp: ir.Exp) -> Range:
-        """Of a name of the host for the expression."""
+        """The range of a name of the host for the expression."""
         form = self.form(exp)
         bounds = () if any("#" in factor for monomial, _ in form.terms for factor in monomial) else (form,)
         return Range(*(self.interval(exp) or INTS), bounds, bounds)
 
     def of_expression(self, exp: ir.Exp) -> Range:
-        """What is known of an expression that goes by a name."""
+        """The range of an expression that goes by a name."""
         found = Range(*(self.interval(exp) or INTS))
         note = self.noted(exp)
         if note is not None:

@@ -28,7 +28,8 @@ from nessie.mono import nodes as mono
 
 
 def flatten(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """Of dense rows: new bounds on the rows' own payload. Of views: a copy, whose cost is flatten's."""
+    """Parts of dense rows are new bounds on the rows' own payload; parts of views are a copy, whose cost is
+    flatten's."""
     outer = sequence(values[0])
     rows = outer.leaves[0].value
     if len(outer.leaves) == 1 and isinstance(rows, Sequence) and rows.dense and rows.home is outer.space:

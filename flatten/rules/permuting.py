@@ -38,8 +38,8 @@ SourceOf = Callable[[At, Context], At]
 
 @dataclass(frozen=True)
 class Bijection:
-    """Of the positions of a space. `place`: where its element goes, a flat index; `array`: that holds these, if one
-    does; `source`: what comes to an index, where the inverse is known."""
+    """A permutation of the positions of a space. `place`: where its element goes, a flat index; `array`: that holds
+    these, if one does; `source`: what comes to an index, where the inverse is known."""
     place: ir.Exp
     array: str = ""
     source: SourceOf | None = None

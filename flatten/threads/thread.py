@@ -43,7 +43,7 @@ OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
 
 
 class Purity:
-    """Which expressions are pure; `thread_level` names the functions that run per element. With `data`, literals of
+    """The pure expressions; `thread_level` names the functions that run per element. With `data`, literals of
     constants are: where the host makes arrays of them."""
 
     def __init__(self, thread_level: Set[str] = frozenset(), data: bool = False) -> None:

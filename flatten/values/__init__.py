@@ -1,4 +1,4 @@
-"""What an expression is at a domain: arrays that are there, or elements that are computed when they are wanted.
+"""The values of expressions at a domain: arrays that are there, or elements that are computed when they are wanted.
 
     domains         index spaces with their nesting
     values          pull values

@@ -1,4 +1,4 @@
-"""Where thread expressions are built: the bindings of one thunk, in the order in which they are evaluated.
+"""Contexts, in which thread expressions are built: the bindings of one thunk, in the order of evaluation.
 
 What can fail, and what is used twice, becomes a binding at once. So nothing that can fail is lost when its value is
 not used (a projection, a length, a payload that ignores its index), and code never doubles.
@@ -91,7 +91,7 @@ class Context:
         return meet(found, SOME) if name == self.domain.size else found
 
     def note(self, exp: ir.Exp, known: Note) -> None:
-        """What is known of the expression wherever it is evaluated here."""
+        """The range of the expression wherever it is evaluated here."""
         if isinstance(exp, ir.Op | ir.Read):
             self.notes[exp] = known
 
@@ -104,7 +104,7 @@ class Context:
         return None
 
     def assumed(self) -> tuple[Polynomial, ...]:
-        """What is not negative wherever this runs."""
+        """The polynomials that are not negative wherever this runs."""
         if self.outer is None:
             return ()
         if self.assumptions is None:
@@ -123,7 +123,7 @@ class Context:
         return self.let(ir.If(condition, value, ir.Fail(self.emitter.site(message, origin), base)), "c")
 
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
-        """What `then` computes where the condition holds, else a failure: nothing of `then` runs there."""
+        """The result of `then` where the condition holds, else a failure: nothing of `then` runs there."""
         whole, condition = condition, doubtful(self.ranges, condition)
         if condition == TRUE:
             return then(self)

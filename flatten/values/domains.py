@@ -105,7 +105,7 @@ def affine_length(slope: int, offset: Polynomial, segment: Polynomial) -> Polyno
 
 
 def affine_sum(slope: int, offset: Polynomial, segments: Polynomial) -> Polynomial:
-    """How many elements the first so many segments have together, in closed form."""
+    """The number of elements of the first so many segments together, in closed form."""
     total = closed(Sum("i", segments, affine_length(slope, offset, name("i"))))
     assert total is not None
     return total

@@ -1,4 +1,4 @@
-"""What flattening has written so far: statements, kernels, sites, and the tables that share them.
+"""The emitter: what flattening has written so far, statements, kernels, sites, and the tables that share them.
 
 Tables (the space of some lengths, the segment numbers of a space) are valid in the block that computes them and
 inside it: a block that may not run must not define what is used outside it.
@@ -115,7 +115,7 @@ class Emitter:
         return self.tables.checked.get(name, name)
 
     def known_element(self, array: str) -> Range | None:
-        """Of an array's elements; None where they are no ints."""
+        """The range of an array's elements; None where they are no ints."""
         type_ = self.types.get(array)
         return self.known.get(array, ANY) if isinstance(type_, ir.Array) and type_.base == INT else None
 
@@ -193,7 +193,7 @@ class Emitter:
     # Blocks
 
     def block(self, work: Callable[[], T]) -> tuple[T, tuple[ir.Statement, ...]]:
-        """What `work` returns, and the statements that it emits, kept apart."""
+        """The result of `work`, and the statements that it emits, kept apart."""
         part = self.part()
         result = self.into(part, work)
         return result, tuple(part.statements)
@@ -203,7 +203,7 @@ class Emitter:
         return Part(self.tables.copy())
 
     def into(self, part: Part, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """What `work` returns of the arguments; the statements that it emits go there."""
+        """The result of `work` on the arguments; the statements that it emits go to that block."""
         outer = self.statements, self.tables
         self.statements, self.tables = part.statements, part.tables
         try:

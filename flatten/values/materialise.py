@@ -90,7 +90,7 @@ def with_scalars(emitter: Emitter, value: Value, domain: Domain, hint: str) -> V
 
 
 def parts_of(value: Value) -> list[Scalar | Sequence]:
-    """What the value is a tuple of."""
+    """The components of the value."""
     pending, found = [value], list[Scalar | Sequence]()
     while pending:
         part = pending.pop()

@@ -54,7 +54,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Key(KeepsHash):
-    """Of a leaf; those of the leaves in it are among its parts."""
+    """The payload of a leaf; those of the leaves in it are among its parts."""
     parts: tuple[object, ...]
 
 
@@ -107,7 +107,7 @@ def constant(value: int | float | bool | str, base: str) -> Scalar:
 
 
 def stored(home: Domain, name: str, base: str) -> Scalar:
-    """What the array `name` over the home, or the host scalar, holds."""
+    """The value in the array `name` over the home, or in the host scalar."""
     return Scalar(home, base, name_pull(home, name), name)
 
 
@@ -209,7 +209,7 @@ def seq_of(term: Term) -> SeqTerm:
 
 
 def rehome(value: Value, old: Domain, new: Domain) -> Value:
-    """The same elements by the same index, as elements of another domain of the same size."""
+    """The elements by the same index, as elements of another domain of the same size."""
     def home_of(home: Domain, at: At, context: Context) -> At:
         return context.climb(old, home, context.remember((old, at), lambda: At(at.i)))
 
@@ -294,7 +294,7 @@ def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: 
 
 
 def places(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> list[tuple[ir.Exp, ir.Exp]]:
-    """Where each of the old leaves begins in `old`, and where in `new`."""
+    """The beginnings of each of the old leaves in `old` and in `new`."""
     if old is new:
         return []
     offsets: dict[object, ir.Exp] = {EMPTY: ZERO}

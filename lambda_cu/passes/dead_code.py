@@ -48,7 +48,7 @@ def drop_dead_code(program: ir.Program) -> ir.Program:
 
 @dataclass(frozen=True)
 class Failing:
-    """What may fail: names, and of kernels a test, since few are asked about."""
+    """The names of what may fail; for kernels a test, since few are asked about."""
     scalars: Collection[str]
     kernel: Callable[[str], bool]
     functions: Collection[str]
@@ -157,7 +157,7 @@ def kernel_without_dead_code(kernel: ir.Kernel, failing: Collection[str]) -> ir.
 
 
 def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
-    """What is read of what the binding binds; with survivors their count, which is their size."""
+    """The names of the binding that are read; with survivors their count, which is their size."""
     wanted = live.intersection(bind.names)
     if selected := selection(bind):
         wanted.update(count for count, values in zip(selected.counts, selected.values, strict=True)

@@ -30,7 +30,7 @@ def types_of(function: ir.Function) -> dict[str, ir.Type]:
 
 
 def results_needed(function: ir.Function, program: ir.Program) -> set[str]:
-    """Of the entry's results the host needs the sizes; of other functions', which are called, all."""
+    """The results that the host needs: the sizes of the entry's, and all of other functions', which are called."""
     atoms = function.body.results
     if function.name != program.entry.function:
         return set(scope.atom_names(atoms))
@@ -93,7 +93,7 @@ class Once:
         return names
 
     def needs(self, statement: ir.Statement) -> set[str]:
-        """What the host itself must know to carry the statement out."""
+        """The names that the host itself must know to carry the statement out."""
         sizes = {name for result in scope.results(statement) for name in scope.type_names(result.type)}
         match statement:
             case ir.Run(_, kernel, arguments):

@@ -23,7 +23,7 @@ from nessie.lambda_cu.scope import can_fail, failing_functions, kept_items, map_
 
 
 def tidy_lets(program: ir.Program) -> ir.Program:
-    """Of the whole program."""
+    """Tidy the lets of the whole program."""
     failing = failing_functions(program.scalar_functions)
 
     def tidy(exp: ir.Exp) -> ir.Exp:
@@ -37,7 +37,7 @@ def tidy_lets(program: ir.Program) -> ir.Program:
 
 
 def tidy_kernels(program: ir.Program, names: Collection[str]) -> ir.Program:
-    """Of these kernels."""
+    """Tidy the lets of these kernels."""
     failing = failing_functions(program.scalar_functions)
 
     def tidy_thunk(f: ir.Thunk) -> ir.Thunk:
@@ -143,7 +143,7 @@ def without_dead_lets(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
 
 
 def kept_components(exp: ir.Exp, wanted: Sequence[bool], failing: Collection[str]) -> list[bool]:
-    """Which components are wanted or may fail; at least one is kept."""
+    """The components that are wanted or may fail; at least one is kept."""
     keep = [need or not is_total(exp, at, failing) for at, need in enumerate(wanted)]
     return keep if any(keep) else [True, *keep[1:]]
 

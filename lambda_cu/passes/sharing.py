@@ -1,4 +1,4 @@
-"""What is the same twice: kernels equal up to names become one, parameters that always get the same argument too, and a
+"""Duplicates become one: kernels equal up to names, parameters that always get the same argument too, and a
 run that repeats another takes its results.
 
 Runs may share although they can fail: both would record the same failure. A run is repeated when its kernel and its
@@ -72,7 +72,7 @@ def share_parameters(program: ir.Program) -> ir.Program:
 
 
 def same_parameters(kernel: ir.Kernel, runs: list[ir.Run]) -> list[int]:
-    """For each parameter the number of the first that always gets the same as it does. Nothing is known of a kernel
+    """The number, for each parameter, of the first that always gets the same. Nothing is known of a kernel
     that is never run."""
     if not runs:
         return list(range(len(kernel.params)))
@@ -140,7 +140,7 @@ def forget(keys: list[tuple[Hashable, ...]], known: Available) -> None:
 
 
 def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[Hashable, ...]:
-    """What two runs must have in common."""
+    """The properties that two runs must have in common."""
     return (kernel, *map(atom_key, arguments))
 
 

@@ -30,7 +30,7 @@ Flags = Sequence[bool]
 
 @dataclass(frozen=True)
 class Kept:
-    """Of what is called: which parameters and which results stay."""
+    """The parameters and the results of a callee that stay."""
     params: Flags
     results: Flags
 
@@ -63,7 +63,7 @@ def drop_unread(program: ir.Program) -> ir.Program:
 
 
 def wanted_results(calls: Iterable[tuple[str, tuple[ir.Param, ...]]]) -> dict[str, Flags]:
-    """Which results of a callee somebody names; the first where nobody names any."""
+    """The results of a callee that somebody names; the first where nobody names any."""
     named: dict[str, list[bool]] = {}
     for callee, given in calls:
         before = named.setdefault(callee, [False] * len(given))
@@ -86,7 +86,7 @@ def kept_of_function(function: ir.Function, inside: Iterable[ir.Statement], want
 
 
 def read_names(statement: ir.Statement, function: ir.Function) -> set[str]:
-    """What the statement of the function reads; blocks in it are left out, but for their results."""
+    """The names that the statement reads; blocks in it are left out, but for their results."""
     names = {name for result in results(statement) for name in type_names(result.type)}
     match statement:
         case ir.Call(_, callee, arguments) if callee == function.name:
@@ -100,7 +100,7 @@ def read_names(statement: ir.Statement, function: ir.Function) -> set[str]:
 
 
 def read_parameters(params: Sequence[ir.Param], used: set[str]) -> Flags:
-    """Which parameters are used, or named by the type of one that is."""
+    """The parameters that are used, or named by the type of one that is."""
     flags: list[bool] = []
     for param in reversed(params):
         flags.append(param.name in used)

@@ -1,4 +1,4 @@
-"""What one run of the reference executor keeps: the first error, the limits, the counts."""
+"""The context of one run of the reference executor: the first error, the limits, the counts."""
 from __future__ import annotations
 
 import weakref
@@ -28,7 +28,7 @@ COSTS = Costs(statement=5, operation=2, launch=40, inside=5, scalar=1)
 
 @dataclass(frozen=True)
 class EvaluationLimits:
-    """How deep functions may call (None: as default_depths says, on a stack of MOST_STACK bytes), how many bytes may
+    """The depth of calls (None: as default_depths says, on a stack of MOST_STACK bytes), how many bytes may
     be held, of which the caller holds `held`; `hints` say how to set that."""
     depth: int | None = None
     memory: int | None = None
@@ -96,7 +96,7 @@ class Context:
             raise NessieError(site.message, *self.places(site.origin, f"at element {index}" if site.element else ""))
 
     def inconsistent(self, message: str) -> NoReturn:
-        """What no right program does; after a failure it is a consequence of that."""
+        """Report what no right program does; after a failure it is a consequence of that."""
         self.raise_pending()
         raise InternalError(f"the reference executor found that {message}")
 
@@ -148,13 +148,13 @@ class Context:
         raise NessieError(message, *self.places(), hint=hint)
 
     def places(self, origin: Origin = (), label: str = "") -> list[tuple[Span, str]]:
-        """Where the user wrote what is of this origin, or else what is under way; and the calls around it."""
+        """The user's place of this origin, or else of what is under way; and the calls around it."""
         here = origin if user_span(origin) else self.origin
         return places(called_from(here, reversed(self.called)), label)
 
 
 def calling(program: ir.Program) -> frozenset[int]:
-    """Which expressions in scalar functions call such, by identity."""
+    """The expressions in scalar functions that call such, by identity."""
     found: set[int] = set()
     for function in program.scalar_functions:
         for exp in reversed(list(subexpressions(function.body))):       # parts before what they are parts of

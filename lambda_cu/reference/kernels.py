@@ -62,7 +62,7 @@ class Launch:
         return walked + self.beside(soac)
 
     def beside(self, soac: ir.Soac) -> int:
-        """What a SOAC walks beside the elements of its space: the ends of segments, and all that a PERMUTE fills."""
+        """The number of other items that a SOAC walks: the ends of segments, and all that a PERMUTE fills."""
         if isinstance(soac, ir.Once):
             return 0
         ends = 0 if isinstance(soac.space, ir.Flat) else self.size(soac.space.segments)

@@ -19,7 +19,7 @@ NONE = np.zeros(0, np.int64)
 
 
 class Ends:
-    """Which lanes of a scalar function's activation have failed, and which have ended by that."""
+    """The lanes of a scalar function's activation that have failed, and those that have ended by that."""
     __slots__ = ("any", "ended", "failed")
 
     def __init__(self, count: int) -> None:
@@ -32,7 +32,7 @@ class Ends:
         return lanes.index[~self.ended[lanes.place]]
 
     def going(self, lanes: Lanes) -> Indices:
-        """Which of these lanes go on, before a call: those that have failed end."""
+        """The lanes among these that go on, before a call: those that have failed end."""
         if not self.any:
             return np.arange(len(lanes.index))
         self.ended[lanes.place] |= self.failed[lanes.place]

@@ -39,7 +39,7 @@ class Segments:
         return np.arange(self.total) - self.offsets[self.segment]
 
     def parameters(self, chosen: Indices, count: int) -> tuple[Indices, ...]:
-        """What a thunk of `count` parameters gets at the chosen indices: (i) or (s, j, i)."""
+        """The arguments of a thunk of `count` parameters at the chosen indices: (i) or (s, j, i)."""
         return (chosen,) if count == 1 else (self.segment[chosen], self.position[chosen], chosen)
 
 
@@ -78,7 +78,7 @@ def halve(items: Arrays, lengths: Indices, operator: ir.Thunk, evaluator: Evalua
 
 def scan_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: Segments, total: bool,
                   evaluator: Evaluator) -> Arrays:
-    """What all earlier elements of the segment reduce to; with `total`, what all do at the end."""
+    """The reduction of all earlier elements of the segment; with `total`, that of all at the end."""
     sums = inclusive(items, operator, over, evaluator)
     if over.total:
         sums = combine(operator, [np.full(over.total, value) for value in identity], sums, evaluator)

@@ -1,4 +1,4 @@
-"""What the operators of lambda_cu.ops mean, in NumPy, for the reference executor.
+"""The meanings of the operators of lambda_cu.ops, in NumPy, for the reference executor.
 
 The functions take and give int64, float64, bool and int32 (char) scalars or arrays. Outside an operator's stated
 domain they give any value; warnings are off while the executor runs.

@@ -186,7 +186,7 @@ class Machine:
         self.forget(step, names)
 
     def performed(self, name: str, argument: Any, takes: ir.Layout, gives: ir.Layout) -> list[Any]:
-        """What the names of an effect's result hold."""
+        """The contents of the names of an effect's result."""
         try:
             result = self.perform(name, argument, type_of_layout(takes))
         except NessieError as failure:

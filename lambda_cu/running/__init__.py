@@ -1,4 +1,4 @@
-"""What all executors of lambda_cu share.
+"""Parts that all executors of lambda_cu share.
 
     stats               what a run cost
     traffic             the bytes that a launch moves

@@ -35,7 +35,7 @@ class RunningCalls:
             self.counts[self.circles[function]] -= 1
 
     def most(self, function: str) -> int:
-        """How many calls of the function's circle there may be."""
+        """The number of calls of the function's circle that there may be."""
         return self.defaults.get(function, default_depths.MOST_CALLS) if self.depth is None else self.depth
 
     def beyond(self, function: str, within: int) -> int | None:

@@ -1,4 +1,4 @@
-"""How deep functions may call if nobody says: as deep as recursion without an end gets in a few seconds.
+"""The default depths of calls: as deep as recursion without an end gets in a few seconds.
 
   in    ir.Program, and what its steps cost where it runs
   out   of functions that call themselves, and lead to launches, how many calls there may be of the functions in a
@@ -65,7 +65,7 @@ def circles_of(calls: Mapping[str, Iterable[str]]) -> dict[str, int]:
 
 
 def calls_for(price: float) -> int:
-    """So many calls of this price take the time that there is."""
+    """The number of calls of this price that take the time that there is."""
     count = int(SECONDS * 1e6 / price)
     shown = str(count)
     return min(max(int(shown[:2].ljust(len(shown), "0")), LEAST_CALLS), MOST_CALLS)
@@ -76,7 +76,7 @@ def size(exp: ir.Exp) -> int:
 
 
 class Levels:
-    """What parts of the program cost, in microseconds."""
+    """The costs of the program's parts, in microseconds."""
 
     def __init__(self, program: ir.Program, costs: Costs) -> None:
         self.costs = costs

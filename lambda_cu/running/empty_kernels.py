@@ -52,7 +52,7 @@ def empty_run(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> 
 
 
 def sizes_of(soac: ir.Soac) -> tuple[ir.Size, ...] | None:
-    """What must be 0 for the SOAC to do nothing; None for what is done once."""
+    """The sizes that must be 0 for the SOAC to do nothing; None for what is done once."""
     if isinstance(soac, ir.Once):
         return None
     space = soac.space

@@ -1,4 +1,4 @@
-"""Where recursion of scalar functions that does not end is told: at the call that is too much, and at those that led
+"""The places at which endless recursion of scalar functions is told: the call that is too much, and at those that led
 into it from a kernel."""
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def tail_calls(exp: ir.Exp) -> list[ir.CallScalar]:
 
 
 def going_round(function: ir.ScalarFunction) -> ir.CallScalar | None:
-    """Where a function that loops goes round: of the calls of itself as its last step, the first."""
+    """The place where a function that loops goes round: the first call of itself as its last step."""
     return next((call for call in tail_calls(function.body) if call.function == function.name), None)
 
 
 def origin_of(call: ir.CallScalar, kernel: ir.Kernel | None, launched: Origin,
               functions: Mapping[str, ir.ScalarFunction]) -> Origin:
-    """Where it is told that the call in a scalar function is too much, run by this kernel, which is launched there."""
+    """The places to tell for a call too much in a scalar function, run by this kernel, which is launched there."""
     way = way_to(call, calls_of(kernel) if kernel else [], functions)
     return way if user_span(way) else call.origin + launched
 
@@ -41,7 +41,7 @@ def calls_of(kernel: ir.Kernel) -> list[ir.CallScalar]:
 
 
 def way_to(call: ir.CallScalar, start: Iterable[ir.CallScalar], functions: Mapping[str, ir.ScalarFunction]) -> Origin:
-    """Where the call is, and the fewest calls that lead there from one of `start`, innermost first; none if none do."""
+    """The place of the call, and the fewest calls that lead there from one of `start`, innermost first, if any do."""
     ways = [(first, first.origin) for first in start]
     entered = set[str]()
     for last, way in ways:

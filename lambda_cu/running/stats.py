@@ -1,4 +1,4 @@
-"""What running a program has cost: the counts that every executor keeps. docs/cost.md says what is counted."""
+"""The costs of running a program: the counts that every executor keeps. docs/cost.md says what is counted."""
 from __future__ import annotations
 
 from dataclasses import field
@@ -8,8 +8,8 @@ from nessie.base.records import dataclass
 
 @dataclass
 class KernelStats:
-    """Of one kernel: `bytes` that its launches moved (lambda_cu.running.traffic); `seconds` that they took, where that
-    says anything."""
+    """The counts of one kernel: `bytes` that its launches moved (lambda_cu.running.traffic); `seconds` that they took,
+    where that says anything."""
     launches: int = 0
     elements: int = 0
     bytes: int = 0
@@ -33,7 +33,7 @@ class Stats:
         self.elements += elements
 
     def count_kernel(self, name: str, elements: int, bytes: int, seconds: float = 0.0) -> None:
-        """The same launch, in detail."""
+        """Count the same launch in detail."""
         record = self.kernels.setdefault(name, KernelStats())
         record.launches += 1
         record.elements += elements

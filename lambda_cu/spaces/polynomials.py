@@ -95,7 +95,7 @@ def constant(exp: Polynomial) -> int | None:
 
 
 def value(exp: Polynomial, values: Mapping[str, int]) -> int:
-    """What it is where names have these values; the division must come out even."""
+    """The value where names have these values; the division must come out even."""
     total = sum(c * prod(factor_value(f, values) for f in monomial) for monomial, c in exp.terms)
     quotient, rest = divmod(total, exp.divisor)
     if rest:
@@ -149,7 +149,7 @@ def parse_term(text: str, sign: int) -> tuple[Monomial, int]:
 
 
 def check(exp: Polynomial) -> None:
-    """For a Polynomial that was put together otherwise than by this module. Its functions keep the invariants, so
+    """Check a Polynomial that was put together otherwise than by this module. Its functions keep the invariants, so
     passes, which build polynomials and hand none on, need not ask; the tests of whoever makes them do."""
     def require(holds: bool, invariant: str) -> None:
         if not holds:

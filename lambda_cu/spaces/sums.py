@@ -77,7 +77,7 @@ def parse(text: str) -> Sum:
 
 
 def check(exp: Sum) -> None:
-    """For a Sum before it is closed or added up: of one from a text, or in tests of whoever makes them. `closed` and
+    """Check a Sum before it is closed or added up: one from a text, or in tests of makers of sums. `closed` and
     `value` take the invariants for granted."""
     polynomials.check(exp.bound)
     polynomials.check(exp.body)

@@ -208,5 +208,5 @@ def wrapped(start: str, items: Iterable[str], indent: str, brackets: str = "()")
 
 
 def further_in(start: str, items: Iterable[str], indent: str, brackets: str = "()") -> str:
-    """The same for a line that has been indented already."""
+    """The text of `wrapped` for a line that has been indented already."""
     return wrapped(indent + start, items, indent, brackets)[len(indent):]

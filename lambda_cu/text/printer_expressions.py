@@ -143,7 +143,7 @@ class Writer:
 
 
 def strength(exp: ir.Exp) -> int:
-    """How tightly the expression holds together."""
+    """The level at which the expression holds together."""
     match exp:
         case ir.Let() | ir.If():
             return 0

@@ -54,13 +54,13 @@ LOOKED_UP = 0.5                 # seconds until free memory is looked up again
 
 @dataclass(frozen=True)
 class Number:
-    """Of an argument."""
+    """The description of an argument."""
     number: int
 
 
 @dataclass
 class Compiled:
-    """What a target runs (nessie.program_cache), and devices that have it."""
+    """A built program (nessie.program_cache), and the devices that have it."""
     built: CpuProgram | GpuProgram | ir.Program
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
@@ -89,7 +89,7 @@ class Typed:
 
 @dataclass(eq=False)
 class Calls:
-    """Of the functions of a session, whose values they may use."""
+    """Calls of the functions of a session, whose values they may use."""
     session: Session
     threads: int | None = None
     limits: Limits = field(default_factory=Limits)
@@ -112,7 +112,7 @@ class Calls:
         ALL.add(self)
 
     def release_memory(self) -> int:
-        """What no call uses goes back to the system: so many bytes."""
+        """Give memory that no call uses back to the system; the number of its bytes."""
         idle = [device for found in list(self.typed.values()) for compiled in list(found.compiled.values())
                 for device in list(compiled.idle)]
         memories: list[Pooled] = [self.memory, *[device.memory for device in idle]]

@@ -24,7 +24,8 @@ class Mistake(NessieError):
 
 
 class as_nessie_errors:             # as contextmanager's are named
-    """What the body raises, as users get it, without where in Nessie that was. Ctrl-C is Python's KeyboardInterrupt."""
+    """Raise what the body raises as users get it, without the frames of Nessie. Ctrl-C is Python's
+    KeyboardInterrupt."""
 
     def __enter__(self) -> None: ...
 

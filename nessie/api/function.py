@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Documentation:
-    """Of a function what its author says, of their class what that is."""
+    """The docstring of a function, which is its author's; of the class, the class's."""
 
     def __init__(self, about: str | None) -> None:
         self.about = about
@@ -40,7 +40,7 @@ class Function:
 
     @property
     def about(self) -> str:
-        """The same, and what the function's author says about it."""
+        """The signature, and the author's text about the function."""
         about = self._program._session.environment.documentation(self._entry.name)
         return f"{self.signature}\n\n{about}" if about else self.signature
 
@@ -59,9 +59,10 @@ class Function:
 
     def explain(self, *arguments: Any, type: str | None = None, target: str | None = None,
                 everything: bool = False) -> Explanation:
-        """What is fused and what is not, why, and at what cost, as `nessie explain` tells it. With arguments each
-        schedule is run and measured on the CPU, and what had to be converted is told; `type` is that of the argument
-        where there are none: "[float]", "([int], float)". `everything`: every pair, with its price."""
+        """Explain the fusion, as `nessie explain` does: the pairs that share a kernel and those that do not, reasons,
+        costs. With arguments each schedule is run and measured on the CPU, and what had to be converted is told; `type`
+        is that of the argument where there are none: "[float]", "([int], float)". `everything`: every pair, with its
+        price."""
         with as_nessie_errors():
             with STEADY:
                 from nessie.api import views

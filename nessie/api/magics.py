@@ -41,7 +41,7 @@ EXAMPLES = {"memory": "2G"}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What %load_ext nessie does."""
+    """Register the magics; `%load_ext nessie` calls it."""
     magics = Magics(shell)
     shell.register_magic_function(magics.cell, "cell", "nesl")
     shell.register_magic_function(magics.line, "line", "nesl")
@@ -139,7 +139,7 @@ def written_in(source: Source) -> Iterator[syntax.TopLevel | NessieError]:
 
 
 def set_options(program: Program, words: list[str]) -> None:
-    """For the cells and the calls that follow; NessieError, where they cannot be used here."""
+    """Set options for the cells and calls that follow; NessieError where they cannot be used here."""
     options, calls, session = replace(program._options, **options_of(words)), program._calls, program._session
     before = calls.threads, calls.limits, calls.targets
     limits = Limits(options.memory, options.depth, options.seconds, calls.limits.hints)
@@ -155,7 +155,7 @@ def set_options(program: Program, words: list[str]) -> None:
 
 
 def options_of(words: list[str]) -> dict[str, Any]:
-    """Those that %%nesl names, a target among them."""
+    """The options that %%nesl names, a target among them."""
     found: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:

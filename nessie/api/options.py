@@ -1,4 +1,4 @@
-"""How a program that Python has loaded runs."""
+"""The options of a program that Python has loaded."""
 from __future__ import annotations
 
 from dataclasses import dataclass

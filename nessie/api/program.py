@@ -37,9 +37,9 @@ CHECKS = Checking(share=0.02)       # of what this process compiles
 
 
 class Program:
-    """What `nessie.load` and `nessie.compile` give: `program.f(x)` calls the program's function f, `program["f"]` is f
-    even where a Program has something else of that name. `program.point(1.0, 2.0)` makes a datatype's value, a named
-    tuple; `program.v` is the value of a top-level variable. Threads may call at once."""
+    """A loaded program (`nessie.load`, `nessie.compile`): `program.f(x)` calls the program's function f, `program["f"]`
+    is f even where a Program has something else of that name. `program.point(1.0, 2.0)` makes a datatype's value, a
+    named tuple; `program.v` is the value of a top-level variable. Threads may call at once."""
 
     def __init__(self, source: Source | None = None, options: Options | None = None) -> None:
         self._options = options or Options()
@@ -170,7 +170,7 @@ class Program:
 
 
 def places_of_named(function: str, entry: Entry, given: int, named: Sequence[str]) -> list[int]:
-    """Which parameters are given by name, counted from 0: those may be that have defaults, as in NESL."""
+    """The numbers, from 0, of the parameters given by name: only those with defaults may be, as in NESL."""
     have, required = [name for name, _ in entry.defaults], entry.arity - len(entry.defaults)
     places = []
     for name in named:

@@ -1,4 +1,4 @@
-"""What the compiler makes of a function, as objects: texts for the terminal, pictures and pages for notebooks. They are
+"""Views of a compiled function, as objects: texts for the terminal, pictures and pages for notebooks. They are
 what the commands explain, graph, compile and inspect of the command line show."""
 from __future__ import annotations
 

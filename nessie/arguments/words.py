@@ -50,7 +50,7 @@ def from_text(place: int, exp: syntax.Exp, session: Session) -> GivenArgument:
 
 
 def takes(session: Session, entry: str) -> str:
-    """What the entry takes, as messages say it."""
+    """The text of the entry's parameters, for messages."""
     known = session.environment.lookup(entry)
     if known is None or not isinstance(known.scheme.type, Fun):
         return entry
@@ -58,7 +58,7 @@ def takes(session: Session, entry: str) -> str:
 
 
 def check_files(entry: str, texts: Sequence[str], types: Sequence[Type | None]) -> None:
-    """Where there are too few arguments, the last is due for several parameters, which only JSON can hold."""
+    """Too few arguments: the last one stands for several parameters, which only JSON can hold."""
     if texts and texts[-1].startswith("@") and not files.may_hold_tuple(texts[-1][1:]) and isinstance(types[-1], Pair):
         due = len(texts) - 1 + len(unnest_right(types[-1], Pair))
         raise NessieError(f"{entry} takes {due} arguments, and gets {len(texts)}")

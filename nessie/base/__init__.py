@@ -1,4 +1,4 @@
-"""What every stage shares: places and errors, types, names, values; nothing of it knows a stage.
+"""The base of every stage: places and errors, types, names, values; nothing of it knows a stage.
 
     source          places in the user's text, errors that show them, invariants of the compiler
     records         dataclass, quick to make

@@ -13,5 +13,5 @@ Perform = Callable[[str, Any, Type], Any]
 
 
 def no_effects(name: str, argument: Any, takes: Type) -> Any:
-    """For programs that have none."""
+    """The effects of programs that have none."""
     raise InternalError(f"the effect {name}, where no effects are expected")

@@ -99,7 +99,7 @@ class Parts(Generic[P]):
         return None, False
 
     def reader(self, kind: type) -> Callable[[Any], tuple[P, ...]]:
-        """What `of` does for nodes of a class, as fast as can be where it is simple."""
+        """The function behind `of` for nodes of a class, a fast one where the fields are simple."""
         held = self.fields_of(kind)
         names = [name for name, _, _ in held]
         if not held:

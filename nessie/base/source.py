@@ -1,4 +1,4 @@
-"""Where things are in the source, and how to tell the user what is wrong there."""
+"""Places in the source, and errors that show them to the user."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -71,12 +71,12 @@ NOWHERE: Origin = ()
 
 
 def user_span(origin: Origin) -> Span | None:
-    """Where the user wrote it: the innermost span outside the library."""
+    """The user's place: the innermost span outside the library."""
     return next((span for span in origin if not span.source.library), None)
 
 
 def places(origin: Origin, label: str = "") -> list[tuple[Span, str]]:
-    """Where the user wrote it, labelled, and the calls of the user's functions that lead there, innermost first: of
+    """The user's place, labelled, and the calls of the user's functions that lead there, innermost first: of
     many the innermost and the outermost. A call's span that holds what it leads to would say nothing new."""
     written = [span for span in origin if not span.source.library]
     calls = [call for inner, call in zip(written, written[1:]) if not call.holds(inner)]
@@ -106,7 +106,7 @@ class NessieError(Exception):
         return f"error: {self.told()}"
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows, line by line: where in Nessie it was raised is of no use to users."""
+        """The lines that IPython shows: the frames of Nessie are of no use to users."""
         return str(self).splitlines()
 
     def told(self) -> str:
@@ -153,8 +153,8 @@ def decoded(path: str, data: bytes, *places: tuple[Span, str]) -> str:
 
 
 def as_error(failure: Exception, *places: tuple[Span, str]) -> NessieError | InternalError:
-    """What is told of anything that has gone wrong, there if it does not say where itself. What the system refuses is
-    no mistake of Nessie."""
+    """The error to tell of anything that has gone wrong, at this place if it does not name one itself. What the system
+    refuses is no mistake of Nessie."""
     match failure:
         case NessieError() | InternalError():
             return failure

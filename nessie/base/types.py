@@ -24,7 +24,7 @@ _made: WeakValueDictionary[tuple[type, tuple[Any, ...]], Any] = WeakValueDiction
 
 
 class OfParts:
-    """What is made of the same parts is one object, unless two threads make it at once: those two are equal all the
+    """Types of the same parts are one object, unless two threads make them at once: those two are equal all the
     same. It keeps its hash; the parts have theirs by then, so neither is found by recursion."""
     __slots__ = ("__weakref__", "_hash")
     _hash: int
@@ -81,7 +81,7 @@ class Fun(OfParts):
 
 @dataclass(frozen=True, eq=False)
 class Identity(OfParts):
-    """Which function a function value is: its global name, at types, over captured values."""
+    """The identity of a function value: its global name, at types, over captured values."""
     name: str
     types: tuple[Type, ...] = ()
     captured: tuple[Type, ...] = ()
@@ -232,7 +232,7 @@ def instantiate(scheme: Scheme, types: Iterable[Type]) -> Type:
 
 
 def match_types(pattern: Type, type_: Type) -> dict[str, Type] | None:
-    """What the pattern's variables stand for, if that makes it the type."""
+    """The types for the pattern's variables that make it the type, if there are any."""
     found: dict[str, Type] = {}
     pending = [(pattern, type_)]
     while pending:

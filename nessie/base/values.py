@@ -103,7 +103,7 @@ class Flat:
 
 
 def length_of(column: Column) -> int:
-    """How many values the column has."""
+    """The number of values in the column."""
     while isinstance(column, tuple):
         column = column[0]
     if isinstance(column, View):

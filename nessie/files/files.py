@@ -50,8 +50,9 @@ READERS = {                             # each is Reading -> File
 
 
 def open_file(path: str, room: MemoryBudget | None = None) -> File:
-    """What is in the file. Of which type it is, the parameters say, and the other arguments (nessie.arguments.types).
-    Reading it, and making its value, takes no more bytes than there is room, as far as one is given."""
+    """The contents of the file. The parameters and the other arguments say of which type it is
+    (nessie.arguments.types). Reading it, and making its value, takes no more bytes than there is room, as far as one is
+    given."""
     ending = ending_of(path)
     if ending not in READERS:
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
@@ -70,7 +71,7 @@ def made(path: str, file: File, type_: Type, content: ContentOf) -> Any:
 
 @contextmanager
 def refusals(path: str) -> Iterator[None]:
-    """What the machine has no room for, or the file does not allow, is an error of the file."""
+    """Turn failures of the machine or the system into errors that name the file."""
     try:
         yield
     except OSError as error:
@@ -95,7 +96,7 @@ def written_as(path: str) -> str:
 
 
 def may_hold_tuple(path: str) -> bool:
-    """Whether a value of such a file may be a tuple. Of no kind of file that can be read, nothing is known."""
+    """Whether a value of such a file may be a tuple. Nothing is known of files that cannot be read."""
     return ending_of(path) == ".json" or ending_of(path) not in READERS
 
 

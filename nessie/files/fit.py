@@ -95,7 +95,7 @@ def complain(path: str, text: str, line: int, reason: str, part: tuple[int, int]
 
 
 def line_part(text: str, line: int) -> tuple[int, int]:
-    """Where this line (counted from 1) begins and ends."""
+    """The beginning and end of this line, counted from 1."""
     start = 0
     for _ in range(line - 1):
         start = text.find("\n", start) + 1

@@ -51,7 +51,7 @@ LIKELY: tuple[tuple[set[type], tuple[Type, ...]], ...] = (
 
 
 def why(message: str) -> str:
-    """What is said of a text that Python's reader says this of."""
+    """The error for a text that Python's reader refuses with this message."""
     return next((said for begins, said in DUE.items() if message.startswith(begins)), "the text is cut off, or none")
 
 
@@ -98,8 +98,8 @@ def not_json(file: Reading, data: Any, line: int, error: json.JSONDecodeError) -
 
 @dataclass(frozen=True)
 class Json:
-    """What Python's reader has made of the file's text, which is `data` in UTF-8. `line`: where in the text a place
-    is."""
+    """The value that Python's reader makes of the file's text, which is `data` in UTF-8. `line`: where in the text a
+    place is."""
     file: Reading
     data: Any
     value: Any
@@ -169,7 +169,7 @@ def scalar_or_sequence(column: Column, type_: Type) -> Any:
 
 
 def elements_of(values: list[Any]) -> list[Any]:
-    """What is in the arrays, one after another."""
+    """The elements of the arrays, one after another."""
     return values[0] if len(values) == 1 else list(chain.from_iterable(values))
 
 

@@ -1,4 +1,4 @@
-"""Where the values of JSON are not of the type wanted: slowly, one by one, for messages."""
+"""The places where values of JSON are not of the type wanted: found slowly, one by one, for messages."""
 from __future__ import annotations
 
 import json
@@ -32,7 +32,7 @@ KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "boo
 
 def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
             seen: dict[str, Type]) -> Iterator[tuple[Place, str]]:
-    """Where the value is not of the type, in order. `seen`: what variables have stood for so far."""
+    """The places where the value is not of the type, in order. `seen`: the types of variables so far."""
     match type_, value:
         case Base(name), _:
             if type(value) not in KINDS[name] or (name == "char" and len(value) != 1):
@@ -66,7 +66,7 @@ def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
 
 
 def is_finite(value: int) -> bool:
-    """As a float."""
+    """Whether the int is finite as a float."""
     try:
         return math.isfinite(value)
     except OverflowError:
@@ -166,7 +166,7 @@ def joined(a: Type, b: Type) -> Type:
 
 
 def components(type_: Type, content: ContentOf) -> list[Type]:
-    """What stands side by side in the array of a tuple or a datatype."""
+    """The components side by side in the array of a tuple or a datatype."""
     if isinstance(type_, Data):
         inside = content(type_)
         return components(inside, content) if isinstance(inside, Pair) else [inside]

@@ -69,7 +69,7 @@ def bounded(digits: str) -> int:
 
 
 def blanks(data: Any, at: int) -> int:
-    """Where they end."""
+    """The end of the blanks."""
     while at < len(data) and data[at] in b" \t\r\n":
         at += 1
     return at
@@ -104,7 +104,7 @@ class Pieces:
                 return found, at
 
     def piece(self, at: int) -> tuple[int, bool]:
-        """How many bytes to the last comma between elements that is near, or to the array's end, and whether it is
+        """The number of bytes to the last comma between elements that is near, or to the array's end, and whether it is
         that; 0 where there is none."""
         block = bytes(self.data[at:at + PIECE])
         codes = np.frombuffer(ESCAPED.sub(b"  ", block) if b"\\" in block else block, np.uint8)
@@ -122,7 +122,7 @@ class Pieces:
 
 
 def elements(text: Any) -> list[Any]:
-    """What stands between commas; one at least."""
+    """The pieces between commas; there is at least one."""
     found: list[Any] = read(f"[{str(text, 'utf-8')}]")
     if not found:
         raise Whole

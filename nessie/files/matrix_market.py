@@ -162,7 +162,7 @@ def read_body(file: File, header: Header, start: int) -> Body:
 
 
 def lines_of_words(text: str) -> Ints:
-    """For each word, how many line ends stand before it. Words are what ASCII blanks separate."""
+    """The number of line ends before each word. ASCII blanks separate words."""
     data = np.frombuffer(text.encode(), np.uint8)
     blank = (data == 32) | ((data >= 9) & (data <= 13)) | ((data >= 28) & (data <= 31))
     starts = ~blank

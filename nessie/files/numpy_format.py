@@ -266,7 +266,7 @@ def row_length(path: str, rows: Nested, count: int) -> int:
 
 
 def scalar_of(type_: Type) -> Type:
-    """What an array of this type holds."""
+    """The words for the elements of an array of this type."""
     while isinstance(type_, Seq):
         type_ = type_.element
     return type_

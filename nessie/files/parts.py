@@ -25,7 +25,7 @@ ANY = Var("...")                # in likely types: whatever this is of
 
 
 class Misfit(Exception):
-    """What an argument holds is not of the type wanted."""
+    """The error of an argument that is not of the type wanted."""
 
 
 class Part(Protocol):
@@ -39,13 +39,13 @@ class Part(Protocol):
 
 
 class File(Part, Protocol):
-    """What has been read from a file."""
+    """The contents of a file."""
 
     def made(self, type_: Type, content: ContentOf) -> Any:
         """The flat value of this type, which is known in full and fits. NessieError, where that is found now only."""
 
     def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
-        """Why it is not of this type, which may have variables."""
+        """The reason why it is not of this type, which may have variables."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def misfit(held: Type, wanted: Type) -> Misfit:
 
 
 def wanted_text(type_: Type) -> str:
-    """What is wanted where this type is, as messages say it."""
+    """The words for this type in messages that say what is wanted."""
     if isinstance(type_, Var) and type_.cls != "any":
         return f"{'an' if type_.cls == 'ordinal' else 'a'} {type_.cls}"
     return show_type(type_, False)

@@ -33,11 +33,11 @@ class Reading:
         self.room = room
 
     def take(self, size: int) -> None:
-        """So many bytes are about to be made. NessieError where that is more than may be."""
+        """Count bytes that are about to be made; NessieError where that is more than is allowed."""
         self.room.take(size, self.path)
 
     def give(self, size: int) -> None:
-        """So many bytes are no more."""
+        """Take bytes that are free again off the count."""
         self.room.give(size)
 
     def data(self) -> bytearray:
@@ -48,7 +48,7 @@ class Reading:
         return found
 
     def pieces(self) -> Iterator[bytes]:
-        """The same bit by bit."""
+        """Read the text piece by piece."""
         if self.standard:
             full = True
             while full:                         # a terminal tells only once that the input has ended

@@ -119,7 +119,7 @@ class Table:
 
 
 def separator_hint(header: list[str]) -> str:
-    """What is said of a table whose only column looks like several."""
+    """The message for a table whose only column looks like several."""
     found = [mark for mark in SEPARATORS if mark in header[0]] if len(header) == 1 else []
     return f"columns are separated by commas, here by {'tabs' if found[0] == chr(9) else found[0]}" if found else ""
 
@@ -218,7 +218,7 @@ def unquoted(cell: str) -> str:
 
 
 def leaves_of(type_: Type, content: ContentOf) -> list[Type]:
-    """What each column should hold: the components of the tuple, of all its parts."""
+    """The type of each column: the components of the tuple, of all its parts."""
     match type_:
         case Pair(first, second):
             return leaves_of(first, content) + leaves_of(second, content)

@@ -140,7 +140,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Words:
-    """What a text is a sequence of: numbers, if there are words and all of them are numbers; else characters."""
+    """The element type of a text: numbers, if there are words and all of them are numbers; else characters."""
     text: str
 
     def likely(self) -> Sequence[Type]:

@@ -1,4 +1,4 @@
-"""What the inspector's page shows, as data that JSON can hold.
+"""Collects the data of the inspector's page, as JSON can hold it.
 
     spans       the expressions of the source: [start, end] in its text, by number
     nodes       the launches and steps of all dependence graphs, by number: what they are, where they come from
@@ -58,7 +58,7 @@ def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: 
 
 
 def one_pass(job: pipeline.Job, name: str, form: forms.Form[Any], program: Any) -> Any:
-    """What one pass makes of a program."""
+    """The data about one pass and the program that it makes."""
     return next(driver.steps(job, form, program, (pipeline.pass_named(name),))).program
 
 
@@ -100,7 +100,7 @@ class Collection:
                 yield tuple(self.nodes.numbers[region.function, region.number, name] for name in cluster)
 
     def node_data(self) -> list[dict[str, Any]]:
-        """What a reader wants to know of each node."""
+        """The facts about each node that a reader wants."""
         bindings = self.bindings()
         found = []
         for graph in self.graphs:
@@ -141,7 +141,7 @@ class Collection:
 
     @cached_property
     def explained(self) -> list[dict[tuple[str, str], dict[str, Any]]]:
-        """For each graph the pairs as the best schedule has them, with witnesses and prices."""
+        """The pairs of each graph as the best schedule has them, with witnesses and prices."""
         return [{(pair.first, pair.second): pair_json(pair) for pair in region.pairs}
                 for region in explain(self.graphs, pipeline.profile(self.job)).regions]
 
@@ -221,7 +221,7 @@ def generate(job: pipeline.Job, fused: ir.Program, target: str) -> Generated:
 
 
 class Marks:
-    """What the marks of a nested form say. A call's function is what a reader points at: it stands for the call."""
+    """The marks of a nested form, as data. A call's function is what a reader points at: it stands for the call."""
 
     def __init__(self, of: Collection) -> None:
         self.all = of
@@ -251,8 +251,8 @@ class Marks:
 
 
 class FlatMarks(Marks):
-    """Those of lambda_cu. After fusing, what was merged belongs to all nodes of its kernel; a binding to those whose
-    results it has, and to those that no binding is left of."""
+    """The marks of lambda_cu, as data. After fusing, what was merged belongs to all nodes of its kernel; a binding to
+    those whose results it has, and to those that no binding is left of."""
 
     def __init__(self, of: Collection, program: ir.Program, fused: bool) -> None:
         super().__init__(of)
@@ -299,7 +299,7 @@ class FlatMarks(Marks):
 
 
 class ScheduleMarks(Marks):
-    """Those of a schedule: kernels and pairs are names of nodes of the region around them."""
+    """The marks of a schedule, as data: kernels and pairs are names of nodes of the region around them."""
 
     def comes_from(self, part: Any) -> tuple[list[int], list[int], list[int]]:
         names: Sequence[str] = ()
@@ -317,7 +317,7 @@ class ScheduleMarks(Marks):
 
 
 class CodeMarks(Marks):
-    """Those of code: a function is its kernel's, or a scalar function of the program."""
+    """The marks of code, as data: a function is its kernel's, or a scalar function of the program."""
 
     def __init__(self, of: Collection, owners: dict[str, str]) -> None:
         super().__init__(of)

@@ -75,7 +75,7 @@ def has_effects(program: ir.Program) -> bool:
 
 
 def sizes(flat: ir.Program, layouts: Sequence[ir.Layout], values: Sequence[Any]) -> dict[str, float]:
-    """What the sizes measure that the entry gets with these values, by the names that users have for them."""
+    """The values of the entry's sizes for these arguments, by the names that users have for them."""
     entry = next(f for f in flat.functions if f.name == flat.entry.function)
     held = [name for value, layout in zip(values, layouts, strict=True) for name in to_names(value, layout)]
     known = {param.name: float(name) for param, name in zip(entry.params, held, strict=True) if param.type == "int"}

@@ -1,4 +1,4 @@
-"""Where the pieces of a program come from, as the page has it: expressions of the source, and nodes of the dependence
+"""The origins of a program's pieces, as the page shows them: expressions of the source, and nodes of the dependence
 graphs, each by its number.
 
 A piece of a nested form comes from an expression; `own` is what the user wrote, `calls` the user's calls through which
@@ -25,7 +25,7 @@ class Sources:
     spans: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, source: Source) -> int:
-        """Where the source begins in the text."""
+        """The offset of the source in the text."""
         if source not in self.starts:
             heading = HEADING.format(source.name) if self.starts else ""
             self.starts[source] = len(self.text) + len(heading)
@@ -37,7 +37,7 @@ class Sources:
         return self.spans.setdefault((first + span.start, first + span.end), len(self.spans))
 
     def numbers(self, origin: Origin) -> tuple[list[int], list[int]]:
-        """What the user wrote there, and the user's calls that lead to it."""
+        """The user's text at this place, and the user's calls that lead to it."""
         written = list(dict.fromkeys(self.span(span) for span in origin if not span.source.library))
         return written[:1], written[1:]
 

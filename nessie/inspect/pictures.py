@@ -45,7 +45,7 @@ def here() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def found() -> list[tuple[str, str, tuple[str, ...]]]:
-    """The same; an error where there is none."""
+    """The converters that there are; an error where there is none."""
     rows = here()
     if not rows:
         raise NessieError("nothing here makes a .png of a drawing", hint=INSTALL)

@@ -62,7 +62,7 @@ def graphs_of(subject: Subject) -> Any:
 
 
 def explanation_of(subject: Subject) -> Explanation:
-    """What was fused and what was not; measured where the subject is a call."""
+    """The explanation of the fusion; measured where the subject is a call."""
     from nessie.inspect.explaining import explain_call, explain_graphs, explain_program
     if subject.call is not None:
         return explain_call(subject.call.session, subject.job, subject.name, subject.call.arguments,

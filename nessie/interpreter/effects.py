@@ -59,7 +59,7 @@ class Effects:
             self.perform("print_string", text_value(text), STRING)
 
     def place(self, calls: list[Call], site: typed.Apply) -> tuple[int, ...]:
-        """Where an effect happens: the numbers of the calls in the bodies that they stand in, then its own."""
+        """The position of an effect: the numbers of the calls in the bodies that they stand in, then its own."""
         sites = [call.site for call in calls[1:]] + [site]
         return tuple([self.number(call.body, site) for call, site in zip(calls, sites, strict=True)])
 

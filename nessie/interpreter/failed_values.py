@@ -1,4 +1,4 @@
-"""What is told of a check at run time that has failed: the values that it is about.
+"""The values in messages of failed checks.
 
     {x / y : x in v; y in w}        5 / 0
     take(v, 7)                      n is 7, #v is 3         of what the library's function checks

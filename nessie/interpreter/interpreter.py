@@ -62,7 +62,7 @@ class ClosureValue:
 
 @dataclass(frozen=True)
 class Scope:
-    """What the names of a function's body stand for."""
+    """The values of the names in a function's body."""
     locals: Locals
     types: TypeVariables
 
@@ -72,7 +72,7 @@ class Scope:
 
 @dataclass
 class World:
-    """What a session has defined beyond the library, and what running has cost and printed so far."""
+    """The definitions of a session beyond the library, and the costs and prints of running so far."""
     library: Definitions = field(default_factory=Definitions)
     functions: dict[str, typed.Function] = field(default_factory=dict)
     datatypes: dict[str, typed.Datatype] = field(default_factory=dict)
@@ -109,13 +109,13 @@ class World:
         self.depth += depth
 
     def running(self) -> tuple[int, str]:
-        """How many functions run, and the last one's name."""
+        """The number of running functions, and the last one's name."""
         site = self.calls[-1].site if self.calls else None
         function = site.function if site else None
         return self.nested, shown_name(function.name) if isinstance(function, typed.Global) else "a function"
 
     def expect(self, elements: int) -> None:
-        """So many elements are about to be made of nothing."""
+        """Count elements that are about to be made of nothing."""
 
 
 @dataclass(frozen=True)

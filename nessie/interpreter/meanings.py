@@ -1,4 +1,4 @@
-"""What NESL's scalar operators and sequence primitives mean, on plain values (base.values).
+"""The meanings of NESL's scalar operators and sequence primitives, on plain values (base.values).
 
 A meaning takes the types that the primitive is used at and its argument (tuples nest to the right), and gives the
 value; a check that does not hold raises Failure with NESL's message (nesl language, 5.3). The interpreter runs on

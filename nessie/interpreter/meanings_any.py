@@ -1,4 +1,4 @@
-"""What the functions of every type mean, on plain values: equality, text, identities, hashing, labels, numbers.
+"""The meanings of functions at every type, on plain values: equality, text, identities, hashing, labels, numbers.
 
 The compiler derives code for each type they are used at; here the values themselves say what they are, and types are
 looked at only where a value is made from nothing.
@@ -179,14 +179,14 @@ def size(value: Any) -> int:
 
 
 def levels(value: Any) -> int:
-    """How deep sequences and pairs are nested in it."""
+    """The depth of the nesting of sequences and pairs."""
     if isinstance(value, (list, tuple)):
         return 1 + max([levels(v) for v in value], default=0)
     return levels(value.content) if isinstance(value, Record) else 0
 
 
 def rounds(values: list[Any]) -> int:
-    """In how many rounds these are labelled: their components first, then sequences by halves."""
+    """The number of rounds of labelling: components first, then sequences by halves."""
     match values[:1]:
         case [tuple()]:
             return rounds([v[0] for v in values]) + rounds([v[1] for v in values]) + 1

@@ -55,7 +55,7 @@ def primitive_row(row: Primitive) -> Row:
 
 
 def written(form: syntax.FunctionDef) -> str:
-    """How programs call the function: by an operator, if its name is the library's own."""
+    """The way programs call the function: by an operator, if its name is the library's own."""
     names = DATA_PATTERN.sub(r"\1", show_pattern(form.parameter)).strip("()").split(", ")
     if not form.name.startswith("_"):
         return f"{form.name}({','.join(names)})"

@@ -68,7 +68,7 @@ def primitive_type(name: str, arguments: tuple[Type, ...]) -> Type | None:
 
 
 def matched(declared: tuple[Type, ...], actual: tuple[Type, ...]) -> dict[str, Type] | None:
-    """What the variables of the declared types stand for, if that makes them the actual ones."""
+    """The types for the variables of the declared types that make them the actual ones, if there are any."""
     if len(declared) != len(actual):
         return None
     return match_types(nest_right(declared, Pair), nest_right(actual, Pair))

@@ -194,7 +194,7 @@ class Parser:
         return mono.Call(name, arguments, self.results[name], origin=(tokens.span(start),))
 
     def primitive(self, name: str, arguments: tuple[Exp, ...], start: Token) -> mono.Prim:
-        """Where the arguments do not tell the type, the text does, after it."""
+        """A primitive. Where the arguments do not tell the type, the text does, after it."""
         type_ = primitive_type(name, tuple(map(type_of, arguments)))
         if type_ is None and not self.tokens.at(":"):
             self.tokens.fail(f"{name} does not take such arguments", start)

@@ -55,7 +55,7 @@ def exp_doc(exp: Exp) -> Doc:
 
 
 def operand_doc(exp: Exp) -> Doc:
-    """In parentheses where it would run on into what stands beside it."""
+    """The operand, in parentheses where it would run on into its neighbour."""
     doc = exp_doc(exp)
     match exp:
         case mono.Let() | mono.If():

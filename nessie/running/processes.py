@@ -13,8 +13,8 @@ class Processes:
         self.streams = streams
 
     def shell(self, command: str, text: str, seconds: float | None) -> tuple[str, str]:
-        """What the shell's command prints, given the text, and why it failed; it is ended after so many seconds, and
-        with the work that waits for it."""
+        """The output of the shell's command, given the text, and the reason why it failed; it is ended after so many
+        seconds, and with the work that waits for it."""
         import subprocess
         given = text.encode("utf-8", "surrogateescape")
         try:

@@ -55,7 +55,7 @@ def parts(value: Any, type_: Pair, nothing: Any, environment: Environment) -> tu
 
 
 def matched(pattern: typed.Pattern, value: Any, environment: Environment) -> dict[str, Any]:
-    """What the pattern's names stand for, given the run-time value that it takes apart."""
+    """The values of the pattern's names, given the run-time value that it takes apart."""
     match pattern:
         case typed.PairPattern(first, second):
             pair = Pair(pattern_type(first), pattern_type(second))

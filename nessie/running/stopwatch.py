@@ -1,4 +1,4 @@
-"""How long a compiled program's kernels take on the processor: the quickest of some runs on one device, whose buffers
+"""Times a compiled program's kernels on the processor: the quickest of some runs on one device, whose buffers
 are there from the second run on. Fresh memory would take as long as the work done in it.
 """
 from __future__ import annotations

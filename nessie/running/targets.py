@@ -56,13 +56,13 @@ class Limits:
     hints: LimitHints = COMMAND_LINE
 
     def deadline(self) -> Deadline:
-        """Of what begins now."""
+        """The deadline of the work that begins now."""
         return NEVER if self.seconds is None else Deadline(self.seconds, self.hints.seconds)
 
 
 @dataclass
 class Stats:
-    """What has been done: kernels launched, elements they walked, SOACs run otherwise than by the target, statements
+    """The counts of a run: kernels launched, elements they walked, SOACs run otherwise than by the target, statements
     of the host level; of each kernel by itself, where `kernels` is a list."""
     launches: int = 0
     elements: int = 0
@@ -71,7 +71,7 @@ class Stats:
     kernels: list[tuple[ir.Kernel, KernelStats]] | None = None
 
     def add(self, program: ir.Program, done: stats.Stats, steps: int) -> None:
-        """What running the program has taken."""
+        """The counts of running the program."""
         self.launches += done.launches
         self.elements += done.elements
         self.steps += steps
@@ -81,7 +81,7 @@ class Stats:
 
 @dataclass
 class Target:
-    """Where programs run, and the world that they see."""
+    """A target: where programs run, and the world that they see."""
     name: str = "cpu"
     threads: int | None = None
     limits: Limits = field(default_factory=Limits)
@@ -118,7 +118,7 @@ class Target:
         return self.execute(cached_program(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
 
     def execute(self, built: Built, arguments: Sequence[Any]) -> Any:
-        """The same of a compiled program."""
+        """Run a compiled program."""
         memory = self.memory()
         self.world.limit(memory, self.limits.hints)
         if isinstance(built, ir.Program):
@@ -156,7 +156,7 @@ class Target:
         return device
 
     def driver(self) -> Driver:
-        """What carries a GPU's device."""
+        """The driver of the GPU's device."""
         if self.name == "cuda":
             from nessie.cudagen.cuda.nvidia.driver import Nvidia
             return Nvidia()

@@ -37,7 +37,7 @@ DONE: Status = (True, text_value(""))
 
 
 class Source:
-    """What a stream reads: the pieces of a file or pipe, as text."""
+    """The source of a stream: the pieces of a file or pipe, as text."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -153,7 +153,7 @@ class Streams:
         return DONE
 
     def reading(self, number: int, read: Callable[[Stream], Any], otherwise: Any) -> tuple[Any, Status]:
-        """What is read of the stream, and the status."""
+        """The text read from the stream, and the status."""
         stream = self.find(number)
         if stream is None:
             return otherwise, no_stream(number)

@@ -47,7 +47,7 @@ class World:
         self.processes = Processes(self.streams)
 
     def perform(self, name: str, argument: Any, takes: Type) -> Any:
-        """What the effect gives; nessie.library.primitives has their types."""
+        """The result of the effect; nessie.library.primitives has the types."""
         if name not in EFFECTS:
             raise InternalError(f"the world has no effect {name}")
         self.interrupted = False
@@ -84,7 +84,7 @@ class World:
             self.mid_line = not text.endswith("\n")
 
     def end_line(self) -> None:
-        """What is written next begins a line."""
+        """Make the next text begin a line."""
         if self.mid_line:
             self.print("\n")
 

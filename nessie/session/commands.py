@@ -130,7 +130,7 @@ SHOWN = {form.name: form for form in forms.FORMS if form not in BEFORE_MONO}
 
 
 def compiled(session: Session, command: syntax.Command, text: str, form: forms.Form[Any]) -> str:
-    """What the compiler makes of a function of the session; its argument's type may follow its name."""
+    """The text of a form of a function of the session; its argument's type may follow its name."""
     program = mono_of(session, command, text)
     target = session.job.target if session.job.target in form.targets else next(iter(form.targets), session.job.target)
     job = replace(session.job, target=target, dump=None)
@@ -176,7 +176,7 @@ def example_type(function: Type) -> str:
 
 
 def up_to(command: syntax.Command, part: str) -> Span:
-    """Where in the command this part of its text stands, behind the first word or before a file's name; in a source
+    """The place in the command of this part of its text, behind the first word or before a file's name; in a source
     that ends there."""
     assert command.span is not None         # the parser gives every form one
     span, text = command.span, command.text

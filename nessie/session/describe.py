@@ -1,4 +1,4 @@
-"""What there is to know about a name: its type, its documentation, whose it is, its definition; and which names there
+"""Descriptions of names: the type, its documentation, whose it is, its definition; and which names there
 are."""
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def code(environment: Environment, command: syntax.Command, name: str) -> str:
 
 
 def entry_of(environment: Environment, command: syntax.Command, name: str) -> Entry:
-    """What the name or operator means."""
+    """The entry of the name or operator."""
     operator = BINARY.get(name) or UNARY.get(name)
     entry = environment.lookup(name) or (environment.builtin(operator) if operator else None)
     if entry is not None:
@@ -76,7 +76,7 @@ def of_library(environment: Environment, name: str) -> bool:
 
 
 def documentation(environment: Environment, entry: Entry) -> str:
-    """What its author says about it."""
+    """The author's text about it."""
     if entry.kind == "primitive":
         return PRIMITIVES[entry.name].doc
     if entry.kind == "constant":

@@ -1,4 +1,4 @@
-"""What evaluating a top-level form gives, as NESL prints it."""
+"""The outcomes of top-level forms, as NESL prints them."""
 from __future__ import annotations
 
 from nessie.base.records import dataclass
@@ -8,7 +8,8 @@ LINE = 120                      # what is wider is printed on several lines
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a form did: the names that it bound, their value and type as NESL prints them. All empty for a command."""
+    """The outcome of a form: the names that it bound, their value and type as NESL prints them. All empty for a
+    command."""
     bound: str = ""
     value: str = ""
     type: str = ""

@@ -1,4 +1,4 @@
-"""What running a form costs: in NESL's model, counted by the interpreter, and what the compiled program spent.
+"""Profiles of forms: work and depth in NESL's model, counted by the interpreter, and the compiled program's costs.
 
     session = Profiler(target=Target(world=Recording()))
     session.title = "sum of squares"
@@ -40,7 +40,7 @@ PATIENCE = 5.0                  # seconds of counting before something is said o
 
 @dataclass(frozen=True)
 class KernelProfile:
-    """What all launches of one kernel took; `places` are the user's expressions that it computes. `seconds`: None
+    """The costs of all launches of one kernel; `places` are the user's expressions that it computes. `seconds`: None
     where the target's tell nothing."""
     name: str
     places: tuple[Span, ...]
@@ -69,7 +69,7 @@ class Profile:
 
     @property
     def seconds(self) -> float | None:
-        """In kernels."""
+        """The seconds in kernels."""
         known = [kernel.seconds for kernel in self.kernels if kernel.seconds is not None]
         return sum(known) if len(known) == len(self.kernels) else None
 
@@ -132,7 +132,7 @@ class Profiler(Session):
         return KernelProfile(kernel.name, places, record.launches, record.elements, record.bytes, seconds)
 
     def cost(self, exp: typed.Exp, seed: int, given: list[tuple[str, Any]]) -> interpreter.Result:
-        """What the interpreter makes of the expression, with its work and depth."""
+        """The interpreter's value of the expression, with its work and depth."""
         defined, limits = self.environment.program, self.target.limits
         world = Limited(self.environment.library, dict(defined.functions), dict(defined.datatypes),
                         Variables(self.values, self.environment), Effects(Replay(given).perform),

@@ -240,14 +240,14 @@ class Session:
         return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
     def unmet(self) -> list[str]:
-        """What was wanted of kernels and is in none of the forms so far; and the warnings that nobody has seen."""
+        """The wishes about kernels that no form so far has, and the warnings that nobody has seen."""
         if not self.job.wishes:
             return self.warnings()
         from nessie.schedule.wishes.pairs import unmet
         return [*unmet(self.job.wishes, self.job.met), *self.warnings()]
 
     def warnings(self) -> list[str]:
-        """What is hardly meant in forms that have not failed, since the last call; and pragmas which would be errors if
+        """The warnings about forms that have not failed, since the last call; and pragmas which would be errors if
         the form, which nobody has run, were compiled."""
         found, self.unseen = self.unseen, []
         return [error.told() for error in found]
@@ -260,7 +260,7 @@ class Session:
 
 
 def bound_text(form: syntax.TopLevel) -> str:
-    """What the form binds, as NESL prints it."""
+    """The outcome of the form, as NESL prints it."""
     match form:
         case syntax.Assign(pattern) | syntax.FileVariable(pattern):
             return syntax_text.show_pattern(pattern)

@@ -104,7 +104,7 @@ def printing_nothing(name: str, argument: Any, takes: Type) -> Any:
 
 
 def elements(value: Any) -> int:
-    """How many scalars a run-time value has."""
+    """The number of scalars in a run-time value."""
     match value:
         case np.ndarray():
             return int(value.size)

@@ -31,7 +31,7 @@ class Example:
 
 
 def examples(source: Source) -> Iterator[Example]:
-    """Those of all comments, in order."""
+    """The examples of all comments, in order."""
     return (found for _, _, found in lines(source) if found)
 
 
@@ -45,8 +45,8 @@ def without_arrow(source: Source, functions: Collection[str]) -> Iterator[Span]:
 
 
 def lines(source: Source) -> Iterator[tuple[int, int, Example | None]]:
-    """Where the lines of all comments begin, and the comments end, with the example that begins there, if one does;
-    those are left out that an example goes on over."""
+    """The beginnings of the lines of all comments, and the ends of comments, with the example that begins there, if one
+    does; those are left out that an example goes on over."""
     for start, end in comments(source.text):
         while start < end:
             found = example(source, start, end)
@@ -55,7 +55,7 @@ def lines(source: Source) -> Iterator[tuple[int, int, Example | None]]:
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
-    """Where the inner text of each comment begins and ends."""
+    """The beginning and end of each comment's inner text."""
     for start, end in pieces(text, 0, len(text)):
         if text[start] == "%" and end > start + 1:
             yield start + 1, end - 1
@@ -108,7 +108,7 @@ def has_arrow(text: str, start: int, end: int) -> bool:
 
 
 def sign_behind_call(text: str, start: int, end: int, functions: Collection[str]) -> tuple[int, int] | None:
-    """Where the sign is that without_arrow() looks for on this line."""
+    """The place of the sign that without_arrow() looks for on this line."""
     tokens = [(at, behind) for at, behind in pieces(text, start, end) if text[at:behind].strip()]
     depth = 0
     for number, (at, behind) in enumerate(tokens):
@@ -131,7 +131,7 @@ def end_of_line(text: str, start: int, end: int) -> int:
 
 
 def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where tokens, blanks and comments begin and end; what is none of them is a piece of one character."""
+    """The beginnings and ends of tokens, blanks and comments; anything else is a piece of one character."""
     while start < end:
         match = TOKEN.match(text, start, end)
         behind = match.end() if match else start + 1

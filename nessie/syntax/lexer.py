@@ -176,7 +176,7 @@ class Lexer:
         return self.error(f"the character {text[at]!r} has no meaning here", at, at + 1, self.sign(at))
 
     def sign(self, at: int) -> str:
-        """What NESL has for the sign of another language that begins there."""
+        """The hint about the sign of another language that begins there."""
         from nessie.syntax.errors.other_languages import sign_at  # only mistakes need it
         return sign_at(self.source.text, at)
 
@@ -197,7 +197,7 @@ class Lexer:
         return self.source.text[word.end:end].strip(), end
 
     def command_end(self, word: Token) -> int:
-        """How far the text goes on that may be the command's."""
+        """The end of the text that may be the command's."""
         match = COMMAND_TEXT.match(self.source.text, word.end)
         assert match is not None        # the pattern matches the empty text
         return match.end()

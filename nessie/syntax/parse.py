@@ -56,7 +56,7 @@ def expanded(written: Iterable[syntax.TopLevel | NessieError],
 
 
 def file_of(command: syntax.Command) -> Source:
-    """What the command loads; the name's ending .nesl may be left out."""
+    """The source that the command loads; the name's ending .nesl may be left out."""
     name, rest = quoted(command, "the name of a file")
     if not SWITCHES.fullmatch(rest):
         raise NessieError("load takes the name of a file as it is written, and then only verbose := t or print := t",

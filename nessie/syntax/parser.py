@@ -121,7 +121,7 @@ class Automaton:
         self.failure: NessieError | None = None
 
     def run(self, *first: Token) -> Any:
-        """What the grammar makes of the first tokens and those that the lexer gives."""
+        """The value that the grammar makes of the first tokens and of those that the lexer gives."""
         waiting = list(reversed(first))
         states, symbols = [0], []
         while True:
@@ -174,7 +174,7 @@ class Automaton:
 
 
 class Symbol:
-    """What a rule or a token has put on the stack, and which characters it stands for."""
+    """An entry of the stack: the value of a rule or a token, and the characters that it stands for."""
     __slots__ = ("end", "start", "value")
 
     def __init__(self, value: Any, start: int, end: int) -> None:
@@ -202,7 +202,7 @@ class Reduction:
         self.made = value
 
     def span(self, first: int = 1, last: int | None = None) -> Span:
-        """From symbol number `first` to symbol number `last`; all of them when not told."""
+        """The span from symbol number `first` to symbol number `last`; of all of them by default."""
         end = self.symbols[-1 if last is None else last - 1].end
         return Span(self.source, self.symbols[first - 1].start, end)
 

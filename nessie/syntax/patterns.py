@@ -95,7 +95,7 @@ def no_pattern(exp: syntax.Exp) -> NessieError:
 
 
 def no_binding(exp: syntax.Exp) -> str:
-    """What was meant by an expression before `=` or `in` that nobody would bind: a comparison, an element to be
+    """The likely meaning of an expression before `=` or `in` that nobody would bind: a comparison, an element to be
     changed, the body of an apply-to-each, a comment."""
     from nessie.syntax.errors.other_languages import COMMENT, in_comment  # only mistakes need it
     span = place(exp)
@@ -123,7 +123,7 @@ def no_binding(exp: syntax.Exp) -> str:
 
 
 def said_elsewhere(exp: syntax.Exp) -> str:
-    """What is said of a word that begins a definition in other languages: def g(x) = ..., var x = ..."""
+    """The hint about a word that begins a definition in other languages: def g(x) = ..., var x = ..."""
     from nessie.syntax.errors.other_languages import TYPED, WORDS  # only mistakes need it
     while isinstance(exp, syntax.Apply):
         exp = exp.function

@@ -73,7 +73,7 @@ class Computer:
     runs: int = RUNS
 
     def time(self, body: str, count: int, times: int = 1) -> float:
-        """Of the quickest launch of so many times the runs, in nanoseconds."""
+        """The nanoseconds of the quickest launch of so many times the runs."""
         program = parse(PROGRAM.replace("BODY", body))
         check(program)
         built = driver.compile_program(Job(), FUSED, program, pass_named("assemble"))

@@ -137,7 +137,7 @@ def run_entry(session: Session, source: Source, options: argparse.Namespace) -> 
 
 
 def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
-    """What ENTRY gives on the ARGs: its run-time value, and its type."""
+    """The result of ENTRY on the ARGs: its run-time value, and its type."""
     return session.target.in_time(lambda: called(session, options))
 
 
@@ -179,7 +179,7 @@ def evaluate_lines(options: argparse.Namespace) -> int:
 
 
 def typed_lines(activity: Activity) -> Iterator[str]:
-    """Those of standard input, which nobody works at while they are typed."""
+    """The lines of standard input; no other work is done while they are typed."""
     lines = iter(sys.stdin)
     while True:
         with activity.paused():
@@ -208,7 +208,7 @@ def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
 
 
 def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
-    """What evaluating a program gives: its last form's value and type, or what is wrong with that form; and what is
+    """The answer to a program: its last form's value and type, or the error of that form; and what is
     wrong with forms before it."""
     printed: list[str] = []
     session = new_session(options, printed.append, io.StringIO(""))
@@ -237,7 +237,7 @@ def error_data(error: Exception) -> dict[str, Any]:
 
 
 def profile(options: argparse.Namespace) -> int:
-    """What a call costs, or an expression, or each form of a program. What programs print is no result."""
+    """Tell the costs of a call, of an expression, or of each form of a program. Prints of programs are no result."""
     from nessie.session.profile import Profiler, Recording
     from nessie.session.profile_text import title
     from nessie.syntax.parse import forms, parse, read_source
@@ -308,7 +308,7 @@ def view(options: argparse.Namespace) -> int:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """What there is, or how fast it is."""
+    """Tell what Nessie finds here, or how fast it is."""
     format_asked(options, "json" if options.calibrate else "text",
                  f"{'with' if options.calibrate else 'without'} --calibrate nessie doctor writes")
     if options.calibrate:

@@ -302,7 +302,7 @@ def build_parser() -> Parser:
 
 
 def usage(command: str, operand: str) -> str:
-    """How a command is written. What it needs stands first, options may stand anywhere."""
+    """The usage line of a command: its needs first, then options, which may stand anywhere."""
     return " ".join(filter(None, ["nessie", command, operand, NEEDED.get(command), "[options]"]))
 
 

@@ -101,7 +101,7 @@ def loops_for_gpu(options: argparse.Namespace) -> Module:
 
 
 def stem(options: argparse.Namespace) -> str:
-    """What files of kernels are called, so that those of other functions of FILE stay."""
+    """The stem of the names of kernels' files, so that those of other functions of FILE stay."""
     file, entry = Path(needed(options, "FILE")).stem, (options.entry or "").lower()
     return f"{file}_{entry}" if entry and entry != file.lower() else file
 
@@ -140,7 +140,7 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
 
 @dataclass(frozen=True)
 class Written:
-    """What is in FILE: a program of this form. `syntax`: that of NESL's text, which has been parsed."""
+    """The program in FILE, of this form. `syntax`: that of NESL's text, which has been parsed."""
     source: Source
     form: forms.Form[Any]
     program: Any

@@ -1,4 +1,4 @@
-"""What of the things that Nessie can use is here, and what those that are missing would give.
+"""Looks for the things that Nessie can use, and tells what missing ones would give.
 
     nessie 0.1.0
       Python             3.11.4        runs Nessie
@@ -64,7 +64,7 @@ def examine() -> list[Finding]:
 
 
 def extra(name: str) -> str:
-    """How to get what belongs to an extra of setup.cfg."""
+    """The way to get what belongs to an extra of setup.cfg."""
     return f"pip install 'nessie-nesl[{name}]'"
 
 
@@ -80,7 +80,7 @@ def package(name: str, distribution: str, gives: str, get: str = "", others: tup
 
 
 def solver() -> Finding:
-    """What solves integer programs: HiGHS, or the CBC that PuLP brings."""
+    """The solver of integer programs: HiGHS, or the CBC that PuLP brings."""
     highs = package("HiGHS (highspy)", "highspy", "solves schedules")
     if highs.version is not None:
         return highs
@@ -98,7 +98,7 @@ def cbc_runs() -> bool:
 
 
 def cuda() -> list[Finding]:
-    """What the target cuda needs."""
+    """The needs of the target cuda."""
     library, nvcc, gpus = nvrtc.library_path(), shutil.which("nvcc"), detection.devices()
     toolkit = Finding("NVRTC", str(library) if library else None, "compiles kernels for NVIDIA GPUs: --target cuda",
                       nvidia_compiler.INSTALL)

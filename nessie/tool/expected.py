@@ -105,8 +105,8 @@ class Reader:
 
 
 def difference(one: Any, other: Any, type_: Type, content: ContentOf) -> str | None:
-    """Where two values of the type, plain or flat, differ first: [i] for an element, nothing for the whole. None if
-    they are equal. Raises NessieError for functions."""
+    """The first difference between two values of the type, plain or flat: [i] for an element, nothing for the whole.
+    None if they are equal. Raises NessieError for functions."""
     match type_:
         case Base("float"):
             return None if near(float(one), float(other)) else ""

@@ -1,4 +1,4 @@
-"""In which format a command writes: an option says it, or else the ending of the file's name.
+"""The formats that commands write: an option names one, or else the ending of the file's name.
 
     nessie graph FILE -e ENTRY -o x.svg         SVG
     nessie compile FILE -e ENTRY -o x.ll        LLVM's code
@@ -30,7 +30,7 @@ TEXT = ("compile", "show", "explain", "profile", "doctor")      # what they writ
 
 
 def format_of(command: str, path: str | None, asked: str | None = None, asks: str = "") -> str | None:
-    """What is `asked` for, which `asks` says in words, else what the path's ending says; None, if neither says it.
+    """The format `asked` for, which `asks` says in words, else that of the path's ending; None if neither names one.
     UsageError where they contradict each other, or the ending is none of the command's."""
     ending = PurePath(path or "").suffix.lower()
     told = ENDINGS[command].get(ending)

@@ -1,4 +1,4 @@
-"""What the options of a command line mean: sessions, jobs, and where results go (nessie.tool.command_line reads
+"""The meaning of a command line's options: sessions, jobs, and where results go (nessie.tool.command_line reads
 them)."""
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None 
 
 def session_maker(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
                   stdin: IO[str] | None = None) -> Callable[[], Session]:
-    """What makes the session. A target or a profile that cannot be had is refused now."""
+    """A maker of the session. It refuses a target or a profile that cannot be had now."""
     from nessie.running.world import World
     world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
     target, job = target_of(options, world), replace(job_of(options), strict=False)
@@ -61,7 +61,8 @@ def hints_of(options: argparse.Namespace) -> LimitHints:
 
 
 def deadline_of(options: argparse.Namespace) -> Deadline:
-    """Of a command, which begins now, or of a line that was typed; each form begins it anew (Target.in_time)."""
+    """The deadline of a command, which begins now, or of a line that was typed; each form begins it anew
+    (Target.in_time)."""
     if options.time_limit is None:
         return NEVER
     return Deadline(options.time_limit, hints_of(options).seconds)

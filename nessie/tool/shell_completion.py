@@ -23,7 +23,7 @@ Complete = Callable[..., list[str]]
 
 
 def script(shell: str) -> str:
-    """What the shell has to run."""
+    """The script that the shell has to run."""
     if shell not in SHELLS:
         raise UsageError(f"there is no completion for {shell}", hint=f"there is one for {', '.join(SHELLS)}")
     if find_spec("argcomplete") is None:
@@ -82,7 +82,7 @@ def any_file(prefix: str, **_: object) -> list[str]:
 
 
 def entries(parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """What the file on the line defines: functions, and variables."""
+    """The functions and variables that the file on the line defines."""
     from nessie.syntax import nodes as syntax
     from nessie.syntax import patterns
     from nessie.syntax.parse import forms, read_source

@@ -1,4 +1,4 @@
-"""What signals do to the command `nessie`.
+"""The signals of the command `nessie`.
 
 While work is in hand, Ctrl-C (SIGINT), SIGTERM and SIGHUP end it, which removes what it has written half; at all other
 times, and in the end, they do to the process what they do by default. So whoever started it sees of which signal it
@@ -41,7 +41,7 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def status() -> int:
-    """Of a process that was interrupted."""
+    """The exit status of a process that was interrupted."""
     return DIED + (_received[-1] if _received else signal.SIGINT)
 
 

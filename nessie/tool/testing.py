@@ -139,7 +139,7 @@ def check_value(session: Session, example: Example, value: Any, type_: Type) -> 
 
 
 def expected_value(session: Session, example: Example, type_: Type) -> Any:
-    """What is expected: a value as it is printed, else what an expression of the same type gives."""
+    """The expected value: as it is printed, else that of an expression of the same type."""
     try:
         return read_shown(text_of(example.expected), type_, session.content)
     except NoValue:

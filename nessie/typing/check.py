@@ -90,7 +90,7 @@ class Checker:
                     broken("a type variable is declared by its definition", f"{variable.name} in {self.definition}")
 
     def pattern(self, pattern: typed.Pattern) -> Scope:
-        """What the pattern binds."""
+        """The variables that the pattern binds."""
         scope: Scope = {}
         for found in pattern_names(pattern):
             if found.name in scope:

@@ -1,4 +1,4 @@
-"""What names mean at the top level: the library, then what the program has defined so far.
+"""The environment of the top level: the library, then what the program has defined so far.
 
 A definition has an internal name, unique in the session. It is the name written, unless that one is taken by the
 library or by an earlier definition of another type, which old callers keep: then it is `f'2`, `f'3`, .. So typed
@@ -24,8 +24,8 @@ from nessie.typing.node_types import pattern_type as pattern_type
 
 @dataclass(frozen=True)
 class Entry:
-    """What a name means. `kind` is function, primitive, constructor, variable or constant; `name` the internal name;
-    `defaults` the names and values of a function's last parameters that may be left out."""
+    """The meaning of a name. `kind` is function, primitive, constructor, variable or constant; `name` the internal
+    name; `defaults` the names and values of a function's last parameters that may be left out."""
     kind: str
     name: str
     scheme: Scheme
@@ -61,7 +61,7 @@ class Definitions:
         return self.own_functions.get(name)
 
     def documentation(self, name: str) -> str:
-        """What a function's author says about it, by internal name; empty where that is nothing."""
+        """The author's text about a function, by internal name; empty where there is none."""
         function = self.function(name)
         return (function.doc or "") if function else ""
 
@@ -111,13 +111,13 @@ class Environment:
                            self.in_library)
 
     def lookup(self, name: str) -> Entry | None:
-        """What the name means. Names of the library that begin with `_` mean something in the library only."""
+        """The meaning of the name. Names of the library that begin with `_` mean something in the library only."""
         if found := self.program.entries.get(name):
             return found
         return self.builtin(name) if self.in_library or not name.startswith("_") else None
 
     def builtin(self, name: str) -> Entry | None:
-        """What the name means in the library, whatever the program made of it."""
+        """The meaning of the name in the library, whatever the program made of it."""
         if row := PRIMITIVES.get(name):
             return Entry("primitive", name, primitive_scheme(name, row.type))
         if name in CONSTANTS:
@@ -140,7 +140,7 @@ class Environment:
         return found
 
     def documentation(self, name: str) -> str:
-        """What a function's author says about it, by internal name."""
+        """The author's text about a function, by internal name."""
         return self.program.documentation(name) or self.library.documentation(name)
 
     def anonymous(self, identity: str) -> Anonymous | None:

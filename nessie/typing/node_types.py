@@ -70,7 +70,7 @@ def leaves(pattern: typed.Pattern) -> list[typed.NamePattern]:
 
 
 def pattern_names(pattern: typed.Pattern) -> list[typed.NamePattern]:
-    """What the pattern binds, in order: its names but for wildcards."""
+    """The names that the pattern binds, in order, but for wildcards."""
     return [leaf for leaf in leaves(pattern) if leaf.name != "_"]
 
 
@@ -81,5 +81,5 @@ def closure_type(function: Fun, argument: Type) -> Type:
 
 
 def content_type(datatype: typed.Datatype, data: Data) -> Type:
-    """What the constructor of this datatype is applied to, at the types that the data type is at."""
+    """The type of the constructor's argument, at the types that the datatype is at."""
     return instantiate(Scheme(datatype.variables, datatype.content), data.arguments)

@@ -32,7 +32,7 @@ def meet(one: str, other: str) -> str | None:
 
 
 def parts(type_: Type) -> tuple[Type, ...]:
-    """What the type is made of; nothing, where it is a base type or a variable."""
+    """The types in this one; none in a base type or a variable."""
     match type_:
         case Seq(element):
             return (element,)
@@ -67,7 +67,7 @@ class Unifier:
         return variable
 
     def find(self, type_: Type) -> Type:
-        """What is known of the type's outermost shape."""
+        """The type's outermost shape, as far as it is known."""
         if not isinstance(type_, Var) or type_.name not in self.bindings:
             return type_
         chain = []

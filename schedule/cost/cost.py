@@ -119,7 +119,7 @@ class Traffic:
                    0.0)
 
     def sweeps(self, computed: Sequence[int], rescan: float, written: Callable[[str], bool]) -> dict[str, float]:
-        """How often a kernel of these nodes streams each array that it reads."""
+        """The number of times that a kernel of these nodes streams each array that it reads."""
         here, carrying = set(computed), 0
         for k in computed:
             if k in self.carries and (not self.carries[k] or any(map(written, self.carries[k]))):

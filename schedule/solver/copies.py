@@ -18,7 +18,7 @@ class Many(Exception):
 
 
 def wanted(problem: Problem, members: Sequence[int], copies: Iterable[int]) -> list[int]:
-    """Those of the copies that the kernel of these nodes reads, directly or for another copy."""
+    """The copies that the kernel of these nodes reads, directly or for another copy."""
     here = set(members)
     streamed = {name for k in members for name in problem.traffic.streamed[k]}
     found = []
@@ -30,7 +30,7 @@ def wanted(problem: Problem, members: Sequence[int], copies: Iterable[int]) -> l
 
 
 def candidates(problem: Problem, clusters: Clusters) -> list[tuple[int, int]]:
-    """What could be computed again, and in which cluster: a copy that may be there if no other is."""
+    """The nodes that could be computed again, with their cluster: a copy that may be there if no other is."""
     return [(number, k) for number, members in enumerate(clusters)
             for k in wanted(problem, members, [k for k in wanted(problem, members, problem.again)
                                                if problem.legal_again(members, [k])])]

@@ -128,13 +128,13 @@ class Merging:
                    for h in self.problem.fusible.hosts(x, y) or ())
 
     def loss(self, c: int, d: int) -> float:
-        """What merging the clusters adds to the time; synchronisations are left out, they only get fewer."""
+        """The time that merging the clusters adds; synchronisations are left out, as they only get fewer."""
         apart = self.moved(self.members[c], c, c) + self.moved(self.members[d], d, d)
         more = self.moved(self.members[c] + self.members[d], c, d) - apart
         return self.problem.profile.streaming(more) - self.problem.profile.launch
 
     def moved(self, members: Sequence[int], c: int, d: int) -> float:
-        """What a kernel of these nodes reads and writes, were c and d one."""
+        """The bytes that a kernel of these nodes reads and writes, were c and d one."""
         index, traffic = self.problem.index, self.problem.traffic
 
         def written(name: str) -> bool:

@@ -92,7 +92,7 @@ class Formulation:
         return found
 
     def _copies_bad(self) -> None:
-        """What may not be with copies, as masks of parts: their own blocks are not, which have them anyway."""
+        """The parts, as masks, that may not be with copies: their own blocks are not, which have them anyway."""
         for k, p in self.copy_of.items():
             direct = self.problem.fusible.direct[k]
             mask = self._blocks_of(direct | 1 << k) | sum(1 << q for j, q in self.copy_of.items() if direct >> j & 1)
@@ -226,7 +226,7 @@ class Formulation:
                 self._array(name, carries)
 
     def time(self, name: str) -> float:
-        """Of streaming the array once."""
+        """The time of streaming the array once."""
         return self.problem.profile.streaming(self.problem.traffic.bytes[name])
 
     def _carries(self) -> dict[int, str]:

@@ -37,7 +37,7 @@ WAIT = 0.05                     # seconds, after which a Ctrl-C is seen
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be scheduled, as these blocks; what a linear program says of it, if there is one."""
+    """The problem, as these blocks, and the bound of its linear program, if there is one."""
     problem: Problem
     blocks: Clusters
     solver: str
@@ -169,7 +169,7 @@ def left(deadline: float) -> float:
 
 
 def variables(problem: Problem, blocks: Clusters) -> int:
-    """How many binary variables the integer program would have, about."""
+    """The number of binary variables in the integer program, about."""
     masks = [sum(1 << k for k in block) for block in blocks]
     bad = [0] * len(blocks)
     for b, block in enumerate(blocks):

@@ -29,7 +29,7 @@ PRECISION = 1e-9                # of costs
 
 @dataclass(frozen=True)
 class Store:
-    """Where things are kept by name: `find` gives what `keep` was given, or None."""
+    """A store of texts by name: `find` gives what `keep` was given, or None."""
     find: Callable[[str], bytes | None]
     keep: Callable[[str, bytes], None]
 

@@ -103,6 +103,6 @@ def take_incumbent(program: Any) -> None:
 
 
 def dual_bound(program: Any) -> float:
-    """What the solver has proved that no solution beats; nothing, if it does not say."""
+    """The bound that the solver has proved; none, if it does not tell one."""
     engine = getattr(program, "solverModel", None)
     return float(engine.getInfo().mip_dual_bound) if engine is not None else 0.0

@@ -70,7 +70,7 @@ class Refining:
         return [first, *self.random.sample(sorted(near), min(count, len(near)))]
 
     def parts(self, free: Collection[int]) -> Clusters:
-        """What the nodes fall into: what else would be together may have others between."""
+        """The parts that the nodes fall into: others that would be together may have nodes between."""
         parts: dict[tuple[int, int], list[int]] = {}
         for k in free:
             parts.setdefault((self.block_of[k], self.merging.of[k]), []).append(k)

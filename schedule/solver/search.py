@@ -98,7 +98,7 @@ class Placing:
 
 
 def least_cost(problem: Problem) -> float:
-    """What no schedule is below."""
+    """A lower bound of the cost of every schedule."""
     readers: dict[str, list[int]] = {}          # of each array, those that cannot be with its maker
     copying: dict[int, list[int]] = {}          # of a node, those that could have a copy instead
     for k, names in problem.traffic.streamed.items():
@@ -147,7 +147,7 @@ def least_if(problem: Problem, readers: dict[str, list[int]], copying: dict[int,
 
 
 def uncopied(problem: Problem, k: int, nodes: list[int], decided: bool, readers: dict[str, list[int]]) -> float:
-    """What it costs at least that these nodes read what k makes, or compute it; one reads it, if that is decided.
+    """The least cost for these nodes to read what k makes, or to compute it; one reads it, if that is decided.
     `readers` read it anyway, and so may those that can be with one of them."""
     traffic, profile, again = problem.traffic, problem.profile, problem.again[k]
     made = [name for name in problem.index.nodes[k].results if name in problem.index.readers]

@@ -62,7 +62,7 @@ def usual_limits(problem: Problem) -> SolverLimits:
 
 def find_with_room(problem: Problem, solver: str, limits: SolverLimits, contracted: bool, store: Store | None
                    ) -> tuple[Candidate, float]:
-    """The same where a kernel could have too many arrays, and contraction may be in the way of the best. Of kernels
+    """The plan where a kernel could have too many arrays, and contraction may be in the way of the best. Of kernels
     that may have any number it is not, and if the best of these have not too many, no others are better."""
     deadline = time.monotonic() + limits.seconds * (1 + REST)
     roomy, least = find_plan(problem.roomy(), solver, limits, contracted, store)
@@ -103,7 +103,7 @@ def find_plan(problem: Problem, solver: str, limits: SolverLimits, contracted: b
 
 
 def status_of(total: float, bound: float) -> str:
-    """What may be said of a schedule of this cost when none is cheaper than the bound."""
+    """The status of a schedule of this cost when none is cheaper than the bound."""
     part = gap(total, bound)
     return OPTIMAL if part < PRECISION else f"within {max(part * 100, 0.1):.1f} %"
 

@@ -85,7 +85,7 @@ def compiler() -> list[str]:
 
 
 def found() -> str | None:
-    """Where the compiler is; None: there is none."""
+    """The compiler's path; None where there is none."""
     named = shlex.split(os.environ.get("CXX", ""))
     return next((path for name in (named[:1] or COMPILERS) if (path := shutil.which(name))), None)
 
@@ -107,7 +107,7 @@ def build(source: str, kind: str, command: Sequence[str]) -> bytes:
 
 
 def refusal(kind: str, command: Sequence[str], complaint: str) -> Exception:
-    """What is wrong where the compiler takes the text of the kernels not, or not even that of the scheduler."""
+    """The error where the compiler refuses the text of the kernels, or even that of the scheduler."""
     if kind == "runtime":
         return NessieError(f"{shlex.join(command)} is no C++ compiler that cudasim can use: {complaint}", hint=INSTALL)
     return InternalError(f"{shlex.join(command)} refuses the kernels: {complaint}")

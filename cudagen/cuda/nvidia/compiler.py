@@ -47,7 +47,7 @@ def found() -> Compiler | None:
 
 
 def version(compiler: Compiler) -> str:
-    """Of CUDA."""
+    """The compiler's version of CUDA."""
     if compiler.name == "NVRTC":
         return Nvrtc(compiler.path).version()
     told = subprocess.run([str(compiler.path), "--version"], capture_output=True, text=True, check=False).stdout
@@ -56,7 +56,7 @@ def version(compiler: Compiler) -> str:
 
 
 def architectures(compiler: Compiler) -> list[str]:
-    """Those that it compiles for and kernels run on, such as sm_90; none where it is too old to tell."""
+    """The architectures that it compiles for and kernels run on, such as sm_90; none where it is too old to tell."""
     if compiler.name == "NVRTC":
         nvrtc = Nvrtc(compiler.path)
         known = nvrtc.architectures() if hasattr(nvrtc.library, "nvrtcGetSupportedArchs") else []
@@ -67,12 +67,12 @@ def architectures(compiler: Compiler) -> list[str]:
 
 
 def too_old(architecture: str) -> bool:
-    """For kernels, whatever a compiler may make of them."""
+    """A temporary folder for kernels, whatever a compiler may make of them."""
     return int(re.sub(r"\D", "", architecture)) < int("{}{}".format(*OLDEST))
 
 
 def unsupported(compiler: Compiler, architecture: str) -> Unsupported:
-    """That there is no code for this one; and for which there is."""
+    """The error that there is no code for this architecture; its hint names those for which there is."""
     known = ", ".join(architectures(compiler))
     hint = f"name one of {known}" if known else f"another version may: {INSTALL}"
     if too_old(architecture):

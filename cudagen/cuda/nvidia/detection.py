@@ -1,4 +1,4 @@
-"""What a GPU needs, and what of it is missing: looked at before PyCUDA is imported, which fails without a driver.
+"""Looks for what a GPU needs, before PyCUDA is imported, which fails without a driver.
 
     problems()          all that the target cuda misses, each with what to install
     problem()           the first of it
@@ -37,7 +37,7 @@ class Gpu:
 
     @property
     def architecture(self) -> str:
-        """As compilers call it."""
+        """The name that compilers have for it."""
         return "sm_{}{}".format(*self.capability)
 
 
@@ -50,7 +50,7 @@ def driver() -> ctypes.CDLL | None:
 
 
 def version() -> str | None:
-    """Of CUDA, the newest that the driver knows."""
+    """The newest version of CUDA that the driver knows."""
     library, number = driver(), ctypes.c_int()
     if library is None or library.cuDriverGetVersion(ctypes.byref(number)) != 0:
         return None
@@ -58,7 +58,7 @@ def version() -> str | None:
 
 
 def devices() -> list[Gpu]:
-    """Those that programs may use, in CUDA's order."""
+    """The GPUs that programs may use, in CUDA's order."""
     library, count = driver(), ctypes.c_int()
     if library is None or library.cuInit(0) != 0 or library.cuDeviceGetCount(ctypes.byref(count)) != 0:
         return []

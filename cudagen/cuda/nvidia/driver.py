@@ -77,7 +77,7 @@ class Context:
 
     @contextmanager
     def asking(self) -> Iterator[Any]:
-        """For what the GPU does later."""
+        """Hold the context for work that the GPU does later."""
         with self.asks, self as cuda:
             if self.asked - self.done >= MOST_QUEUED:
                 self.wait()
@@ -88,7 +88,8 @@ class Context:
 
     @contextmanager
     def waiting(self) -> Iterator[Any]:
-        """For what returns when all that was asked for before is done, and lets other threads run meanwhile."""
+        """Hold the context for a call that returns when all earlier work is done, and lets other threads run
+        meanwhile."""
         asked = self.asked
         with self as cuda:
             yield cuda
@@ -96,7 +97,7 @@ class Context:
 
     @contextmanager
     def after_all_work(self) -> Iterator[Any]:
-        """For what may wait until the GPU has done all, and lets no other thread run meanwhile."""
+        """Hold the context once the GPU has done all work, and let no other thread run meanwhile."""
         with self.asks:
             self.wait()
             with self as cuda:
@@ -111,7 +112,7 @@ class Context:
                     cuda.Context.synchronize()          # which says why
 
     def end(self, held: Held) -> None:
-        """What is held ends, now or later: the garbage collector, which calls this, does not wait for the GPU, since it
+        """End what is held, now or later: the garbage collector, which calls this, does not wait for the GPU, since it
         may have come upon the thread that is to interrupt what runs there."""
         self.ended.append(held)
         if self.asks.acquire(blocking=False):
@@ -123,7 +124,7 @@ class Context:
                 self.asks.release()
 
     def end_all(self) -> None:
-        """What was to end ends; nothing is at work."""
+        """End what was to end; nothing is at work."""
         while self.ended:
             self.ended.pop().end()
 

@@ -22,7 +22,7 @@ class Refused(Exception):
 
 @cache
 def library_path() -> Path | None:
-    """That of a Python package, or of a toolkit: the one that CUDA_HOME or CUDA_PATH names, that of nvcc, or the
+    """The library of a Python package, or of a toolkit: the one that CUDA_HOME or CUDA_PATH names, that of nvcc, or the
     system's."""
     return packaged() or next((path for path in of_toolkits() if path.is_file()), None)
 
@@ -60,13 +60,13 @@ class Nvrtc:
         self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
 
     def version(self) -> str:
-        """Of CUDA."""
+        """The library's version of CUDA."""
         major, minor = ctypes.c_int(), ctypes.c_int()
         self.do("Version", ctypes.byref(major), ctypes.byref(minor))
         return f"{major.value}.{minor.value}"
 
     def architectures(self) -> list[str]:
-        """Those that it compiles for, such as sm_90."""
+        """The architectures that it compiles for, such as sm_90."""
         count = ctypes.c_int()
         self.do("GetNumSupportedArchs", ctypes.byref(count))
         numbers = (ctypes.c_int * count.value)()
@@ -74,7 +74,7 @@ class Nvrtc:
         return [f"sm_{number}" for number in numbers]
 
     def cubin(self, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
-        """Of all kernels of the text, and what is said of them."""
+        """The code of all kernels of the text, and the compiler's log."""
         program, words = ctypes.c_void_p(), [option.encode() for option in options]
         self.do("CreateProgram", ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
         try:

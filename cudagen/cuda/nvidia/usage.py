@@ -1,4 +1,4 @@
-"""What kernels take of a GPU, as NVIDIA's assembler (ptxas -v) says: registers, shared memory, stack, spills.
+"""The resources that kernels take, as NVIDIA's assembler (ptxas -v) says: registers, shared memory, stack, spills.
 
     assembled(text, architecture)   a text's cubin, with the Usage of each of its functions, and warnings
     table(rows)                     columns of text, the first row their titles
@@ -26,9 +26,9 @@ TITLES = ("kernel", "registers", "spill stores", "spill loads", "shared", "stack
 
 @dataclass(frozen=True)
 class Usage:
-    """Of one function: 32-bit registers of a thread, None for a function that kernels call, which has theirs; bytes of
-    code's stores and loads of registers for which there was no room; bytes of shared memory of a block, of stack of a
-    thread."""
+    """The resources of one function: 32-bit registers of a thread, None for a function that kernels call, which has
+    theirs; bytes of code's stores and loads of registers for which there was no room; bytes of shared memory of a
+    block, of stack of a thread."""
     function: str
     registers: int | None
     spill_stores: int
@@ -38,7 +38,7 @@ class Usage:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """As TITLES name them."""
+        """The numbers by the names of TITLES."""
         numbers = (self.registers, self.spill_stores, self.spill_loads, self.shared, self.stack)
         return (self.function, *("-" if number is None else str(number) for number in numbers))
 
@@ -61,7 +61,7 @@ def assembled(text: str, architecture: str) -> Assembled:
 
 
 def usages_in(log: str) -> tuple[Usage, ...]:
-    """Of all functions that the assembler's log tells of."""
+    """The resources of all functions in the assembler's log."""
     found = []
     for name, frame, stores, loads, registers, rest in FUNCTION.findall(log):
         shared, stack = SHARED.search(rest), STACK.search(rest)
@@ -71,7 +71,7 @@ def usages_in(log: str) -> tuple[Usage, ...]:
 
 
 def unmangled(name: str) -> str:
-    """What C++ calls a function: of _Z6chosendi, and of _ZN3one6chosenEdi, it is chosen."""
+    """The C++ name of a function: chosen for _Z6chosendi and for _ZN3one6chosenEdi."""
     space = re.match(r"_ZN(\d+)", name)
     rest = name[space.end() + int(space[1]):] if space else name.removeprefix("_Z")
     length = re.match(r"\d+", rest)

@@ -1,4 +1,4 @@
-"""How the CPU walks a space.
+"""The CPU's walks of a space.
 
     walk            begins here: the phases of a kernel
     segments        one chunk: its elements, and what happens at the ends of segments

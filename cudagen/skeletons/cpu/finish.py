@@ -69,7 +69,7 @@ def finish_segment(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp)
 
 
 def final_values(kernel: Kernel, run: Sweep, chunks: Chunks | None, step: Step) -> None:
-    """What a step gives when all is done: scalars, a SCAN's total, the first of a SEG_FILTER's offsets."""
+    """Write the results of a step when all is done: scalars, a SCAN's total, the first of a SEG_FILTER's offsets."""
     code, soac, names = run.code, step.bind.soac, step.bind.names
     match soac:
         case ir.Reduce() if kernel.states[step.name].kind == "total":
@@ -85,7 +85,7 @@ def final_values(kernel: Kernel, run: Sweep, chunks: Chunks | None, step: Step) 
 
 
 def after_all(run: Sweep, chunks: Chunks, state: State) -> tuple[Value, ...]:
-    """What a carry is after the last element."""
+    """The value of a carry after the last element."""
     count = run.code.let_int("chunks", chunks.count(chunks.items(run.code)))
     return held(run.code, state, "carry", count)
 

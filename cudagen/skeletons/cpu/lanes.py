@@ -65,7 +65,7 @@ def elements(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | N
 
 
 def by_lanes(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None, start: loops.Exp | None) -> None:
-    """The same for whole eights: lanes begin empty, and go to the states in order."""
+    """The walk of whole eights: lanes begin empty, and go to the states in order."""
     code, first = run.code, loops.Name(run.code.fresh("eight"))
     summed = [state for state in run.states.values() if state.name in run.lanes]
     with each_lane(run):
@@ -83,7 +83,7 @@ def by_lanes(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | N
 
 @contextmanager
 def each_lane(run: Sweep) -> Iterator[loops.Exp]:
-    """What is written meanwhile is done for each lane in turn."""
+    """Do what is written meanwhile for each lane in turn."""
     lane = loops.Name(run.code.fresh("lane"))
     with run.code.block() as body:
         run.lane = lane

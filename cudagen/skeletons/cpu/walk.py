@@ -93,7 +93,7 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
 
 
 def summary_walk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> Span | None:
-    """Where every carry starts afresh in each segment, only the chunk's last segment plays a part."""
+    """The start of a chunk's summary: only its last segment counts where every carry starts afresh in each segment."""
     if not all(state.restarts for state in kernel.carries):
         return walk_chunk(kernel, run, chunks, chunk)
     assert not isinstance(chunks.root, ir.Flat)
@@ -126,7 +126,7 @@ def needed_by_carries(kernel: Kernel) -> frozenset[str]:
 
 
 def summary_reads(step: Step, needed: set[str]) -> set[str]:
-    """What a summary reads for this step: a FILTER's values only if something on its survivors reads them."""
+    """The names that a summary reads for this step: a FILTER's values only if something on its survivors reads them."""
     soac = step.bind.soac
     if selected := selection(step.bind):
         used = any(needed & set(names) for names in selected.values)

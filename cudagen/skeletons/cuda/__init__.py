@@ -1,4 +1,4 @@
-"""How the GPU walks a space.
+"""The GPU's walks of a space.
 
     walk            begins here
     blocks          what the threads of a block do together

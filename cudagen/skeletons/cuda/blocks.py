@@ -1,4 +1,4 @@
-"""What the threads of a block do together, and what all launches of a GPU's kernel have in common."""
+"""Common work of the threads of a block, and common parts of all launches of a GPU's kernel."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ LANE = op("and", THREAD, integer(WARP - 1))
 
 
 def grid(size: loops.Exp) -> loops.Exp:
-    """How many blocks walk so many elements that are a grid apart."""
+    """The number of blocks that walk so many elements that are a grid apart."""
     return op("min", op("/", op("+", size, integer(THREADS - 1)), integer(THREADS)), integer(MOST_BLOCKS))
 
 
@@ -33,7 +33,7 @@ def each_in_grid(code: Code, index: str, size: loops.Exp, body: tuple[loops.Stmt
 
 @contextmanager
 def threads_below(code: Code, count: int) -> Iterator[None]:
-    """What is written meanwhile is done by so many threads of the block."""
+    """Let so many threads of the block do what is written meanwhile."""
     condition = op("==", THREAD, integer(0)) if count == 1 else op("<", THREAD, integer(count))
     with code.block() as first:
         yield
@@ -74,7 +74,7 @@ def leave_if(code: Code, condition: loops.Exp, why: str) -> None:
 
 
 def stop_if_failed(code: Code) -> None:
-    """What the last launch of a kernel that can fail does for those after it."""
+    """Write the work that the last launch of a kernel that can fail does for those after it."""
     errors = code.array("errors", "int", writable=True)
     failed = op("/=", loops.Load(errors, integer(FAILURE)), integer(NO_FAILURE))
     if code.fails:                          # this function's own failure is recorded at its end

@@ -1,4 +1,4 @@
-"""What comes before a thread's items in the GPU's walk: what its block has summed up, and the tiles before have.
+"""The carries before a thread's items in the GPU's walk: the sums of its block, and those of the tiles before.
 
     carries that go on         the warp's lanes by shuffles, the block's warps in shared memory, all tiles before
     those that restart         runs that have parts of one segment, in shared memory; the tiles that have parts of it
@@ -27,7 +27,7 @@ SEGMENTS = "segment_"           # begins the names of what tiles tell each other
 
 
 def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp) -> Sums:
-    """What all items before the thread's come to."""
+    """The sums of all items before the thread's."""
     inclusive, warps, tile_prefix = sum_up_tile(kernel, code, own, tile, "")
     code.note("what comes before this thread's items: the tiles before, then the warps before, then the lanes before")
     before = sums(kernel, code, inclusive, "before")
@@ -64,7 +64,7 @@ def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, publishe
 
 
 def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: Sums, tile: loops.Exp) -> Sums:
-    """What comes before the thread's items in the segment that goes on into them."""
+    """The sums before the thread's items in the segment that goes on into them."""
     assert run.span is not None and run.tile is not None
     whole, tile_prefix = Parked(code, own, "whole", 1), Parked(code, own, "earlier", 1)
     code.note("what the tile's segments come to up to each run, from the first runs that they have in it")

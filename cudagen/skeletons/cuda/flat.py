@@ -1,4 +1,4 @@
-"""How the GPU walks a flat space in any order: each thread takes elements that are a grid apart, so that neighbouring
+"""The GPU's walk of a flat space in any order: each thread takes elements that are a grid apart, so that neighbouring
 threads take neighbouring elements, which memory likes; each block reduces its threads' totals to one in `parts`.
 
 The number of blocks depends on the length alone, and with it the shape of the reduction's tree.

@@ -49,7 +49,7 @@ class Line:
 
 
 def published_buffers(states: Sequence[State], prefix: str, tiles: loops.Exp) -> tuple[Buffer, ...]:
-    """What tiles tell each other of these carries."""
+    """The buffers through which tiles tell each other of these carries."""
     buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, 0),)
     for use in ("aggregates", "prefixes"):
         for state in states:
@@ -154,7 +154,7 @@ def lowest(bits: loops.Exp) -> loops.Exp:
 
 @contextmanager
 def first_thread_if(code: Code, *conditions: loops.Exp | None) -> Iterator[None]:
-    """What is written meanwhile is done by the first thread, if all conditions hold that there are."""
+    """Let the first thread do what is written meanwhile, if all conditions hold that there are."""
     with code.block() as body:
         yield
     holds = op("==", THREAD, integer(0))

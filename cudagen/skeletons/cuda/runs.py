@@ -1,4 +1,4 @@
-"""Which items a tile has on the GPU, and each thread of its block.
+"""The items of a tile on the GPU, and of each thread of its block.
 
 Where a carry restarts with segments, a segment is cut at whole tiles from its own start, and in a tile at whole runs
 from there (chunks.py). So the order in which its elements are added up does not depend on where it starts, nor on what
@@ -27,13 +27,13 @@ class Runs(Chunks):
         return self.width * THREADS // (2 if self.cut else 1)
 
     def tiles(self, items: loops.Exp) -> loops.Exp:
-        """How many blocks so many items take."""
+        """The number of blocks that so many items take."""
         return op("/", op("+", items, integer(self.tile - 1)), integer(self.tile))
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a thread walks: from element `low` to before `high` of a flat space, or a span of a segmented one. Where
+    """The items of a thread: from element `low` to before `high` of a flat space, or a span of a segmented one. Where
     segments are cut, `tile` is the span of all threads of the block."""
     low: loops.Exp
     high: loops.Exp
@@ -65,7 +65,7 @@ def run_of(code: Code, runs: Runs, tile: loops.Exp) -> Run:
 
 
 def some(code: Code, low: loops.Exp, width: int, end: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
-    """So many items from the first, none beyond the end."""
+    """The range of so many items from the first, none beyond the end."""
     low = code.let_int("low", op("min", low, end))
     return low, code.let_int("high", op("min", op("+", low, integer(width)), end))
 

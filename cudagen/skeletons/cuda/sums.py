@@ -32,7 +32,7 @@ class Sums:
         return current(state, self.names[state.name])
 
     def of(self, restarts: bool) -> Sums:
-        """Those that restart with segments, or those that do not."""
+        """The carries that restart with segments, or those that do not."""
         states = tuple(state for state in self.states if state.restarts == restarts)
         return Sums(states, {state.name: self.names[state.name] for state in states}, self.begins if restarts else None)
 
@@ -44,7 +44,7 @@ def component_wise(like: Sums, component: Callable[[State, int], str]) -> Sums:
 
 
 def sums(kernel: Kernel, code: Code, like: Sums, hint: str) -> Sums:
-    """Those of no items."""
+    """The sums of no items."""
     return Sums(like.states, {s.name: declare(code, kernel.tables, s, f"_{hint}") for s in like.states})
 
 
@@ -59,7 +59,7 @@ def prepend(kernel: Kernel, code: Code, left: Sums, right: Sums) -> None:
 
 
 def joined(kernel: Kernel, code: Code, left: Sums, right: Sums, hint: str) -> Sums:
-    """What left and then right come to."""
+    """The sums of left and then right."""
     both = sums(kernel, code, left, hint)
     append(kernel, code, both, left)
     append(kernel, code, both, right)
@@ -131,7 +131,7 @@ def chain_lanes(kernel: Kernel, code: Code, own: Sums, first: loops.Exp) -> None
 
 
 def shuffled(code: Code, own: Sums, offset: loops.Exp, hint: str, mode: str = "up") -> Sums:
-    """What the lane so far below holds; with 'down', what the one so far above does."""
+    """The values of the lane so far below; with 'down', of the one so far above."""
     def look(state: State, c: int) -> str:
         found = code.fresh(hint)
         code.add(loops.Let(found, state.monoid.types[c], loops.Shuffle(own.names[state.name][c], offset, mode)))
@@ -186,7 +186,7 @@ class Relay:
                 self.arrays[type_, place] = code.shared(f"relayed_{type_}", type_, THREADS)
 
     def before(self, code: Code, distance: loops.Exp, last: bool = False) -> Sums:
-        """What the thread so far before this one holds; where there is none, what the first does. Unless it is the last
+        """The values of the thread so far before this one; of the first where there is none. Unless it is the last
         time, all have seen it when one goes on."""
         at = code.let_int("at", op("max", op("-", THREAD, distance), integer(0)))
         seen = dict[str, str]()

@@ -1,4 +1,4 @@
-"""How the GPU walks a space in order: tiles of a block each, in which each thread has a run of neighbouring items.
+"""The GPU's walk of a space in order: tiles of a block each, in which each thread has a run of neighbouring items.
 
 Items are what chunks.py says: the elements and, after the elements of each segment, its end. So threads have equal work
 however long segments are. A kernel without carries walks its tiles once. With carries it is one launch, too:
@@ -100,7 +100,7 @@ def begin_tiles(kernel: Kernel, code: Code, runs: Runs, prefix: str = "") -> tup
 
 
 def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:
-    """How many survivors there are, where that has been found out; else scatters to them have room for all."""
+    """Bind the numbers of survivors, where they have been found out; else scatters to them have room for all."""
     for name in sorted(counts(kernel.walk)):
         if elements_read_counts(kernel.walk):
             code.values[name] = Value(loops.Load(code.array("cells", "int"), integer(kernel.slot(name))), "int")
@@ -164,7 +164,7 @@ def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp) 
 
 
 def summary(kernel: Kernel, code: Code, runs: Runs, run: Run) -> Sums:
-    """What the thread's run comes to. Where every carry restarts, only its last segment plays a part."""
+    """The sums of the thread's run. Where every carry restarts, only its last segment plays a part."""
     carried = " and ".join(component for state in kernel.carries for component in state.components)
     code.note(f"{carried}: what the {runs.width} items of this thread come to; nothing is stored")
     sweep = kernel.sweep(code, kernel.carries, needed_by_carries(kernel), writing=False)

@@ -195,7 +195,7 @@ def add_parts(kernel: Kernel, sweep: Sweep, totals: list[State], blocks: loops.E
 
 
 def final_values(kernel: Kernel, sweep: Sweep, step: Step) -> None:
-    """What a step gives when all is done: scalars, a SCAN's total, the first of a SEG_FILTER's offsets."""
+    """Write the results of a step when all is done: scalars, a SCAN's total, the first of a SEG_FILTER's offsets."""
     code, soac, names = sweep.code, step.bind.soac, step.bind.names
     match soac:
         case ir.Reduce() if kernel.states[step.name].kind == "total":

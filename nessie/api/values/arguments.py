@@ -92,7 +92,7 @@ class Arguments:
     # Sequences ----------------------------------------------------------------------------------
 
     def sequence(self, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
-        """How many elements there are, their column and their type; `wanted` is that of an element."""
+        """The number of elements, their column and their type; `wanted` is an element's type."""
         match value:
             case str():
                 return len(value), values.code_points(value), CHAR
@@ -198,7 +198,7 @@ class Arguments:
             raise self.error("an integer is beyond what a float holds") from None
 
     def copies(self, size: int) -> None:
-        """So many bytes are about to be copied, or made."""
+        """Count bytes that are about to be copied or made."""
         self.room.take(size, self.where)
 
     def note(self, what: str) -> None:

@@ -21,7 +21,7 @@ Wrong = Callable[[int], NessieError]        # the error of so many components
 
 
 class Datatypes:
-    """Those of a session, which it may define anew; named by internal names."""
+    """The datatypes of a session, which may define them anew; they go by internal names."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -39,15 +39,15 @@ class Datatypes:
         return entry.name if entry is not None and entry.kind == "constructor" else None
 
     def content(self, data: Data) -> Type:
-        """What it is made of."""
+        """The type of the constructor's argument."""
         return self.session.content(data)
 
     def general(self, name: str) -> Type:
-        """The same, whatever it is applied to."""
+        """The same type as it was declared, whatever the datatype is applied to."""
         return self.declared(name).content
 
     def count(self, name: str) -> int:
-        """Of its components."""
+        """The types of its components."""
         return len(components(self.general(name)))
 
     def found(self, name: str, type_: Type) -> Data | None:
@@ -57,7 +57,7 @@ class Datatypes:
         return None if types is None else Data(name, tuple([types.get(v.name, UNKNOWN) for v in datatype.variables]))
 
     def applied(self, name: str, type_: Type) -> Data:
-        """The same, if it has to."""
+        """The same name, changed if it has to be."""
         data = self.found(name, type_)
         if data is None:
             raise self.wrong(name, show_scheme(type_))

@@ -20,7 +20,7 @@ CODE = np.dtype("<i4")
 
 
 def scalar(arguments: Arguments, value: Any) -> Any:
-    """What an array without dimensions, a scalar of NumPy's or a record holds, as Python has it; anything else as it
+    """The Python value in an array without dimensions, a scalar of NumPy's or a record; anything else as it
     is."""
     if not hasattr(type(value), "shape") or value.shape != ():
         return value

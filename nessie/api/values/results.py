@@ -64,7 +64,7 @@ class Results:
         raise TypeError(type_)
 
     def column(self, column: Column, type_: Type, length: int) -> Any:
-        """So many values of the type."""
+        """A column of `length` values of the type, as Python has them."""
         match type_:
             case Base():
                 return self.array(column[:length], type_)

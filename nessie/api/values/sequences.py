@@ -24,7 +24,7 @@ SHOWN = 6                       # elements at either end of a long sequence
 
 
 class Elements(Sequence[Any]):
-    """What both have: elements are compared as lists and tuples of Python's numbers."""
+    """The base of both: elements are compared as lists and tuples of Python's numbers."""
 
     def to_list(self) -> list[Any]:
         raise NotImplementedError
@@ -101,7 +101,7 @@ class Nested(Elements):
         return [elements[a:b] for a, b in zip(offsets, offsets[1:])]
 
     def to_numpy(self) -> Nested:
-        """The same with all arrays in the computer's memory."""
+        """The same value with all arrays in the computer's memory."""
         return Nested(on_host(self.offsets), on_host(self.content))
 
     def __repr__(self) -> str:

@@ -43,7 +43,7 @@ class Taken:
 
     @property
     def notes(self) -> list[str]:
-        """What had to be converted."""
+        """The conversions that were necessary."""
         return list(chain.from_iterable(argument.how.notes for argument in self.arguments))
 
     @property
@@ -62,7 +62,7 @@ class Taken:
 
     @property
     def streams(self) -> set[int]:
-        """In which a GPU may still be at work on it."""
+        """The streams in which a GPU may still be at work on it."""
         return set().union(*[argument.how.streams for argument in self.arguments])
 
     @property
@@ -77,9 +77,9 @@ class Taken:
 
 def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], wanted: Parameters,
           room: MemoryBudget) -> Taken:
-    """What is given for such parameters, those by name last. An argument whose type is another than it seems by itself
-    (what others say of a variable makes floats of ints) is taken once more, for that type. What has to be copied takes
-    of the room."""
+    """The arguments for these parameters, those given by name last. An argument whose type is another than it seems by
+    itself (what others say of a variable makes floats of ints) is taken once more, for that type. What has to be copied
+    takes of the room."""
     values = [*given, *named.values()]
     called = [f"argument {name}" for name in [*range(1, len(given) + 1), *named]]
     first = [one(datatypes, where, value, want, room)

@@ -1,4 +1,4 @@
-"""How long work may take, all of it: reading what it is given, compiling, running, showing what it gives.
+"""The time that work may take, all of it: reading arguments, compiling, running, showing results.
 
     run_deep(work, Deadline(seconds, hint))         (nessie.base.system.deep)
 
@@ -19,15 +19,15 @@ class TimeIsUp(BaseException):
 
 
 class Deadline:
-    """So many seconds from now on; `hint` says how that is set. `places`: of what is being done, for who cannot tell;
-    `told`: its error is on its way."""
+    """A deadline this many seconds from now; `hint` says how to set it. `places`: of what is being done, for who cannot
+    tell; `told`: its error is on its way."""
 
     def __init__(self, seconds: float, hint: str) -> None:
         self.seconds, self.hint = seconds, hint
         self.begin()
 
     def begin(self, *places: tuple[Span, str]) -> None:
-        """What stands there is done next, and may take as long."""
+        """Begin the work at this place, which may take as long again."""
         self.end, self.told, self.places = time.monotonic() + self.seconds, False, places
 
     def passed(self) -> bool:
@@ -47,7 +47,7 @@ _thread = threading.local()
 
 
 def deadline() -> Deadline:
-    """That of the work which this thread does."""
+    """The deadline of the work that this thread does."""
     found: Deadline = getattr(_thread, "deadline", NEVER)
     return found
 

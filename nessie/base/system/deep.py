@@ -116,7 +116,7 @@ class Task:
         self.worker: Worker | None = None
 
     def ask(self) -> bool:
-        """What it has said of how it is ended is done; if it has said nothing, False."""
+        """End the task in the way that it asked for; False if it asked for none."""
         asked = [interrupt for number, interrupt in list(_interrupts) if self.worker and number == self.worker.number]
         for interrupt in asked:
             interrupt()
@@ -183,7 +183,7 @@ class Worker:
             self.end(task)
 
     def begin(self, task: Task) -> bool:
-        """From here on it may be struck."""
+        """Allow interrupts to strike the task from here on."""
         global _usual_limit
         with _lock:
             begins = task.began is None and task.waited
@@ -224,7 +224,7 @@ def assign(task: Task) -> None:
 
 @anew_in_children
 def alone() -> None:
-    """In a process that was forked off, there is but the thread that forked, and its task."""
+    """Start anew in a forked process, which has only the thread that forked, and its task."""
     there = [task for task in _at_work if task is getattr(_thread, "task", None)]
     if _at_work and not there:
         sys.setrecursionlimit(_usual_limit)
@@ -284,13 +284,13 @@ def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
 
 
 def forget_interrupt() -> None:
-    """If the interrupt left text run by exec, as dataclasses do, Python would die of it after all: another text makes
-    it forget."""
+    """Run a text by exec. If the interrupt left text run by exec, as dataclasses do, Python would die of it: another
+    makes it forget."""
     exec("")
 
 
 class Waiting:
-    """For work to end: by itself, or after a Ctrl-C, or because it takes too long. Then it is asked to, then made to,
+    """Wait for work to end: by itself, after a Ctrl-C, or because it takes too long. Then it is asked to, then made to,
     then left to itself; a second Ctrl-C leaves it at once."""
 
     def __init__(self, task: Task, limit: Deadline, leaves: float) -> None:
@@ -321,7 +321,7 @@ class Waiting:
             self.begin()
 
     def go_on(self) -> None:
-        """What is due."""
+        """The next action that is due."""
         now = time.monotonic()
         if self.interrupt is None:
             self.look(now)
@@ -338,7 +338,7 @@ class Waiting:
                 self.task.strike(TimeIsUp, self.late)
 
     def look(self, now: float) -> None:
-        """Which limit has passed, while nobody says so? That of all of the work is always looked at."""
+        """The limit that has passed, while nobody says so. That of all of the work is always looked at."""
         limits = list(self.task.limits)
         if self.late not in limits or not self.late.passed():
             self.late = next((limit for limit in limits if limit.passed() and (limit is self.limit or not limit.told)),
@@ -362,6 +362,6 @@ def left_working() -> bool:
 
 
 def wait_for_left() -> None:
-    """For such work, where the next may not be done beside it. Ctrl-C ends the waiting."""
+    """Wait for such work, where the next may not be done beside it. Ctrl-C ends the waiting."""
     while tasks := left():
         tasks[0].ended.wait(HEARING)

@@ -38,7 +38,7 @@ def cached(source: str, made_for: str, build: Callable[[str], bytes]) -> bytes:
 
 
 def find(key: str) -> bytes | None:
-    """What was kept under this key; None if there is nothing."""
+    """The value kept under this key; None if there is none."""
     path = path_of(key)
     return read(path) if path else None
 
@@ -70,7 +70,7 @@ def cache_folder(base: str) -> Path | None:
 
 
 def unsafe(what: Path, status: os.stat_result) -> str:
-    """Why nothing from this folder or file should be trusted; empty if it may."""
+    """The reason not to trust this folder or file; empty if there is none."""
     if not hasattr(os, "getuid"):
         return ""
     if status.st_uid != os.getuid():
@@ -90,7 +90,7 @@ def read(path: Path) -> bytes | None:
 
 
 def content_of(path: Path) -> bytes:
-    """What is in a file that is the user's alone. OSError where there is none: a link, a pipe or the like is none."""
+    """The contents of a file that is the user's alone. OSError where there is none: a link or a pipe is none."""
     handle = os.open(path, os.O_RDONLY | NOT_WAITING)
     try:
         status = os.fstat(handle)
@@ -103,7 +103,7 @@ def content_of(path: Path) -> bytes:
 
 
 def checksum(path: Path, code: bytes) -> bytes:
-    """Of the code and what it was made from, which the file's name is a digest of."""
+    """A digest of the code and of what it was made from; the file's name."""
     return hashlib.sha256(path.name.encode() + b"\n" + code).digest()
 
 

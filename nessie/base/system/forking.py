@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from functools import cached_property
 else:
     class cached_property(_cached_property):
-        """As that of the standard library, which until Python 3.11 has a lock for all objects of the class."""
+        """A cached property as in the standard library, which until Python 3.11 has a lock for all objects of the
+        class."""
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             if instance is None:

@@ -1,4 +1,4 @@
-"""How much memory can be had before the operating system swaps, or kills: what the machine has free, or the container.
+"""Measures free memory, before the operating system swaps or kills: that of the machine or of the container.
 
 A container's limit is its control group's (cgroups, of version 1 or 2) or that of a group around it. The killer comes
 when a group has used up its limit, however much the machine has free. Pages of files that nobody uses can be taken
@@ -20,7 +20,7 @@ ROOT = Path("/")
 
 @dataclass(frozen=True)
 class Version:
-    """Where a version of cgroups keeps the groups, and their files: what may be used, what is, and of what kind."""
+    """The folders and files of a version of cgroups: the limit, the use, and its kinds."""
     folder: str
     limit: str
     used: str
@@ -39,7 +39,7 @@ def free_memory(root: Path = ROOT) -> int:
 
 
 def groups(root: Path) -> Iterator[int]:
-    """What each group around this process that has a limit leaves."""
+    """The bytes that each limited group around this process leaves."""
     for group, version in limited_groups(root):
         left = memory_left(group, version)
         if left is not None:

@@ -47,7 +47,7 @@ def too_deep(most: int) -> str:
 
 @dataclass(frozen=True)
 class LimitHints:
-    """How more memory is allowed, deeper recursion, a larger stack, more time."""
+    """The hints that say how to allow more memory, deeper recursion, a larger stack, more time."""
     memory: str
     depth: str
     stack: str

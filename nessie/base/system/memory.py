@@ -14,11 +14,11 @@ class MemoryBudget:
     used: int = 0
 
     def take(self, size: int, what: str) -> None:
-        """So many bytes are about to be made of `what`. NessieError where that is more than may be."""
+        """Count bytes that are about to be made of `what`; NessieError where that is more than is allowed."""
         if self.limit is not None and self.used + size > self.limit:
             raise NessieError(f"{what}: {out_of_memory(size, self.used, self.limit)}", hint=self.hint)
         self.used += size
 
     def give(self, size: int) -> None:
-        """So many bytes are no more."""
+        """Take bytes that are free again off the count."""
         self.used -= size

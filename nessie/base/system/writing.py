@@ -90,7 +90,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def status_of(path: str) -> os.stat_result | None:
-    """What is there, behind links; None: nothing."""
+    """The status of the file, behind links; None where there is none."""
     try:
         return os.stat(path)
     except FileNotFoundError:

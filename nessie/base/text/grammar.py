@@ -23,7 +23,7 @@ PIECE = re.compile(r"\{(?P<name>\w+)(?::(?P<form>[^}]+))?(?:\?(?P<flag>\w+))?\}|
 
 
 class Field(NamedTuple):
-    """How values are written and read."""
+    """The writer and the reader of values of one type."""
     show: Callable[[Any], Doc]
     read: Callable[[Tokens], Any]
 

@@ -1,4 +1,4 @@
-"""What was probably meant by a word that is not known."""
+"""Finds the word that was probably meant by an unknown one."""
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Where the parts of a program stand in the text that it was read from, for errors of validators.
+"""The places of a program's parts in the text that it was read from, for errors of validators.
 
 A parser marks what it makes (base.text.tokens); nodes that have an origin or a span need no mark. A validator walks
 down the program by functions that take a part each, as arguments: the innermost of those that have failed tells the
@@ -14,7 +14,7 @@ SHARED = (str, int, float, type(None))      # of which an equal one elsewhere ma
 
 
 class Places:
-    """In this text. Parts are told apart by identity."""
+    """The places in this text. Parts are told apart by identity."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -26,7 +26,7 @@ class Places:
             self.marked.setdefault(id(part), (part, span))
 
     def of(self, part: object) -> Span | None:
-        """Where the part stands."""
+        """The part's place."""
         if (found := self.marked.get(id(part))) is not None:
             return found[1]
         origin = getattr(part, "origin", None)
@@ -34,7 +34,7 @@ class Places:
         return span if isinstance(span, Span) and span.source == self.source else None
 
     def of_error(self, error: IllFormed) -> Span | None:
-        """Where the part stands that a validator was looking at."""
+        """The place of the part that a validator was looking at."""
         innermost = None
         for argument in arguments(error):
             innermost = self.of(argument) or innermost
@@ -42,7 +42,7 @@ class Places:
 
 
 def arguments(error: BaseException) -> Iterator[object]:
-    """Those of the functions that the error has come through, outer functions first; of each, the first one last."""
+    """The parts in the frames that the error has come through, outer functions first; of each, the first one last."""
     passed = error.__traceback__
     while passed is not None:
         frame, passed = passed.tb_frame, passed.tb_next

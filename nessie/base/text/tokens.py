@@ -120,7 +120,7 @@ class Tokens:
         return () if self.accept(end) else self.several(item, end, separator)
 
     def several(self, item: Callable[[], T], end: str, separator: str = ",") -> tuple[T, ...]:
-        """The same, of at least one item."""
+        """At least one item, up to `end`, which is taken too."""
         items = [item()]
         while not self.accept(end):
             self.expect(separator)
@@ -145,7 +145,7 @@ class Tokens:
             self.fail(f"'{self.current.text}' is not expected here")
 
     def span(self, start: Token) -> Span:
-        """From this token to the last one taken."""
+        """The span from this token to the last one taken."""
         last = self.tokens[max(self.position - 1, 0)]
         return Span(self.source, start.start, max(last.end, start.end))
 

@@ -1,4 +1,4 @@
-"""What is known of the payloads of sequences: the memory that their elements lie in.
+"""Analyses of the payloads of sequences: the memory that their elements lie in.
 
     provenance      which payloads an expression's value can share
     summaries       the same of functions, for their callers

@@ -1,4 +1,4 @@
-"""Which parameters are given away: no caller has any use for what it passes there.
+"""Finds the parameters that are given away: no caller has any use for what it passes there.
 
 A parameter is given away if every call passes it a sequence that nobody uses afterwards: no name that may share its
 elements is used after the call, and if one of these is a parameter itself, it is given away, too. A name is used when
@@ -62,7 +62,7 @@ class Passing:
             waiting += reversed(step(exp))
 
     def enter(self, exp: mono.Exp) -> list[Step]:
-        """What comes in place of the expression."""
+        """The work that takes the place of the expression."""
         match exp:
             case mono.Let(_, value, body):
                 return [(self.enter, value), (self.define, exp), (self.enter, body), (self.leave, exp)]
@@ -110,12 +110,12 @@ class Passing:
             self.last.update(dict.fromkeys(names_of(self.found[id(exp)]), place))
 
     def bind(self, name: str, type_: Type, signature: Signature) -> None:
-        """In what is bound later each name stands for itself."""
+        """Make each name stand for itself in what is bound later."""
         self.env[name] = parameter(type_, (name,), {})
         self.shares[name] = {name}.union(*(self.shares[other] for other in names_of(signature)))
 
     def passed(self) -> list[tuple[Place, set[Place] | None]]:
-        """For each argument of a call, the parameters of this function that must be given away for it to be so; None
+        """The parameters of this function that must be given away for each argument of a call to be so; None
         where nothing helps."""
         return [((call.function, k), self.needs(self.found[id(argument)], end))
                 for call, end in self.calls for k, argument in enumerate(call.arguments)]

@@ -150,7 +150,7 @@ def provenance(exp: mono.Exp, env: Env, calls: Calls) -> Signature:
 
 
 def of_parts(exp: mono.Exp, found: list[Signature], calls: Calls) -> Signature:
-    """What binds no names, by the signatures of its parts."""
+    """The signature of an expression that binds no names, by those of its parts."""
     match exp:
         case mono.If():
             return join(found[1], found[2])

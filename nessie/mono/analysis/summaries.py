@@ -54,7 +54,7 @@ class Summary:
 
 
 def summaries(functions: tuple[mono.Function, ...]) -> dict[str, Summary]:
-    """Of the functions that are called."""
+    """The summaries of the functions that are called."""
     by_name = {f.name: f for f in functions}
     graph = {name: frozenset(called(f.body)) for name, f in by_name.items()}
     wanted = frozenset().union(*graph.values())
@@ -89,7 +89,8 @@ def of_parameters(function: mono.Function, pools: Pools | None = None) -> dict[s
 
 
 def calls_in(function: str, known: Mapping[str, Summary], poolable: frozenset[Path] = frozenset()) -> Calls:
-    """What calls in the function's body return. `poolable`: where its calls of itself may pass on several payloads."""
+    """The values that calls in the function's body return. `poolable`: where its calls of itself may pass on several
+    payloads."""
     def result(callee: str, arguments: list[Signature]) -> Signature:
         summary, itself = known[callee], callee == function
 
@@ -164,7 +165,7 @@ def once_around(function: mono.Function, env: Env, calls: Calls) -> tuple[Signat
 
 
 def reachable(path: Path, flows: list[list[Signature]]) -> frozenset[Path]:
-    """What the parameter can lie in: its own payload, and what flows into it through any number of calls."""
+    """The payloads that the parameter can lie in: its own, and those that flow into it through any number of calls."""
     found = {path}
     pending = [path]
     while pending:

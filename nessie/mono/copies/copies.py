@@ -128,7 +128,7 @@ class Instances:
                               *dict.fromkeys(places), hint="let the depth be data: a sequence, a number")
 
     def too_many(self, origin: Origin) -> NessieError:
-        """Which function has the most copies, and at which types."""
+        """The function that has the most copies, and the types."""
         most = max(self.copies, key=self.copies.__getitem__)
         last = [types for name, types in self.made if name == most][-1]
         shown = show_type(nest_right(last, Pair)) if last else ""
@@ -189,7 +189,7 @@ def ground(type_: Type) -> Type:
 
 
 def with_captured(function: typed.Lambda) -> typed.Pattern:
-    """What a lambda is called with: the tuple of what it captured, and its argument."""
+    """The arguments of a lambda: the tuple of its captured values, and its argument."""
     if not function.captured:
         return function.pattern
     captures: list[typed.Pattern] = [typed.NamePattern(name.name, name.type) for name in function.captured]
@@ -231,7 +231,7 @@ def pass_variables(functions: list[mono.Function], wanted: dict[str, dict[str, t
 
 def spread_over(wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]], calls: dict[str, set[str]],
                 binders: Names) -> None:
-    """What a callee wants its callers want too."""
+    """Hand the wants of callees on to their callers."""
     callers: dict[str, list[str]] = {name: [] for name in calls}
     for caller, callees in calls.items():
         for callee in callees:

@@ -67,7 +67,7 @@ class Maker:
         return Apply(Global(name, types, type_), nest_right(arguments, typed.Pair), type_.result)
 
     def content(self, type_: Data) -> Type:
-        """What the datatype holds."""
+        """The type of the datatype's content."""
         return content(type_, self.environment)
 
     def opened(self, name: str, type_: Data, value: Exp, body: Callable[[Name], Exp]) -> Exp:
@@ -254,7 +254,7 @@ def code(make: Maker, type_: Type, x: Name) -> Exp:
 
 
 def label(make: Maker, type_: Type, v: Name) -> Exp:
-    """For each element the position of the first that equals it."""
+    """The position, for each element, of the first that equals it."""
     match type_:
         case Base("bool"):
             x = Name("x", type_)

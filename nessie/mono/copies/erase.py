@@ -59,7 +59,7 @@ def both(first: Type | None, second: Type | None) -> Type | None:
 
 
 def content(data: Data, environment: Environment) -> Type:
-    """What the datatype's constructor is applied to."""
+    """The type of the datatype's content."""
     datatype = environment.datatype(data.name)
     if datatype is None:
         raise InternalError(f"datatype {data.name} is not defined")

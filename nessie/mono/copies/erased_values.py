@@ -34,7 +34,7 @@ FALSE = mono.Const(False, BOOL)
 
 @dataclass(frozen=True)
 class Extraction:
-    """In taking a value apart: the part for a leaf of the pattern, or (leaf None) a helper's binding."""
+    """A binding in taking a value apart: the part for a leaf of the pattern, or (leaf None) a helper's."""
     leaf: typed.NamePattern | None
     name: str
     value: Value
@@ -42,7 +42,7 @@ class Extraction:
 
 @dataclass(frozen=True)
 class Erasure:
-    """In one function at types: `types` is what its type variables stand for; `origin`: the function's."""
+    """The erasure in one function at types: `types` are those of its type variables; `origin` is the function's."""
     environment: Environment
     binders: Names
     types: dict[str, Type]

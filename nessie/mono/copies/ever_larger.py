@@ -1,4 +1,4 @@
-"""Whether functions are called at ever larger types, without end, and by which calls.
+"""Finds functions that are called at ever larger types, without end, and the calls.
 
   in    an environment of typed definitions, and functions that are called in a program
   out   calls that lead round in a circle, the first from a function to one at a larger type; none, if there are none
@@ -44,7 +44,7 @@ def ever_larger(environment: Environment, functions: Iterable[str]) -> tuple[Edg
 
 
 def all_edges(environment: Environment, functions: Iterable[str]) -> Iterator[Edge]:
-    """Of these functions and those that they lead to."""
+    """The calls of these functions and of those that they lead to."""
     pending = list(functions)
     seen = set(pending)
     while pending:

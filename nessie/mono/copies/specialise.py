@@ -37,7 +37,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Supply:
-    """What specialising a function asks of the rest: names for binders; the instance of a function or primitive at
+    """The services that specialising a function needs: names for binders; the instance of a function or primitive at
     types; the instance of a lambda, and to remember one."""
     environment: Environment
     binders: Names
@@ -145,7 +145,7 @@ class Specialiser:
         return let_chain(bound, body)
 
     def bind(self, step: Extraction, hidden: list[tuple[str, Value | None]]) -> list[tuple[str, Exp]]:
-        """What a step binds in the mono program; the leaf's name means it from now on."""
+        """Bind the value in the mono program; the leaf's name means it from now on."""
         if step.leaf is None:
             return [(step.name, self.erasure.bare(step.value))]
         hidden.append((step.leaf.name, self.locals.get(step.leaf.name)))

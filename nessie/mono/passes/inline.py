@@ -129,7 +129,7 @@ class Copy:
         return replace(copied, origin=self.at(exp.origin)) if self.origin else copied
 
     def binder(self, name: str, source: Exp) -> str:
-        """What a generator's variable is called in the copy."""
+        """The name of a generator's variable in the copy."""
         if not self.renamed:
             return name
         fresh = self.inliner.binders.fresh(name)

@@ -158,7 +158,7 @@ class Line:
         return map_parts(exp, lambda part: next(values))
 
     def values(self, exps: tuple[Exp, ...]) -> list[Exp]:
-        """Of expressions that are evaluated one after another."""
+        """The states of expressions that are evaluated one after another."""
         waiting = sum(map(self.draws, exps))
         found: list[Exp] = []
         for exp in exps:
@@ -230,7 +230,7 @@ class Line:
         return mono.Each(mix(mono.Prim("xor", (key, mix(position)), INT)), (mono.Generator(position.name, positions),))
 
     def elements(self, each: mono.Each, states: Exp) -> Exp:
-        """For each element its value, the state after it, and whether that is another than before."""
+        """The value of each element, the state after it, and whether that is another than before."""
         state = mono.Var(self.names.fresh("state"), INT)
         both = self.branch(each.body, state)
         drawn = mono.Var(self.names.fresh("drawn"), type_of(both))

@@ -40,7 +40,7 @@ def released(function: mono.Function, known: dict[str, Summary], given: Containe
 
 
 def parameters(function: mono.Function, pools: Pools, given: Container[Place]) -> dict[str, Signature]:
-    """What the function's parameters share: those that are given away are its own."""
+    """The sharing of the function's parameters: those that are given away are its own."""
     own = {p.name: fresh(p.type) for k, p in enumerate(function.parameters) if (function.name, k) in given}
     return {**of_parameters(function, pools), **own}
 
@@ -58,7 +58,7 @@ def coming_back(body: mono.Exp, functions: frozenset[str]) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Marker:
-    """Of a function's body; the expressions `back` may come back to the function."""
+    """The sharing of a function's body; the expressions `back` may come back to the function."""
     calls: Calls
     back: frozenset[int]
 

@@ -1,4 +1,4 @@
-"""What users are told of a text that is no NESL.
+"""The messages about a text that is no NESL.
 
     messages            what was found, and what could have stood there
     advice              the likely mistake: a table, of which the first row that fits is told

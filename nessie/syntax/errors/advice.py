@@ -22,8 +22,8 @@ AS_FUNCTIONS = {"+": "sum(v) and plus_scan(v) add", "++": "flatten(v) joins sequ
 
 @dataclass(frozen=True)
 class Stop:
-    """Where the text stops being NESL: the form's tokens up to there, the one found, the kinds that could stand
-    there."""
+    """The point where the text stops being NESL: the form's tokens up to there, the one found, the kinds that could
+    stand there."""
     source: Source
     seen: tuple[Token, ...]
     found: Token
@@ -81,14 +81,14 @@ def comment(stop: Stop) -> bool:
 
 
 def word(stop: Stop) -> str:
-    """What is said of a word of other languages that stands before a name or a number, as none of NESL does."""
+    """The hint about a word of other languages before a name or a number, where NESL has none."""
     pairs = zip(stop.seen, [*stop.seen[1:], stop.found])
     return next((WORDS[str(first.value)] for first, second in pairs if first.kind == "NAME"
                  and str(first.value) in WORDS and second.kind in OPERANDS), "")
 
 
 def sign(stop: Stop) -> str:
-    """What is said of a sign of other languages, made of the last tokens, with nothing between them."""
+    """The hint about a sign of other languages, made of the last tokens, with nothing between them."""
     near = [*stop.seen[-2:], stop.found]
     pairs = [(one, other) for one, other in zip(near, near[1:]) if one.end == other.start]
     spelled = [stop.source.text[one.start:other.end] for one, other in reversed(pairs)]
@@ -98,7 +98,7 @@ def sign(stop: Stop) -> str:
 
 
 def operator_alone(stop: Stop) -> str:
-    """What to write where an operator stands as an argument."""
+    """The hint about an operator that stands as an argument."""
     if stop.found.kind in OPERATORS and stop.last in ("LPAREN", "COMMA"):
         return as_a_value(str(stop.found.value))
     if stop.finds("COMMA", "RPAREN") and stop.last in ("MINUS", "POUND"):
@@ -119,7 +119,7 @@ def one_comma_too_many(stop: Stop) -> bool:
 
 
 def closes_nothing(stop: Stop) -> str:
-    """What is said of a bracket that closes none, or another one than is open."""
+    """The hint about a bracket that closes none, or another one than is open."""
     if stop.found.kind not in OPENERS or (stop.bracket and CLOSERS[stop.bracket.kind] == stop.found.kind):
         return ""
     if stop.bracket is None:
@@ -128,7 +128,7 @@ def closes_nothing(stop: Stop) -> str:
 
 
 def still_open(stop: Stop) -> str:
-    """What is said where the form ends before its brackets do."""
+    """The hint where the form ends before its brackets do."""
     ends = stop.bracket is not None and "COMMA" in stop.expected and stop.finds("SEMI", *FORMS)
     return f"is a {BRACKETS[CLOSERS[stop.bracket.kind]]} missing?" if stop.bracket and ends else ""
 

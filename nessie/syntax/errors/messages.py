@@ -1,4 +1,4 @@
-"""What is wrong with a text that is no NESL: what was found, what could have stood there, and the likely mistake.
+"""The errors of a text that is no NESL: the token found, those that could have stood there, the likely mistake.
 
     error: syntax error: found `;`
      --> sum.nesl:2:8

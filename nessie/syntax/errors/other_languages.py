@@ -1,6 +1,5 @@
-"""What other languages write where NESL writes something else: signs, words, names of functions. What was meant by them
-is said in a hint; nobody reads this module before there is an error.
-"""
+"""The signs, words and names of functions of other languages, for which NESL writes something else. What was meant by
+them is said in a hint; nobody reads this module before there is an error. """
 from __future__ import annotations
 
 import re
@@ -71,7 +70,7 @@ NAMES = {
 
 
 def name_hint(name: str, span: Span | None) -> str:
-    """What is said of a name that nothing has, where it stands."""
+    """The hint about an unknown name at its place."""
     if span is None:
         return NAMES.get(name, "")
     before, after = span.source.text[:span.start], span.source.text[span.end:]
@@ -97,6 +96,6 @@ def in_comment(span: Span) -> bool:
 
 
 def sign_at(text: str, start: int) -> str:
-    """What is said about the longest sign that begins there; nothing if there is none."""
+    """The hint about the longest sign that begins there; empty if there is none."""
     ends = range(start + LONGEST, start, -1)
     return next((SIGNS[text[start:end]] for end in ends if text[start:end] in SIGNS), "")

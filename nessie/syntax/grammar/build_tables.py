@@ -28,7 +28,7 @@ class Complaints:
     error = critical = warning
 
     def info(self, message: str, *arguments: object, **_: object) -> None:
-        """What PLY tells of its progress is no complaint."""
+        """A log for PLY: its reports of progress are no complaints."""
 
     debug = info
 

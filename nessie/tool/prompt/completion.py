@@ -1,4 +1,4 @@
-"""What may be meant by what has been typed so far: names in scope with their types, commands, files.
+"""Completions of the text typed so far: names in scope with their types, commands, files.
 
     suggestions("describe in", environment)      interleave, interleave's type; ..
 """
@@ -60,7 +60,7 @@ def suggestions(before: str, environment: Environment) -> list[Suggestion]:
 
 
 def last_form(before: str) -> tuple[int, str | None] | None:
-    """Where the last form begins, and what has been typed of a string that is open. None in a comment."""
+    """The beginning of the last form, and the text of a string that is open. None in a comment."""
     lexer, begins = Lexer(Source("", before)), 0
     while True:
         start = lexer.position
@@ -88,7 +88,7 @@ def uses(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
 
 
 def arguments(rows: Sequence[Row], typed: list[str], environment: Environment) -> Iterator[tuple[str, str]]:
-    """What may follow these arguments of a command."""
+    """The words that may follow these arguments of a command."""
     for row in rows:
         expected = row.arguments.split()
         wanted = [word.strip("[]") for word in expected[len(typed):]] or expected[-1:]

@@ -1,4 +1,4 @@
-"""What has been typed at the prompt, kept in a file from session to session, in the user's cache folder.
+"""The history of the prompt, kept in a file from session to session, in the user's cache folder.
 
     # 2026-01-31 12:00:00.000000
     +function inc(x) =

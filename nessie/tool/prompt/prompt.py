@@ -29,8 +29,8 @@ WITHOUT_COLOURS = Style.from_dict({"matching-bracket": "underline"})
 
 
 def reader(prompt: str, continued: str, environment: Callable[[], Environment]) -> Callable[[bool], str]:
-    """What gives the text of the next forms, or of the rest of one; nothing at the end. `environment` is what is
-    defined at present."""
+    """A reader of the text of the next forms, or of the rest of one; it gives nothing at the end. `environment` is what
+    is defined at present."""
     plain = bool(os.environ.get("NO_COLOR"))
     session: PromptSession[str] = PromptSession(
         history=history(), multiline=True, prompt_continuation=continued, key_bindings=keys(),

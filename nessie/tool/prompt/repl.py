@@ -69,7 +69,7 @@ class Repl:
         return self.begun
 
     def environment(self) -> Environment:
-        """What is defined at present."""
+        """The present environment."""
         if self.begun is not None:
             return self.begun.environment
         from nessie.library.library import library
@@ -162,7 +162,7 @@ def meant_as_command(error: NessieError, source: Source, begins: int) -> NessieE
 
 
 def line_reader(by_hand: bool, environment: Callable[[], Environment]) -> Callable[[bool], str]:
-    """What gives the next line, told whether it continues a form; nothing at the end."""
+    """A reader of the next line, told whether it continues a form; it gives nothing at the end."""
     if isinstance(sys.stdin, io.TextIOWrapper):         # what is no text is refused as a character, with its place
         sys.stdin.reconfigure(errors="replace")
     if not by_hand:
@@ -186,6 +186,6 @@ def read_edited(inside: bool) -> str:
 
 
 def read_unedited(inside: bool) -> str:
-    """Where results go elsewhere, the prompt goes to standard error."""
+    """Send the prompt to standard error where results go elsewhere."""
     print(CONTINUED if inside else PROMPT, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline()

@@ -1,4 +1,4 @@
-"""What the interactive loop shows of long results: as much as the terminal holds; `:more` shows how they go on."""
+"""The display of long results in the interactive loop: as much as the terminal holds; `:more` shows how they go on."""
 from __future__ import annotations
 
 import unicodedata
@@ -66,7 +66,7 @@ def rows_of_line(line: str, columns: int) -> int:
 
 
 def end_of_row(text: str, begins: int, columns: int) -> int:
-    """How far the row goes that begins there: up to a newline, or as far as there is room."""
+    """The end of the row that begins there: a newline, or the edge of the terminal."""
     column = 0
     for at in range(begins, len(text)):
         if text[at] == "\n":

@@ -1,4 +1,4 @@
-"""What users are told where names and types are wrong.
+"""The messages about wrong names and types.
 
     messages        both types, both places
     hints           what may have been meant

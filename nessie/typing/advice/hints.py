@@ -1,4 +1,4 @@
-"""What the user may have wanted where names and types are wrong: hints, and places that explain."""
+"""Hints about wrong names and types: what the user may have wanted, and places that explain."""
 from __future__ import annotations
 
 import re
@@ -61,7 +61,7 @@ def bare(argument: str) -> str:
 
 
 def definition(name: str, span: Span | None) -> tuple[list[tuple[Span, str]], str]:
-    """Where else in the text something of this name is defined, which is not known at the span: and what that says."""
+    """The places of the text that define this name, which is not known at the span, and a hint about them."""
     if span is None:
         return [], ""
     word = re.escape(name)
@@ -92,7 +92,7 @@ def declaration(name: str, place: Span) -> str:
 
 def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]], clash: Clash,
                   called: Span | None) -> str:
-    """What a function, called at this place, may have been meant to be applied to."""
+    """The hint about what a function, called at this place, may have been meant to be applied to."""
     actual = [type_ for _, type_ in parts]
     if hint := semicolon_hint(called, parts[0][0]):
         return hint
@@ -115,7 +115,8 @@ def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
 
 
 def sequence_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
-    """Where a sequence stands for its elements, or elements for it; and a sign that is one of bools elsewhere."""
+    """The hint about a sequence that stands for its elements, or elements for it, and about a sign of bools
+    elsewhere."""
     texts = [written(span) for span, _ in parts]
     match function, [type_ for _, type_ in parts]:
         case "v[i]", [Seq(Seq()), Pair(Base("int"), Base("int"))]:
@@ -222,7 +223,7 @@ def function_hint(left: Type, right: Type) -> str:
 
 
 def applied_hint(applied: syntax.Exp, type_: Type, argument: syntax.Exp, argument_type: Type) -> str:
-    """Why something that is no function stands before an expression."""
+    """The likely reason why something that is no function stands before an expression."""
     function = applied.span
     if function is None or argument.span is None or function.source != argument.span.source:
         return ""
@@ -268,7 +269,7 @@ def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: Nessi
 
 
 def doubts(form: syntax.TopLevel) -> list[NessieError]:
-    """What is no error in a form, but hardly meant: a parameter with the name of a constant that the body uses, an
+    """The warnings about a form: a parameter with the name of a constant that the body uses, an
     application to what begins the next line, a function of two numbers that stands between them, an index below 0, the
     end of a line in a string as in other languages."""
     match form:
@@ -296,7 +297,7 @@ def doubts_of(body: syntax.Exp) -> list[NessieError]:
 
 
 def mere_letters(body: syntax.Exp) -> list[NessieError]:
-    """In a string of NESL, what follows a backslash stands for itself."""
+    """The warning about a backslash: in a string of NESL, the character after one stands for itself."""
     found = []
     for exp in EXPRESSIONS.inside(body):
         if isinstance(exp, syntax.String) and exp.span:
@@ -316,7 +317,7 @@ def below_zero(body: syntax.Exp) -> list[NessieError]:
 
 
 def from_end(index: Span) -> str:
-    """What to write for v[-1], which is the last element in other languages."""
+    """The hint for v[-1], which is the last element in other languages."""
     found = FROM_END.fullmatch(index.source.text[index.start:index.end])
     return f"{found[1]}[#{found[1]} - {found[2]}] counts from the end" if found else ""
 
@@ -343,7 +344,7 @@ def used_as_operators(body: syntax.Exp) -> list[NessieError]:
 
 
 def semicolon_hint(before: Span | None, after: Span | None) -> str:
-    """Where what follows without a sign between begins a line, as forms do."""
+    """The hint where an expression follows on a new line without a sign between, as forms do."""
     if before is None or after is None or before.source != after.source or after.column > 1:
         return ""
     if after.source.text[after.start] == "(" or "\n" not in before.source.text[before.end:after.start]:
@@ -360,7 +361,7 @@ def hiding_constants(parameter: syntax.Pattern, body: syntax.Exp) -> list[Nessie
 
 
 def constants_in(body: syntax.Exp, value: bool) -> list[Span]:
-    """Where the expression says t, or f."""
+    """The places of t, or of f, in the expression."""
     found = [exp.span for exp in EXPRESSIONS.inside(body) if isinstance(exp, syntax.Bool) and exp.value == value]
     return sorted([span for span in found if span], key=lambda span: span.start)
 

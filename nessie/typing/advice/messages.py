@@ -1,4 +1,4 @@
-"""What inference says when types do not fit: both types, both places, and what may help (typing.advice.hints)."""
+"""The errors of inference: both types, both places, and what may help (typing.advice.hints)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What no schedule is below: a linear program that grows by the rows that its solutions break.
+"""A lower bound of all schedules: a linear program that grows by the rows that its solutions break.
 
     bound           begins here
     relaxation      the linear program

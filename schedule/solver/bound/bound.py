@@ -1,5 +1,5 @@
-"""What no schedule is below, by a linear program that grows by the rows its solutions break, in fractions first, then
-in whole numbers; and the nodes that a solution has together, of which good schedules are made."""
+"""A lower bound of all schedules, by a linear program that grows by the rows its solutions break, in fractions first,
+then in whole numbers; and the nodes that a solution has together, of which good schedules are made."""
 from __future__ import annotations
 
 import time
@@ -122,7 +122,7 @@ class Bound:
         return True
 
     def _spare(self, cut: Cut) -> float:
-        """How much more than it must be the row's sum is in the solution."""
+        """The slack of the row in the solution."""
         low, terms = cut
         return sum(weight * self._solution[k] for k, weight in terms.items()) - low
 

@@ -1,4 +1,4 @@
-"""How far apart a solution of the linear program of schedule.solver.bound.relaxation has nodes.
+"""The distances between nodes in a solution of the linear program of schedule.solver.bound.relaxation.
 
 A path's length is the sum of z along it: nodes whose path is shorter than 1 may be in one kernel.
 """
@@ -18,8 +18,8 @@ STEP = 5e-4                                     # added to a step's length: of p
 
 
 class Distances:
-    """Of one solution. `steps`: from each node to those that are near, with the length and the pair of each
-    (Relaxation.pairs)."""
+    """The distances of one solution. `steps`: from each node to those that are near, with the length and the pair of
+    each (Relaxation.pairs)."""
 
     def __init__(self, relaxation: Relaxation, solution: list[float]) -> None:
         self.relaxation = relaxation

@@ -84,7 +84,7 @@ class Linear:
         return float(self.engine.getInfo().objective_function_value), list(self.engine.getSolution().col_value)
 
     def solve_whole(self, seconds: float) -> tuple[float, list[float]]:
-        """What no solution in whole numbers is below; the best that was found, which may be none."""
+        """The bound of all solutions in whole numbers; the best that was found, which may be none."""
         count = self.engine.getNumCol()
         self.engine.changeColsIntegrality(count, list(range(count)), [self.whole] * count)
         self.engine.setOptionValue("mip_rel_gap", 0.0)

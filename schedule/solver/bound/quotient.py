@@ -73,7 +73,7 @@ class Quotient:
         return strictly
 
     def apart(self, edge: Edge) -> int:
-        """As in Relaxation.pairs; 0, where it says nothing."""
+        """The variable of the pair, as in Relaxation.pairs; 0 where there is none."""
         return self.relaxation.pairs.get(edge, 0) if self.fusible.ok(*edge) else 1
 
     def strict(self, edge: Edge) -> bool:

@@ -34,7 +34,8 @@ NamedRow = tuple[float, dict[Name, float]]
 
 @dataclass(frozen=True)
 class Reading:
-    """How many kernels read an array, and how many of them twice (None: second sweeps are free)."""
+    """The variables for the number of kernels that read an array, and that read it twice (None: second sweeps are
+    free)."""
     times: int
     twice: int | None
     maker: int | None

@@ -27,7 +27,7 @@ TRUSTED = 1e-3                                  # what is less is none
 
 
 class Separation:
-    """Of one solution."""
+    """The rows that one solution breaks."""
 
     def __init__(self, relaxation: Relaxation, solution: list[float]) -> None:
         self.relaxation, self.problem = relaxation, relaxation.problem
@@ -42,7 +42,7 @@ class Separation:
                 yield 1.0, along(steps, v)
 
     def cycles(self) -> Iterator[Cut]:
-        """For each node, the nearest way back to one that must run before it."""
+        """The rows of circles: the nearest way from each node back to one that must run before it."""
         index = self.problem.index
         for v, before in enumerate(index.predecessors):
             strict = {u for u in before if self.bad[u] >> v & 1}
@@ -94,7 +94,7 @@ class Separation:
                     yield row
 
     def read_once(self, reading: Reading) -> dict[int, Value]:
-        """How much each node's kernel reads the array."""
+        """The value, for each node, of its kernel's reading the array."""
         found: dict[int, Value] = {}
         near, steps = self.distances.near(dict.fromkeys(reading.readers, 0.0))
         for s in near:
@@ -105,7 +105,7 @@ class Separation:
         return found
 
     def read_twice(self, reading: Reading) -> dict[int, Value]:
-        """How much each node with a carry has its kernel read the array again."""
+        """The value, for each node with a carry, of its kernel's reading the array again."""
         traffic, found = self.problem.traffic, dict[int, Value]()
         for k in reading.readers:
             if not traffic.carried[k] or self.distances.of(self.from_maker(reading, k)) < TRUSTED:
