@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from nessie.activity import Activity
 from nessie.base.ints import MAX_INT, MIN_INT
@@ -159,30 +159,40 @@ OPTIONS = (
            tuple(dict.fromkeys(ENDINGS["graph"].values()))),
 )
 
-# The commands: what each takes, and does.
+
+class Subcommand(NamedTuple):
+    """`operand` is the word that it takes, `usage` what else it needs."""
+    operand: str
+    does: str
+    usage: str = ""
+
+
 SUBCOMMANDS = {
-    "run": ("FILE", "run a program, or call one of its functions: -e ENTRY ARG..."),
-    "eval": ("EXPR", "evaluate one expression"),
-    "check": ("FILE", "look for errors of syntax and types only, or in the text of any form"),
-    "test": ("FILE...", "check the examples in comments of programs, lines such as: twice([1, 2]) => [2, 4]"),
-    "compile": ("FILE", "print a form of the compiled program"),
-    "passes": ("", "list the passes of the compiler"),
-    "show": ("FILE", "print the program after a pass; FILE may be the text of any form"),
-    "profile": ("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e ENTRY "
-                        "ARG..., of EXPR with -x, else of every form; the interpreter counts work, at some five "
-                        "microseconds for each unit: take small data, or --time-limit"),
-    **{name: ("FILE", VIEWS[name].does) for name in ("graph", "explain", "inspect")},
-    "completion": ("SHELL", "print what makes a shell complete commands, options, files and names: bash, zsh or fish"),
-    "doctor": ("", "what Nessie finds here of the things it can use; with --calibrate, how fast this computer is"),
+    "run": Subcommand("FILE", "run a program, or call one of its functions: -e ENTRY ARG...", "[-e ENTRY ARG...]"),
+    "eval": Subcommand("EXPR", "evaluate one expression"),
+    "check": Subcommand("FILE", "look for errors of syntax and types only, or in the text of any form"),
+    "test": Subcommand("FILE...", "check the examples in comments of programs, lines such as: "
+                       "twice([1, 2]) => [2, 4]"),
+    "compile": Subcommand("FILE", "print a form of the compiled program", "-e ENTRY [-t TYPE] --emit FORM"),
+    "passes": Subcommand("", "list the passes of the compiler"),
+    "show": Subcommand("FILE", "print the program after a pass; FILE may be the text of any form",
+                       "--after PASS [-e ENTRY] [-t TYPE]"),
+    "profile": Subcommand("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e "
+                          "ENTRY ARG..., of EXPR with -x, else of every form; the interpreter counts work, at some "
+                          "five microseconds for each unit: take small data, or --time-limit",
+                          "[-e ENTRY ARG... | -x EXPR]"),
+    "graph": Subcommand("FILE", VIEWS["graph"].does, "-e ENTRY [-t TYPE] [-o PICTURE.svg]"),
+    "explain": Subcommand("FILE", VIEWS["explain"].does, "-e ENTRY [ARG...] [-t TYPE]"),
+    "inspect": Subcommand("FILE", VIEWS["inspect"].does, "-e ENTRY [-t TYPE] -o PAGE.html"),
+    "completion": Subcommand("SHELL", "print what makes a shell complete commands, options, files and names: bash, "
+                             "zsh or fish"),
+    "doctor": Subcommand("", "what Nessie finds here of the things it can use; with --calibrate, how fast this "
+                         "computer is"),
 }
 
 OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of any of its forms",
                 "FILE...": "programs", "SHELL": "bash, zsh or fish",
                 "EXPR": "an expression, or forms that end with ;"}
-NEEDED = {"run": "[-e ENTRY ARG...]", "profile": "[-e ENTRY ARG... | -x EXPR]",
-          "explain": "-e ENTRY [ARG...] [-t TYPE]", "compile": "-e ENTRY [-t TYPE] --emit FORM",
-          "show": "--after PASS [-e ENTRY] [-t TYPE]", "graph": "-e ENTRY [-t TYPE] [-o PICTURE.svg]",
-          "inspect": "-e ENTRY [-t TYPE] -o PAGE.html"}
 SWITCHES = ("-h", "--help", "--version")
 
 ARGUMENT_HELP = """\
@@ -287,10 +297,10 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"nessie {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="[COMMAND]")
     parser.set_defaults(command=None)
-    for name, (operand, does) in SUBCOMMANDS.items():
+    for name, (operand, does, needs) in SUBCOMMANDS.items():
         calling = name in CALLING
         command = commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.", parents=[shared],
-                                      usage=usage(name, operand), epilog=ARGUMENT_HELP if calling else None,
+                                      usage=usage(name, operand, needs), epilog=ARGUMENT_HELP if calling else None,
                                       allow_abbrev=False, argument_default=argparse.SUPPRESS)
         if operand:
             nargs: Literal["*", "?"] = "*" if operand.endswith("...") else "?"
@@ -301,9 +311,9 @@ def build_parser() -> Parser:
     return parser
 
 
-def usage(command: str, operand: str) -> str:
+def usage(command: str, operand: str, needs: str) -> str:
     """The usage line of a command: its needs first, then options, which may stand anywhere."""
-    return " ".join(filter(None, ["nessie", command, operand, NEEDED.get(command), "[options]"]))
+    return " ".join(filter(None, ["nessie", command, operand, needs, "[options]"]))
 
 
 def add(parser: argparse.ArgumentParser, option: Option) -> None:
