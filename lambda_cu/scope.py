@@ -106,18 +106,6 @@ def may_fail(calls: Mapping[str, Collection[str]], failing: Collection[str]) -> 
     return frozenset(calls).difference(safe)
 
 
-def reachable(edges: dict[str, set[str]], start: Iterable[str]) -> set[str]:
-    """The nodes that these and their successors are."""
-    seen: set[str] = set()
-    stack = list(start)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack.extend(edges.get(node, ()))
-    return seen
-
-
 def kept_items(items: Iterable[T], keep: Iterable[bool]) -> tuple[T, ...]:
     return tuple(compress(items, keep))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
+from nessie.base.call_graph import reachable
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     Atomic,
@@ -57,13 +58,7 @@ def needed(body: tuple[Stmt, ...]) -> set[str]:
                 waiting += [name, *read]
             case _:
                 waiting += read
-    found = set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += given[name]
-    return found
+    return reachable(given, waiting)
 
 
 def cleaned(body: tuple[Stmt, ...], wanted: set[str]) -> tuple[Stmt, ...]:

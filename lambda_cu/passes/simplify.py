@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from nessie.base.call_graph import reachable
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.passes.dead_code import drop_dead_code
 from nessie.lambda_cu.passes.lets import tidy_kernels, tidy_lets
 from nessie.lambda_cu.passes.sharing import number_kernels, share_kernels, share_parameters, share_runs
-from nessie.lambda_cu.scope import reachable, soac_expressions, statements
+from nessie.lambda_cu.scope import soac_expressions, statements
 from nessie.lambda_cu.shape import Shape, shape
 
 

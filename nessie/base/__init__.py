@@ -10,7 +10,7 @@
     names           fresh names, and the names that users wrote
     effects         what a running program asks of the world
     layers          mappings that are copied often
-    call_graph      which function calls which, in order
+    call_graph      graphs of names: an order, circles, what is reached
     lazy            modules that are imported when they are first used
 
     text/           tokens, documents, and the texts of types and values

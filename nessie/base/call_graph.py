@@ -1,4 +1,4 @@
-"""The order of functions by which of them calls which."""
+"""Graphs of names, such as which function calls which: an order, circles, what is reached."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
@@ -53,3 +53,15 @@ def callees_first(graph: Mapping[str, Collection[str]]) -> tuple[list[str], set[
         if len(component) > 1 or component[0] in graph[component[0]]:
             recursive.update(component)
     return order, recursive
+
+
+def reachable(graph: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:
+    """These nodes, their successors, the successors of those and so on. A name that the graph lacks has none."""
+    found: set[str] = set()
+    waiting = list(start)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting.extend(graph.get(node, ()))
+    return found
