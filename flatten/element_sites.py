@@ -1,12 +1,12 @@
-"""Finds the failures that can tell the element of an apply-to-each: those whose index is its position for the user too.
+"""Marks the failures that can tell the element of an apply-to-each: those whose index is the position the user sees.
 
     {10 / a : a in v}                       position 2 is a = v[2]
     {10 / a : a in v | a < 3}               position in v: a pure body runs within the filter's walk
-    {sum(r) / a : ... | a < 3}              no: a position among the survivors
-    {{10 / a : a in v} : v in vv}           no: a position in all of the v together
+    {sum(r) / a : ... | a < 3}              no: the index is a position among the survivors
+    {{10 / a : a in v} : v in vv}           no: the index is a position in all of the v together
 
-So a site tells its element if it fails in kernels alone that the entry runs over the elements of one sequence, none of
-them selected, for code that the user wrote.
+So a site tells its element under three conditions: it fails only in kernels that the entry runs over the elements of
+one sequence, none of these elements were selected, and the user wrote the code.
 """
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def with_element_sites(program: ir.Program) -> ir.Program:
 
 
 def selections(program: ir.Program, main: ir.Function) -> set[ir.Size]:
-    """Sizes of what is not one sequence as the user sees it: survivors, sides, all of some segments together."""
+    """Return the sizes that are not one sequence as the user sees it: survivors, sides, or all of some segments
+    together."""
     kernels = {kernel.name: kernel for kernel in program.kernels}
     found: set[ir.Size] = set()
     for kernel in program.kernels:

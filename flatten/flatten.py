@@ -1,11 +1,11 @@
 """Pass: flatten nested data parallelism.
 
   in    mono programs; calls of functions that are not inlined cost a boundary (flatten.calls.boundary). `recursion`:
-        may functions that run per element recur? `arguments`: the layouts of the entry's; dense without
+        may functions that run per element recur? `arguments`: the layouts of the entry's arguments, dense by default
   out   flat lambda_cu: one SOAC per kernel, one run per SOAC
   how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values.values); arrays
-        come to be at a let, a result of an apply-to-each, a SOAC's result, a call, and where an expression that can
-        fail must run
+        are stored at a let, at a result of an apply-to-each, at a SOAC's result, at a call, and where an expression
+        that can fail must run
   why   a failing expression is evaluated for exactly the elements of its domain, before anything could narrow it or
         drop it; nothing is evaluated for elements that do not run. Blelloch's flattening; lambda-cu paper, 2.3.
 """

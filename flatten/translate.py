@@ -1,8 +1,8 @@
-"""Flat mode: every expression at a domain, emitting SOACs (flattening under a domain).
+"""Flat mode: translates every expression at a domain and emits SOACs (flattening under a domain).
 
-    G; D |- e => v > B        v the pull value of e over D, B the statements emitted
+    G; D |- e => v > B        v is the pull value of e over D, B the statements emitted
 
-One arm per form of mono; sequence primitives are in flatten.rules.sequences, apply-to-each in flatten.rules.each,
+Each form of mono has one arm. Sequence primitives are in flatten.rules.sequences, apply-to-each in flatten.rules.each,
 conditionals in flatten.rules.conditionals, calls in flatten.calls.functions, effects in flatten.rules.effects.
 """
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nessie.mono import nodes as mono
 
 
 def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -> Value:
-    """The value of the expression over the domain. `hint` names what it computes."""
+    """Return the value of the expression over the domain. `hint` is the base of the names of its results."""
     if not isinstance(exp, mono.Var | mono.Const) and (origin := exp.origin):
         t.emitter.origin = origin
     if isinstance(exp, mono.Literal | mono.String):
@@ -72,7 +72,7 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
 
 
 def lets(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -> Value:
-    """A chain of lets. Names are bound once, so that the whole chain extends one environment."""
+    """Translate a chain of lets. Names are bound once, so the whole chain extends one environment."""
     inner = dict(env)
     while isinstance(exp, mono.Let) and not t.purity.pure(exp):
         inner[exp.name] = let_value(t, exp.value, inner, domain, exp.name)
@@ -81,15 +81,15 @@ def lets(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
 
 
 def let_value(t: Translator, exp: mono.Exp, env: Values, domain: Domain, name: str) -> Value:
-    """The value that a let binds: computed now, whether it is used or not."""
+    """Return the value that a let binds. It is computed now, whether it is used or not."""
     value = t.value(exp, env, domain, name)
     return value if isinstance(exp, mono.Var) else solid(t.emitter, value, domain, name, light=True)
 
 
 def checked(t: Translator, exp: mono.Prim, condition: mono.Exp, message: str, value: mono.Exp, env: Values,
             domain: Domain, hint: str) -> Value:
-    """check(c, message, e): on the host, e waits for the check. Under a domain, e runs for all elements, as after every
-    failure there: no operation reads or writes what is not its own, whatever it is given."""
+    """Translate check(c, message, e). On the host, e waits for the check. Under a domain, e runs for all elements, as
+    after every failure there: no operation reads or writes outside its own data, whatever it is given."""
     test = t.value(condition, env, domain, "test")
     t.emitter.origin = exp.origin
     context: Context = t.emitter.host() if domain is HOST else Context(t.emitter, domain)

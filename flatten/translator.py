@@ -1,5 +1,6 @@
-"""The translator, which the rules of flattening share: it carries the program and what has been written of the
-output, and pure expressions, which every rule may meet.
+"""The state and helpers that the rules of flattening share. The translator carries the program and the output written
+so
+far; the helpers translate pure expressions, which every rule may meet.
 """
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ Values = Mapping[str, Value]
 
 @dataclass
 class Translator:
-    """The state of one program's translation. `translate` is flat mode itself (flatten.translate): rules call the
-    translator, so that no rule need know the others."""
+    """The state of one program's translation. `translate` is flat mode itself (flatten.translate). A rule calls the
+    translator, so no rule need know the others."""
     translate: Callable[[Translator, mono.Exp, Values, Domain, str], Value]
     program: mono.Program
     emitter: Emitter
@@ -36,12 +37,13 @@ class Translator:
     frame: Frame = field(default_factory=Frame)
 
     def value(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:
-        """The value of the expression over the domain. `hint` names what it computes."""
+        """Return the value of the expression over the domain. `hint` is the base of the names of its results."""
         return self.translate(self, exp, env, domain, hint)
 
 
 def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -> Value:
-    """A pull value; stored at once if it can fail, so that it fails for all of its own domain and for no other."""
+    """Return the pull value of a pure expression. It is stored at once if it can fail, so that it fails for all of its
+    own domain and for no other."""
     match exp:
         case mono.Var(name):
             return env[name]
@@ -57,7 +59,7 @@ def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
 
 
 def with_data(t: Translator, exp: mono.Exp, env: Values) -> tuple[mono.Exp, Values]:
-    """The expression with variables for its literals of constants, which are made now."""
+    """Replace literals of constants in the expression by variables; the constants are made now."""
     if not any(isinstance(e, mono.String | mono.Literal) for e in expressions(exp)):
         return exp, env
     inner = dict(env)
@@ -78,7 +80,7 @@ def with_data(t: Translator, exp: mono.Exp, env: Values) -> tuple[mono.Exp, Valu
 
 
 def pure_on_values(t: Translator, exp: mono.Prim | mono.Call, values: list[Value], domain: Domain, hint: str) -> Value:
-    """A pure operation whose arguments are not: as if they were variables."""
+    """Translate a pure operation whose arguments are not pure: the arguments stand as variables."""
     names = [f"#{k}" for k in range(len(values))]
     variables = tuple([mono.Var(name, type_of(a)) for name, a in zip(names, exp.arguments)])
     return pure(t, replace(exp, arguments=variables), dict(zip(names, values)), domain, hint)

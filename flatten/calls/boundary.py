@@ -1,11 +1,11 @@
-"""Values across a boundary (calls, branches of the host, the entry): as lists of names, by their layout.
+"""Passes values across a boundary (a call, a branch of the host, the entry) as lists of names, by their layout.
 
 A sequence crosses as a view: starts and lengths, the payload's size, the payload's own names. A payload that is not
 plain arrays (a virtual concatenation, a range not stored yet) is stored first: in place if it is small against
-what the views see of it, else compacted; one comparison at run time decides, so a copy never costs more than either.
+what the views see of it, else compacted. One comparison at run time decides, so a copy never costs more than either.
 
-A sequence whose payloads the other side knows crosses as bounds only (flatten.calls.crossing). And one of the host,
-which lies in just one of several payloads, is narrowed to that one: a choice of names, at run time.
+A sequence whose payloads the other side knows crosses as bounds only (flatten.calls.crossing). A sequence of the host
+lies in just one of several payloads, and is narrowed to that one: a choice of names at run time.
 """
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ from nessie.lambda_cu import scope
 INT = "int"
 
 
-# What crosses ----------------------------------------------------------------------------------------------
+# Parameters of a boundary --------------------------------------------------------------------------------
 
 
 def params_of(emitter: Emitter, type_: Type, domain: Domain, crossing: Crossing = None,
               hint: str = "a") -> list[ir.Param]:
-    """Fresh names, with their types, for a value of this type at the domain."""
+    """Declare fresh names, with their types, for a value of this type at the domain."""
     def scalar(base: str, hint: str) -> ir.Param:
         return emitter.declare(hint, base if domain is HOST else ir.Array(base, domain.size))
 
@@ -85,13 +85,13 @@ def params_of(emitter: Emitter, type_: Type, domain: Domain, crossing: Crossing 
 
 
 def params_of_leaf(emitter: Emitter, item: Type, crossing: Crossing = None, hint: str = "a") -> list[ir.Param]:
-    """Fresh names for a payload: its size, then its elements."""
+    """Declare fresh names for a payload: its size, then its elements."""
     size = emitter.declare("n", INT)
     return [size, *params_of(emitter, item, free_domain(size.name), crossing, hint)]
 
 
 def nothing_for(emitter: Emitter, params: list[ir.Param]) -> list[ir.Atom]:
-    """The names that cross where there is nothing: sizes 0, arrays of no elements."""
+    """Return the atoms that cross where there are no elements: sizes 0, arrays of no elements."""
     atoms: list[ir.Atom] = []
     sizes = {param.name for param in params if not isinstance(param.type, ir.Array)}
     for param in params:
@@ -113,12 +113,12 @@ def nothing_for(emitter: Emitter, params: list[ir.Param]) -> list[ir.Atom]:
 
 
 def received(params: Iterable[ir.Param]) -> Iterator[ir.Atom]:
-    """The names, to be unpacked."""
+    """Return the parameters' names as atoms, to be unpacked."""
     return iter([ir.Var(param.name) for param in params])
 
 
 def unpack(type_: Type, domain: Domain, atoms: Iterator[ir.Atom], crossing: Crossing = None) -> Value:
-    """The value that crossed as these names and, for sizes and on the host, constants."""
+    """Rebuild the value that crossed as these names and, for sizes and on the host, constants."""
     match type_:
         case Base(base):
             atom = next(atoms)
@@ -135,14 +135,14 @@ def unpack(type_: Type, domain: Domain, atoms: Iterator[ir.Atom], crossing: Cros
 
 
 def unpack_leaf(item: Type, atoms: Iterator[ir.Atom], crossing: Crossing = None) -> Leaf:
-    """The payload that crossed: its size, then its elements."""
+    """Rebuild the payload that crossed: its size, then its elements."""
     size = next(atoms)
     space = free_domain(size.name if isinstance(size, ir.Var) else int(size.value))
     return Leaf(space, unpack(item, space, atoms, crossing))
 
 
 def reference(bounds: Sequence, domain: Domain) -> Value:
-    """Bounds into the plain concatenation of several payloads, some of which may be the same."""
+    """Rewrite bounds into the plain concatenation of several payloads, some of which may be the same."""
     leaves = join_leaves(bounds.leaves)
     if len(leaves) == len(bounds.leaves):
         return bounds
@@ -154,8 +154,8 @@ def reference(bounds: Sequence, domain: Domain) -> Value:
 
 
 def in_one_leaf(packer: Packer, value: Value, type_: Type) -> Value:
-    """The value that a call of the host returned. A sequence that lies in several payloads is narrowed to its own,
-    unless it must be known by them."""
+    """Narrow what a call of the host returned. A sequence that lies in several payloads is narrowed to its own, unless
+    the payloads must stay known by their names."""
     match value, type_:
         case Both(a, b), Pair(first, second):
             return Both(in_one_leaf(packer, a, first), in_one_leaf(packer, b, second))
@@ -169,13 +169,13 @@ def in_one_leaf(packer: Packer, value: Value, type_: Type) -> Value:
 
 @dataclass(frozen=True)
 class Packer:
-    """Stores what crosses in the frame of a function."""
+    """Packs values for a crossing, in the frame of a function; it stores what must be stored."""
     emitter: Emitter
     hint: str = "a"
     frame: Frame = field(default_factory=Frame)
 
     def pack(self, value: Value, type_: Type, domain: Domain, crossing: Crossing = None) -> list[ir.Atom]:
-        """The names that the value crosses in."""
+        """Return the names in which the value crosses."""
         match value, type_:
             case Both(a, b), Pair(first, second):
                 return [*self.pack(a, first, domain, of_first(crossing)),
@@ -189,7 +189,7 @@ class Packer:
         raise TypeError(type_)
 
     def name(self, value: Scalar, domain: Domain) -> ir.Atom:
-        """One name (on the host, or a constant) for the scalar over exactly this domain."""
+        """Return one name (on the host, or a constant) for the scalar over exactly this domain."""
         if domain is HOST:
             exp = exp_of(pull(value, HOST, HOST.here(), self.emitter.host()))
             return exp if isinstance(exp, ir.Const) else self.emitter.host().name(exp, value.base, self.hint)
@@ -210,7 +210,7 @@ class Packer:
         return [atom_of(leaf.space.size), *self.pack(leaf.value, item, leaf.space, crossing)]
 
     def bounds(self, value: Sequence, domain: Domain) -> list[ir.Atom]:
-        """Start and length over exactly this domain: names there already, or one MAP."""
+        """Return start and length over exactly this domain: names that exist already, or one MAP."""
         if value.home is domain and value.start_name is not None and value.length_name is not None:
             return [ir.Var(value.start_name), ir.Var(value.length_name)]
         if domain is HOST:
@@ -221,7 +221,7 @@ class Packer:
         return [ir.Var(name) for name in store(self.emitter, domain, context, parts, self.hint)]
 
     def bounds_into(self, value: Sequence, domain: Domain, leaves: tuple[Leaf, ...]) -> list[ir.Atom]:
-        """Bounds into the plain concatenation of these leaves."""
+        """Return bounds into the plain concatenation of these leaves."""
         if not moves(value.leaves, leaves):
             return self.bounds(value, domain)
 
@@ -232,7 +232,7 @@ class Packer:
         return self.bounds(bounds_of(delayed(domain, term_at, SeqTerm(ZERO, ZERO, leaves))), domain)
 
     def narrowed(self, value: Sequence, item: Type) -> Sequence:
-        """A sequence of the host as part of the one payload that it lies in: nothing is copied."""
+        """Return a sequence of the host as part of the one payload that it lies in. Nothing is copied."""
         if len(value.leaves) == 1:
             return value
         emitter = self.emitter
@@ -253,8 +253,8 @@ class Packer:
         return bounds_of(unpack(Seq(item), HOST, iter(crossing), Carried(inside)))
 
     def by_size(self, value: Sequence, item: Type, domain: Domain) -> Sequence:
-        """The sequences with one payload, stored but for the payloads of its elements: compact where the views see
-        less than the payload holds; else as it is."""
+        """Return the sequences with one payload, stored except for the payloads of its elements. It is compacted where
+        the views see less than the payload holds; else it stays as it is."""
         emitter = self.emitter
         held = whole(emitter, value)
         first, second = self.bounds(value, domain)
@@ -277,7 +277,7 @@ class Packer:
 
 def choice(emitter: Emitter, condition: ir.Exp, then: Callable[[], list[ir.Atom]], orelse: Callable[[], list[ir.Atom]],
            results: list[ir.Param]) -> list[ir.Atom]:
-    """The value of one of two ways; the host decides."""
+    """Emit a branch of the host between two ways, and return its results."""
     test = emitter.host().name(condition, "bool", "smaller")
     blocks = [ir.Block(statements, tuple(atoms)) for atoms, statements in map(emitter.block, (then, orelse))]
     emitter.emit(ir.Branch(tuple(results), test, blocks[0], blocks[1], origin=emitter.origin))
@@ -285,7 +285,7 @@ def choice(emitter: Emitter, condition: ir.Exp, then: Callable[[], list[ir.Atom]
 
 
 def bounds_view(domain: Domain, start: ir.Atom, length: ir.Atom, leaves: tuple[Leaf, ...]) -> Sequence:
-    """Sequences over the domain whose bounds are these names or, on the host, constants."""
+    """Return sequences over the domain whose bounds are these names or, on the host, constants."""
     if isinstance(start, ir.Var) and isinstance(length, ir.Var):
         return view(domain, start.name, length.name, leaves)
     return Sequence(HOST, lambda at, c: start, lambda at, c: length, leaves)
@@ -306,8 +306,8 @@ def bounds_of(value: Value) -> Sequence:
 
 
 def plain(value: Sequence, inner: Crossing = None) -> bool:
-    """Is the payload nothing but arrays, in one piece? `inner`: how its elements cross; of what crosses as bounds the
-    payloads do not count."""
+    """Is the payload nothing but arrays, in one piece? `inner` says how its elements cross; the payloads of what
+    crosses as bounds do not count."""
     return len(value.leaves) == 1 and all_arrays(value.leaves[0], inner)
 
 
@@ -329,7 +329,7 @@ def arrays_only(value: Value, space: Domain, crossing: Crossing) -> bool:
 
 
 def whole(emitter: Emitter, value: Sequence) -> Leaf:
-    """The payload as one leaf: the virtual concatenation of its leaves."""
+    """Return the payload as one leaf: the virtual concatenation of its leaves."""
     if len(value.leaves) == 1:
         return value.leaves[0]
     space = free_domain(emitter.size(size_of(value.leaves)))

@@ -1,10 +1,10 @@
 """_compact(e): a copy of a small part of a large payload, so that the rest need not be kept.
 
-A sequence of the frame, or those of all activations of a lifted frame together, whose payload is arrays is copied if it
-has less than a quarter of its payload's elements, and if these are more than LARGE or sequences themselves. Of a copy,
-the sequences in it are looked at in the same way, all together. All else is left as it is: what belongs further out,
-or where the payload is the sequence's very own. Several payloads count as one; in place of a copy of what lies in them
-there are the copy and empty ones.
+A sequence of the frame, or the sequences of all activations of a lifted frame together, whose payload is arrays, is
+copied on two conditions: it has less than a quarter of its payload's elements, and these are more than LARGE or are
+sequences themselves. The sequences inside a copy are treated in the same way, all together. Everything else stays as it
+is: values that belong further out, and sequences that own their payload. Several payloads count as one; they become
+the copy and empty ones.
 """
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compacted(emitter: Emitter, value: Value, type_: Type, domain: Domain, hint:
 
 
 def chosen(emitter: Emitter, value: Sequence, item: Type, domain: Domain, hint: str) -> Value:
-    """The view or a copy, as one comparison at run time decides."""
+    """Return the view or a copy, as one comparison at run time decides."""
     packer = Packer(emitter, hint)
     start, length = packer.bounds(value, domain)
     size = atom_of(emitter.size(size_of(value.leaves)))

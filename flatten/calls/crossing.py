@@ -1,5 +1,5 @@
-"""The way a value crosses a boundary (a call, a branch of the host), level by level of its sequences: with payloads,
-or as bounds only, where the other side has the payloads already.
+"""The crossing of a value over a boundary (a call, a branch of the host), level by level of its sequences: with their
+payloads, or as bounds only where the other side has the payloads already.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from nessie.mono.analysis.summaries import Pools
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """Sequences that cross as bounds into these payloads, one after another."""
+    """Sequences that cross as bounds into these payloads, which lie one after another."""
     leaves: tuple[Leaf, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """Sequences that take their payload along, whose elements cross like this."""
+    """Sequences that take their payload along; `element` says how their elements cross."""
     element: Crossing
 
 
@@ -41,7 +41,7 @@ def of_element(crossing: Crossing) -> Crossing:
 
 
 def as_it_lies(value: Value) -> Crossing:
-    """All its sequences as bounds into the payloads that they have."""
+    """Let all the value's sequences cross as bounds into the payloads that they have."""
     match value:
         case Both(first, second):
             return as_it_lies(first), as_it_lies(second)
@@ -51,7 +51,7 @@ def as_it_lies(value: Value) -> Crossing:
 
 
 def of_values(values: list[Value], named: frozenset[object]) -> Crossing:
-    """The crossing of a value that is one of these: as bounds where all lie in payloads with these keys."""
+    """Return the crossing of a value that is one of these: as bounds where it lies only in payloads with these keys."""
     pairs = [value for value in values if isinstance(value, Both)]
     if pairs and named:
         return of_values([pair.first for pair in pairs], named), of_values([pair.second for pair in pairs], named)
@@ -69,7 +69,8 @@ def of_values(values: list[Value], named: frozenset[object]) -> Crossing:
 
 @dataclass(frozen=True)
 class Payloads:
-    """The payloads that paths name: those of pools, and what is in them; else the first of a value."""
+    """The payloads that paths name: those of pools and of what is in them; for other paths, the first payload of a
+    value."""
     values: list[Value]
     pools: Mapping[Path, Leaf]
 
@@ -95,7 +96,8 @@ def payload_in(value: Value, steps: Path) -> Leaf:
 @dataclass(frozen=True)
 class Frame:
     """The function of which a version is being made. `held`: the keys of the payloads passed to it, which live as long
-    as the call; `named`: of those that its result, or its parameters where it calls itself, are bounds into."""
+    as the call. `named`: the keys among them into which its result, or its parameters where it calls itself, are
+    bounds."""
     function: str = ""
     payloads: Payloads = field(default_factory=lambda: Payloads([], {}))
     held: frozenset[object] = frozenset()
@@ -103,7 +105,7 @@ class Frame:
 
 
 def of_result(signature: Signature, payloads: Payloads) -> Crossing:
-    """The crossing of a result: as bounds only where it lies in nothing but payloads that were passed."""
+    """Return a result's crossing: what lies only in payloads that were passed crosses as bounds."""
     match signature:
         case (first, second):
             return of_result(first, payloads), of_result(second, payloads)
@@ -115,7 +117,7 @@ def of_result(signature: Signature, payloads: Payloads) -> Crossing:
 
 
 def of_argument(type_: Type, path: Path, pools: Pools, payloads: Payloads) -> Crossing:
-    """The crossing of a parameter: as bounds only where it is pooled."""
+    """Return an argument's crossing: what is pooled crosses as bounds."""
     match type_:
         case Pair(first, second) if pools:
             return (of_argument(first, (*path, 0), pools, payloads), of_argument(second, (*path, 1), pools, payloads))

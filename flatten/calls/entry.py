@@ -1,4 +1,4 @@
-"""The entry: it takes arguments of any layout; its results are dense or uniform."""
+"""Makes the entry function. It takes arguments of any layout; its results are dense or uniform."""
 from __future__ import annotations
 
 from nessie.base.types import Base, Pair, Seq, Type
@@ -18,8 +18,8 @@ from nessie.mono.walk import called
 
 def entry_function(t: Translator, function: mono.Function,
                    arguments: tuple[ir.Layout, ...] | None) -> tuple[ir.Function, ir.Entry]:
-    """The entry's function, and its layouts; arguments lie dense unless it is said how. It is a function of its own
-    where the program calls it, too: calls pass views."""
+    """Return the entry's function and its layouts; arguments are dense unless `arguments` says otherwise. The function
+    is separate even where the program calls its entry, because calls pass views."""
     emitter = t.emitter
     params: list[ir.Param] = []
     layouts = arguments if arguments is not None else tuple(layout_of(p.type) for p in function.parameters)
@@ -43,7 +43,7 @@ def entry_function(t: Translator, function: mono.Function,
 
 
 def from_outside(emitter: Emitter, layout: ir.Layout, domain: Domain, hint: str, params: list[ir.Param]) -> Value:
-    """A value of this layout over the domain; its names are declared, and added to `params`."""
+    """Return a value of this layout over the domain; its names are declared and added to `params`."""
     def declare(hint: str, type_: ir.Type) -> str:
         params.append(emitter.declare(hint, type_))
         return params[-1].name
@@ -75,7 +75,7 @@ def from_outside(emitter: Emitter, layout: ir.Layout, domain: Domain, hint: str,
 
 
 def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> tuple[list[ir.Atom], ir.Layout]:
-    """The names that the result comes out in, and how it lies in them: sequences dense, views copied; those that are
+    """Return the names that hold the result, and their layout. Sequences come out dense, so views are copied; sequences
     known to be all of one length need no offsets."""
     match value, type_:
         case Both(a, b), Pair(first, second):
@@ -97,7 +97,7 @@ def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) ->
 
 
 def bounds_of(emitter: Emitter, space: Domain, domain: Domain) -> tuple[list[ir.Atom], str]:
-    """The names that tell where the domain's sequences lie in the space, and the layout's form."""
+    """Return the names that locate the domain's sequences in the space, and the layout's form."""
     if domain is HOST:
         return [], "dense"
     if isinstance(space.space, ir.Uniform):
@@ -106,7 +106,7 @@ def bounds_of(emitter: Emitter, space: Domain, domain: Domain) -> tuple[list[ir.
 
 
 def offsets_of(emitter: Emitter, space: Domain) -> str:
-    """The space's offsets as an array."""
+    """Return the name of the array of the space's offsets."""
     walked = emitter.walked(space)
     if isinstance(walked, ir.Irregular):
         return walked.offsets

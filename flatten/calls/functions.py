@@ -1,12 +1,12 @@
-"""Functions: which run per element, and the host and lifted versions of the others, made on demand.
+"""Translates calls; makes the host and lifted versions of functions on demand.
 
-A lifted version takes the number of activations and its parameters over them, translates the body under that domain,
-and does nothing when there are none: that guard ends every recursion. Deeper nesting needs no further version, since
-every depth is a domain. A version is known by its name before its body is translated, so functions may call themselves
-and each other.
+A lifted version takes the number of activations and its parameters over them. It translates the body under that domain
+and does nothing when there are no activations: that guard ends every recursion. Deeper nesting needs no further
+version, since every depth is a domain. A version has its name before its body is translated, so functions may call
+themselves and each other.
 
-Parameters and results cross as summaries tell (mono.analysis.summaries). Of a function with pools the parameters are
-followed by the pools' payloads: an outer call passes those of its arguments, a call of itself those that it was given.
+Parameters and results cross as the summaries tell (mono.analysis.summaries). In a function with pools, the pools'
+payloads follow the parameters: an outer call passes the payloads of its arguments, a call of itself those it was given.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from nessie.mono.analysis.summaries import Pools, Summary, named
 
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
-    """A call of the version for this domain; of a thread-level function, a pure expression of its arguments."""
+    """Call the version for this domain; a call of a thread-level function is a pure expression of its arguments."""
     function = t.functions[exp.function]
     arguments = [t.value(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
     if exp.function in t.purity.thread_level:
@@ -55,7 +55,8 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
 
 def pass_on(t: Translator, function: mono.Function, arguments: list[Value],
             domain: Domain) -> tuple[list[ir.Atom], Payloads]:
-    """The arguments as names, and the payloads that the function knows then. A call of itself passes its pools on."""
+    """Return the arguments as names, and the payloads that the function then knows. A call of itself passes its pools
+    on."""
     pools = t.summaries[function.name].pools
     known = t.frame.payloads
     if t.frame.function != function.name:
@@ -75,13 +76,13 @@ def pass_on(t: Translator, function: mono.Function, arguments: list[Value],
 
 
 def pooled(function: mono.Function, pools: Pools) -> list[tuple[Path, Type, str]]:
-    """The paths to the pools, in order, with the types of their elements and a name."""
+    """Return the paths to the pools, in order, with the types of their elements and a name."""
     return [(path, item, p.name) for k, p in enumerate(function.parameters)
             for path, item in sequence_paths(p.type, (k,)) if path in pools]
 
 
 def version(t: Translator, function: mono.Function, lifted: bool) -> str:
-    """The name of the host or lifted version; made now if it is the first time that it is needed."""
+    """Return the name of the host or lifted version, which is made at the first call."""
     name = function.name + ("^" if lifted else "")
     if name not in t.emitter.functions:
         t.emitter.functions[name] = placeholder = ir.Function(name, (), (), ir.Block((), ()))
@@ -132,7 +133,8 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
 
 def outside(t: Translator, frame: Frame,
             body: Callable[[], list[ir.Atom]]) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
-    """The statements of a version's body; no table of the place that happened to need the version is valid in it."""
+    """Return what `body` gives and emits as the body of a version. The tables of the place that needed the version are
+    not valid in it."""
     emitter = t.emitter
     held = emitter.tables, emitter.origin, t.frame
     emitter.tables, t.frame = Tables(), frame
@@ -144,7 +146,7 @@ def outside(t: Translator, frame: Frame,
 
 def parameters(t: Translator, function: mono.Function,
                domain: Domain) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
-    """The parameters' values, the frame in which they are known, and all that is passed: pools come last."""
+    """Return the parameters' values, the frame that knows them, and all parameters that are passed: pools come last."""
     summary = t.summaries[function.name]
     last: list[ir.Param] = []
     pools = {}

@@ -1,6 +1,6 @@
-"""Knowledge about int expressions.
+"""Range analysis of int expressions.
 
     intervals       operators on intervals
-    ranges          range analysis
-    proofs          conditions that must hold, so that no check is needed
+    ranges          the ranges of expressions
+    proofs          proves conditions, so that they need no check
 """

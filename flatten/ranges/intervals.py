@@ -1,6 +1,6 @@
-"""Int operators and comparisons on intervals: between which numbers their results lie.
+"""Int operators and comparisons on intervals: the bounds of their results.
 
-Results are exact, so that a caller sees whether they can leave int64 (`inside_ints`), where they wrap (`wrapped`).
+Results are exact: a caller sees whether they can leave int64 (`inside_ints`), and wraps them if so (`wrapped`).
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def inside_ints(found: Interval) -> bool:
 
 
 def wrapped(found: Interval) -> Interval:
-    """The interval of a result that wraps."""
+    """Return the interval of a result that wraps."""
     return found if inside_ints(found) else INTS
 
 
@@ -27,7 +27,7 @@ def product(a: Interval, b: Interval) -> Interval:
 
 
 def quotient(a: Interval, b: Interval) -> Interval:
-    """Towards zero, by what is positive."""
+    """Divide towards zero, by a positive interval."""
     if b[0] < 1:
         return INTS
     ends = [x // y if x >= 0 else -(-x // y) for x in a for y in b]
@@ -35,7 +35,7 @@ def quotient(a: Interval, b: Interval) -> Interval:
 
 
 def remainder(a: Interval, b: Interval) -> Interval:
-    """The interval of a remainder with the dividend's sign."""
+    """Return the remainder, which has the dividend's sign."""
     if b[0] < 1:
         return INTS
     return max(min(a[0], 0), 1 - b[1]), min(max(a[1], 0), b[1] - 1)

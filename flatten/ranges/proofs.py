@@ -1,8 +1,8 @@
-"""Proofs of conditions: what range analysis (flatten.ranges.ranges) can tell of them, and what they tell where they
-hold.
+"""Proves conditions by range analysis (flatten.ranges.ranges), and gives the assumptions that a condition justifies
+where it holds.
 
-A condition a <= b is proved by the numbers that a and b lie between; else by showing that b - a, a polynomial, is not
-negative: by its numbers, or after a name in it is replaced by what bounds it. n - i - 1 is at least
+A condition a <= b is proved by the intervals of a and b. Otherwise the proof shows that b - a, a polynomial, is not
+negative: by its interval, or after a name in it is replaced by its bound. For example, n - i - 1 is at least
 n - (n - 1) - 1 = 0.
 """
 from __future__ import annotations
@@ -20,8 +20,8 @@ MOST_TRIED = 100                # polynomials in a proof
 
 
 def nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
-    """Is it certain that exp >= 0? Tried are exp, what one replacement makes of it, what a second makes of these, and
-    so on, each once."""
+    """Is it certain that exp >= 0? The proof tries exp, then the results of one replacement, then those of a second,
+    and so on, each once."""
     tried, latest = {exp}, [exp]
     for _ in range(STEPS + 1):
         if any(surely_nonnegative(ranges, tried_now) for tried_now in latest):
@@ -33,12 +33,12 @@ def nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
 
 
 def surely_nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
-    """By its numbers, or those of the difference to something that is not negative."""
+    """Test exp by its numbers, or by those of its difference to a polynomial that is not negative."""
     return ranges.least(exp) >= 0 or any(ranges.least(subtract(exp, given)) >= 0 for given in ranges.assumed())
 
 
 def replaced(ranges: Ranges, exp: Polynomial) -> Iterator[Polynomial]:
-    """The polynomial with one name replaced by what bounds it: it is no less than these."""
+    """Yield the polynomial with one name replaced by a bound; the polynomial is no less than any of these."""
     for monomial, c in exp.terms:
         if len(monomial) == 1:
             known = ranges.of_factor(monomial[0])
@@ -52,7 +52,7 @@ def holds(ranges: Ranges, condition: ir.Exp) -> bool:
         case ir.Op("and", (a, b)):
             return holds(ranges, a) and holds(ranges, b)
         case ir.Op("<=", (ir.Op("*", (ir.Op("float", (a,)), ir.Op("float", (b,)))), ir.Const(limit, "float"))):
-            x, y = ranges.interval(a), ranges.interval(b)           # rounding keeps the order
+            x, y = ranges.interval(a), ranges.interval(b)           # rounding is monotonic
             return x is not None and y is not None and min(x[0], y[0]) >= 0 and x[1] * y[1] <= float(limit)
         case ir.Op(operator, (a, b)) if operator in COMPARED:
             decided = by_numbers(ranges, condition)
@@ -87,12 +87,12 @@ def by_polynomials(ranges: Ranges, operator: str, a: ir.Exp, b: ir.Exp) -> bool:
 
 
 def is_int(ranges: Ranges, a: ir.Exp, b: ir.Exp) -> bool:
-    """Both are, if one is."""
+    """Are both ints? One decides for both."""
     return ranges.interval(a) is not None or ranges.interval(b) is not None
 
 
 def by_numbers(ranges: Ranges, condition: ir.Exp) -> bool | None:
-    """Whether the condition holds, if numbers tell."""
+    """Return whether the condition holds, if intervals tell; else None."""
     match condition:
         case ir.Const(bool(value)):
             return value
@@ -109,7 +109,7 @@ def by_numbers(ranges: Ranges, condition: ir.Exp) -> bool | None:
 
 
 def doubtful(ranges: Ranges, condition: ir.Exp) -> ir.Exp:
-    """The condition without the parts that certainly hold."""
+    """Return the condition without the parts that certainly hold."""
     match condition:
         case ir.Op("and", (a, b)):
             first, second = doubtful(ranges, a), doubtful(ranges, b)
@@ -120,7 +120,8 @@ def doubtful(ranges: Ranges, condition: ir.Exp) -> ir.Exp:
 
 
 def assumptions(ranges: Ranges, condition: ir.Exp, holds: bool = True) -> tuple[Polynomial, ...]:
-    """The polynomials that are not negative where the condition holds, or where it does not."""
+    """Return polynomials that are not negative where the condition holds (or, with `holds` false, where it does
+    not)."""
     match condition:
         case ir.Var():
             found = ranges.defined(condition)

@@ -1,21 +1,22 @@
-"""Range analysis: what is known of int expressions, so that conditions that cannot fail (flatten.ranges.proofs) need no
-check.
+"""Range analysis of int expressions, so that conditions that cannot fail (flatten.ranges.proofs) need no check.
 
-An int is known by two numbers that it lies between, by its form (a polynomial over names, where nothing on the way can
+An int is described by two numbers that it lies between, by its form (a polynomial over names, if no step of it can
 wrap), and by polynomials that it is at most (`above`) or at least (`below`):
 
     i over v's elements        0 .. 2^48      at most n - 1
     i / 2                      0 .. 2^47      at most i
     n - 1 - i                  its form is n - i - 1
 
-Sound for int64 that wraps: a sum, difference or product that may leave int64 is any int. Sizes, and so indices, are
-at most 2^48. What is used holds in fact, also after a failure elsewhere: indices of walks, sizes of arrays, elements
-of arrays that flattening makes itself, the test around a branch. Never that a check in a kernel has passed: others run
-before anybody looks. Only sizes that the host has found equal (Emitter.require) rest on a check, a `_` of the host's.
-This is one that no launch passes: lambda_cu.passes.device_scalars leaves it to the host; simplify and schedule.pull
-keep statements in order, and pull takes an element to a later launch only; schedule.graph.build orders all of a region
-after it, which schedule.check holds graphs and schedules to. A host that fails launches nothing more, so that this
-holds for a device whose kernels nobody waits for, too.
+The analysis is sound for int64 that wraps: a sum, difference or product that may leave int64 is any int. Sizes, and so
+indices, are at most 2^48. The analysis uses only facts that hold even after a failure elsewhere: indices of walks,
+sizes of arrays, elements of arrays that flattening makes itself, the test around a branch. It never assumes that a
+check in a kernel has passed, because other kernels run before anybody looks.
+
+Only sizes that the host has found equal (Emitter.require) rest on a check, a `_` of the host's. No launch moves before
+this check: lambda_cu.passes.device_scalars leaves it to the host; simplify and schedule.pull keep statements in order,
+and pull takes an element to a later launch only; schedule.graph.build orders all of a region after it, and
+schedule.check verifies this of graphs and schedules. A host that fails launches nothing more, so the order also holds
+on a device whose kernels nobody waits for.
 """
 from __future__ import annotations
 
@@ -28,14 +29,14 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.rename import rename
 from nessie.lambda_cu.spaces.polynomials import Monomial, Polynomial, add, multiply, name, number, subtract
 
-MOST_BITS = 48                  # of the size of what takes no memory: days of work, more than a memory holds
+MOST_BITS = 48                  # bits of the size of a sequence that takes no memory: days of work, beyond any memory
 MOST = 2 ** MOST_BITS
-DEEPEST = 24                    # definitions within definitions that are looked at
-MOST_TERMS = 8                  # of a polynomial that is looked at
+DEEPEST = 24                    # the greatest depth of definitions within definitions that is followed
+MOST_TERMS = 8                  # the greatest number of terms of a polynomial that is kept
 
 
 class Range(NamedTuple):
-    """The knowledge about a name or a noted expression."""
+    """The range of a name or a noted expression."""
     least: int = INTS[0]
     most: int = INTS[1]
     above: tuple[Polynomial, ...] = ()
@@ -44,28 +45,28 @@ class Range(NamedTuple):
 
 ANY = Range()
 SIZE = Range(0, MOST)
-SOME = Range(1, MOST)           # the size of a domain, where one of its elements is
+SOME = Range(1, MOST)           # the size of a domain that has an element
 Note = Callable[[], Range]
 COMBINED: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {"+": add, "-": subtract, "*": multiply}
 
 
 def exactly(form: Polynomial) -> Range:
-    """The range of a size that is this polynomial."""
+    """Return the range of a size that is this polynomial."""
     return Range(0, MOST, (form,), (form,))
 
 
 def index_below(size: Polynomial) -> Range:
-    """The range of an index into so many elements."""
+    """Return the range of an index into so many elements."""
     return Range(0, MOST, (subtract(size, number(1)),))
 
 
 def meet(a: Range, b: Range) -> Range:
-    """The range that both allow."""
+    """Return the range of what both describe."""
     return Range(max(a.least, b.least), min(a.most, b.most), a.above + b.above, a.below + b.below)
 
 
 def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
-    """The range of a parameter of the domain's thunks."""
+    """Return the range of a parameter of the domain's thunks."""
     parent = domain.parent
     if domain.is_flat or index == "i":
         return index_below(size_form(domain.size))
@@ -79,12 +80,12 @@ def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
 
 
 class Ranges:
-    """The knowledge at one place. Expressions that are no polynomials go by names of their own, `#1`, `#2`, ..., in
-    which polynomials can mention them.
+    """The ranges at one place. Expressions that are not polynomials get names of their own, `#1`, `#2`, ..., by which
+    polynomials can mention them.
 
-    look        of a let-bound name its definition, else what is known of the name; None if it may be no int
-    noted       what is known of an expression besides what it says
-    element     what is known of an array's elements; None if they are no ints
+    look        the definition of a let-bound name, else the name's range; None if it may not be an int
+    noted       the range noted for an expression, beyond what its operators tell
+    element     the range of an array's elements; None if they are not ints
     assumed     polynomials that are not negative here
     numbers     the names of expressions, for all places of one thunk
     """
@@ -94,16 +95,16 @@ class Ranges:
                  numbers: dict[ir.Exp, str]) -> None:
         self.look, self.noted, self.element, self.assumed = look, noted, element, assumed
         self.numbers = numbers
-        self.names: dict[str, Range] = {}                       # known of names in polynomials
-        self.intervals: dict[str, Interval | None] = {}         # of names
-        self.forms: dict[str, Polynomial] = {}                  # of let-bound names
-        self.lets: dict[str, ir.Exp] = {}                       # inside expressions
+        self.names: dict[str, Range] = {}                       # ranges of names in polynomials
+        self.intervals: dict[str, Interval | None] = {}         # intervals of names
+        self.forms: dict[str, Polynomial] = {}                  # forms of let-bound names
+        self.lets: dict[str, ir.Exp] = {}                       # definitions of lets inside expressions
         self.depth = 0
 
     # Numbers
 
     def interval(self, exp: ir.Exp) -> Interval | None:
-        """The numbers that the expression lies between; None where it may be no int."""
+        """Return the interval of the expression; None where it may not be an int."""
         match exp:
             case ir.Const(int(value), "int"):
                 return value, value
@@ -135,7 +136,7 @@ class Ranges:
         return self.lets.get(named) or self.look(named)
 
     def defined(self, exp: ir.Exp) -> ir.Exp:
-        """The expression that a let-bound name stands for."""
+        """Return the definition of a let-bound name, followed to its end; any other expression is itself."""
         while isinstance(exp, ir.Var):
             found = self.definition(exp.name)
             if found is None or isinstance(found, Range):
@@ -163,7 +164,7 @@ class Ranges:
     # Polynomials
 
     def form(self, exp: ir.Exp) -> Polynomial:
-        """The int expression as a polynomial."""
+        """Return the int expression as a polynomial."""
         match exp:
             case ir.Const(int(value), "int"):
                 return number(value)
@@ -187,7 +188,7 @@ class Ranges:
         return name(self.numbers.setdefault(exp, f"#{len(self.numbers) + 1}"))
 
     def of_factor(self, factor: str) -> Range:
-        """The range of a name in a polynomial."""
+        """Return the range of a name in a polynomial."""
         if factor not in self.names:
             self.names[factor] = ANY
             if factor.startswith("#"):
@@ -199,13 +200,13 @@ class Ranges:
         return self.names[factor]
 
     def computed(self, exp: ir.Exp) -> Range:
-        """The range of a name of the host for the expression."""
+        """Return the range of a name of the host for the expression."""
         form = self.form(exp)
         bounds = () if any("#" in factor for monomial, _ in form.terms for factor in monomial) else (form,)
         return Range(*(self.interval(exp) or INTS), bounds, bounds)
 
     def of_expression(self, exp: ir.Exp) -> Range:
-        """The range of an expression that goes by a name."""
+        """Return the range of an expression that has a name `#k`."""
         found = Range(*(self.interval(exp) or INTS))
         note = self.noted(exp)
         if note is not None:

@@ -1,14 +1,14 @@
-"""The rules of flattening, by the kinds of expressions.
+"""The rules of flattening, by kind of expression.
 
     each                apply-to-each
     conditionals        conditionals whose branches are parallel
-    effects             effects, in order
-    sequences           table: the primitives on sequences, whose rules follow
+    effects             effects, in program order
+    sequences           the table of the primitives on sequences, whose rules follow
     building            - literals, dist, ranges, append
     folding             - reductions, scans, order
     gather_scatter      - gather and scatter
     permuting           - scatters by known bijections
     nesting             - flatten and partition
-    lengths             lengths that are checked: not negative, not too large
-    checked_scalars     scalars that must be right before they are used
+    lengths             checked lengths: not negative, not too large
+    checked_scalars     scalars that are checked before they are used
 """

@@ -1,6 +1,6 @@
-"""Sequences made from scalars and from other sequences: literals, dist, ranges, append.
+"""Rules that build sequences from scalars and from other sequences: literals, dist, ranges, append.
 
-Ranges and dist take no memory until they are kept: their payload is computed where it is read.
+Ranges and dist take no memory until they are stored: their payload is computed where it is read.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Elements = collections.abc.Sequence["mono.Exp | str"]           # a text is a se
 
 
 def data(t: Translator, exps: Elements, type_: Type, space: Domain) -> Value:
-    """The constant expressions as the elements of a space: one array for each of the type's scalars."""
+    """Return the constant expressions as the elements of a space: one array for each of the type's scalars."""
     if not exps:
         return empty(type_)
     match type_:
@@ -61,8 +61,8 @@ def data(t: Translator, exps: Elements, type_: Type, space: Domain) -> Value:
 
 
 def data_space(t: Translator, lengths: list[int], outer: Domain) -> Domain:
-    """The elements of sequences of these lengths, one sequence for each element of the outer space. Their number has
-    a name of its own, as that of every space that is nested in another (materialise.product)."""
+    """Return the space of the elements of sequences of these lengths, one sequence for each element of the outer space.
+    Their number has a name of its own, like that of every space nested in another (spaces.product)."""
     total = t.emitter.named(ir.Const(sum(lengths), "int"), "n")
     if len(set(lengths)) == 1:
         return uniform(outer, lengths[0], total)
@@ -92,7 +92,7 @@ def constant_of(exp: mono.Exp | str) -> int | float | bool | str:
 
 
 def literal(t: Translator, exp: mono.Literal | mono.String, env: Values, domain: Domain, hint: str) -> Value:
-    """[e1, ..., ek]: data where all is constant, made once in a block."""
+    """Translate [e1, ..., ek]. A constant literal is data, made once in a block."""
     if not is_constant(exp):
         assert isinstance(exp, mono.Literal)
         return computed_literal(t, exp, env, domain, hint)
@@ -105,7 +105,7 @@ def literal(t: Translator, exp: mono.Literal | mono.String, env: Values, domain:
 
 
 def computed_literal(t: Translator, exp: mono.Literal, env: Values, domain: Domain, hint: str) -> Value:
-    """Uniform segments of k elements; rows are bounds into the rows' payloads, which are joined once."""
+    """Build uniform segments of k elements; rows are bounds into the rows' payloads, which are joined once."""
     values = with_joined_leaves(t, [t.value(e, env, domain, hint) for e in exp.elements], domain)
     space = space_for(t.emitter, domain, lambda at, c: ir.Const(len(values), "int"))
 
@@ -125,7 +125,7 @@ def computed_literal(t: Translator, exp: mono.Literal, env: Values, domain: Doma
 
 
 def with_joined_leaves(t: Translator, values: list[Value], domain: Domain) -> list[Value]:
-    """The values with one payload for all, so that choosing between them moves no bounds."""
+    """Give the values one common payload, so that a choice between them moves no bounds."""
     pairs = [value for value in values if isinstance(value, Both)]
     if pairs:
         firsts = with_joined_leaves(t, [value.first for value in pairs], domain)
@@ -144,7 +144,7 @@ def with_joined_leaves(t: Translator, values: list[Value], domain: Domain) -> li
 
 
 def into_leaves(row: Sequence, leaves: tuple[Leaf, ...], starts: dict[object, ir.Exp], domain: Domain) -> Value:
-    """The sequence by its bounds in the leaves, which start there."""
+    """Return the sequence as bounds into the leaves, which begin at `starts`."""
     def term_at(at: At, context: Context) -> Term:
         bounds = seq_of(pull(row, domain, at, context))
         if len(row.leaves) == 1:
@@ -154,7 +154,7 @@ def into_leaves(row: Sequence, leaves: tuple[Leaf, ...], starts: dict[object, ir
 
 
 def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """dist(a, n): the payload is a itself, seen from each element."""
+    """Translate dist(a, n): the payload is a itself, seen from each element."""
     message = "Bounds error for function DIST."
 
     def count_at(at: At, context: Context) -> ir.Exp:
@@ -171,7 +171,7 @@ def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
 
 
 def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """iseq(s, d, e): a range, computed where it is read."""
+    """Translate iseq(s, d, e): a range, computed where it is read."""
     start, stride, end = map(scalar, values)
     message = "In [s:e:l], e must be >= to s, and l must be positive."
     by_one = exp_of(pull(stride, domain, domain.here(), Context(t.emitter, domain))) == ONE
@@ -187,7 +187,7 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
                              exp.origin)
 
     def steps(extent: ir.Exp, s: ir.Exp, d: ir.Exp, context: Context) -> ir.Exp:
-        """The extent in strides, rounded up."""
+        """Return the extent in strides, rounded up."""
         extent = context.let(extent, "n")
         if not isinstance(s, ir.Const) or int(s.value) < 0:             # the extent may have wrapped
             extent = context.check(op("<=", ZERO, extent), extent, "int", TOO_MANY, exp.origin)
@@ -209,7 +209,7 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
 
 
 def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """a ++ b: one MAP; of rows only the bounds."""
+    """Translate a ++ b: one MAP, which copies only the bounds of rows."""
     a, b = map(sequence, values)
 
     def bounds(at: At, context: Context) -> tuple[SeqTerm, SeqTerm]:

@@ -1,4 +1,4 @@
-"""Scalars that must be known to be right before they are used: lengths, checks over a whole domain."""
+"""Scalars that must be checked before they are used: lengths, checks over a whole domain."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from nessie.lambda_cu import nodes as ir
 
 
 def checked_scalar(t: Translator, domain: Domain, term_at: Callable[[At, Context], Term], hint: str) -> Scalar:
-    """A scalar over the domain; stored if it can fail. One that does not depend on the element is the host's, zero
-    where there are no elements."""
+    """Return a scalar over the domain, stored if it can fail. One that does not depend on the element is the host's; it
+    is zero where there are no elements."""
     emitter = t.emitter
     if domain is HOST:
         context = emitter.host()

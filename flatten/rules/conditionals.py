@@ -1,7 +1,7 @@
-"""Conditionals whose branches are parallel.
+"""Rules for conditionals whose branches are parallel.
 
-On the host: one branch runs; both give the same names. Under a domain: PARTITION of the indices, each branch over its
-own elements (nothing is packed: outer variables are seen through the indices), and the merge is a pull,
+On the host, one branch runs, and both define the same names. Under a domain, PARTITION splits the indices, and each
+branch runs over its own elements (nothing is packed: outer variables are read through the indices). The merge pulls
 
     c[i] ? then at pos[i] : else at pos[i]
 
@@ -68,7 +68,7 @@ def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain
 
 
 def stored_test(t: Translator, test: Scalar, domain: Domain) -> str:
-    """The array of the tests' outcomes: PARTITION and the merge both read it."""
+    """Return the array of the tests' outcomes, which PARTITION and the merge both read."""
     if test.home is domain and test.name is not None:
         return test.name
     context = Context(t.emitter, domain)
@@ -77,7 +77,8 @@ def stored_test(t: Translator, test: Scalar, domain: Domain) -> str:
 
 
 def pull_side(value: Value, side: Domain, domain: Domain, position: ir.Exp, at: At, context: Context) -> Term:
-    """A branch's value at the element's place on its side; what comes from further out, at the element itself."""
+    """Return a branch's value at the element's place on its side; a value from further out is read at the element
+    itself."""
     if isinstance(value, Both):
         return PairTerm(pull_side(value.first, side, domain, position, at, context),
                         pull_side(value.second, side, domain, position, at, context))

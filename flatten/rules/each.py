@@ -1,11 +1,11 @@
-"""Apply-to-each: { body : x1 in s1; ...; xm in sm | filter }.
+"""The rule for apply-to-each: { body : x1 in s1; ...; xm in sm | filter }.
 
 The elements' space E is that of the first source that is dense here, else a fresh one with its lengths. The other
 sources are checked to have equal lengths, sequence by sequence. Without a filter the body is translated over E.
 
-With a filter, FILTER over E gives the survivors' space: again segments of the same parent, by new offsets. The body
-is translated there, and sees the sources' variables packed; so it runs for survivors only. A pure body is FILTER's
-own value thunk: there is nothing to pack.
+With a filter, FILTER over E gives the survivors' space: segments of the same parent, with new offsets. The body is
+translated there with the sources' variables packed, so it runs for survivors only. A pure body is FILTER's own value
+thunk, so there is nothing to pack.
 """
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def common_space(t: Translator, sources: list[Sequence], domain: Domain) -> Doma
 
 
 def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain, domain: Domain) -> bool:
-    """Each of the source's sequences is as long as the space's segment; nothing to do where that is known. May what
-    comes next meet unequal ones, before anybody looks at the error?"""
+    """Check that each of the source's sequences is as long as the space's segment, unless that is known. Return whether
+    the code that follows may meet unequal lengths before anybody looks at the error."""
     if source.dense and source.home is domain and source.space is space:
         return False
     context: Context = t.emitter.host() if domain is HOST else Context(t.emitter, domain)
@@ -101,7 +101,7 @@ def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain,
 
 def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, space: Domain, domain: Domain,
                 hint: str) -> Value:
-    """FILTER whose value thunk is the body."""
+    """Emit a FILTER whose value thunk is the body."""
     body, env = with_data(t, body, env)
     context = Context(t.emitter, space)
     term = thread(body, env, space, space.here(), context)
@@ -111,7 +111,7 @@ def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, sp
 
 def filter_live(t: Translator, predicate: Value, live: dict[str, Value], space: Domain,
                 domain: Domain) -> tuple[Domain, dict[str, Value]]:
-    """FILTER that packs the variables which the body uses and which belong to the elements themselves."""
+    """Emit a FILTER that packs the variables which the body uses and which belong to the elements themselves."""
     context = Context(t.emitter, space)
     parts: list[tuple[ir.Exp, str]] = []
     for value in live.values():
@@ -131,7 +131,7 @@ def own_parts(value: Value, space: Domain, context: Context, parts: list[tuple[i
 
 
 def repacked(value: Value, space: Domain, survivors: Domain, names: Iterator[str]) -> Value:
-    """The value over the survivors; what belongs further out is seen from there as before."""
+    """Return the value over the survivors; a value from further out is read from there as before."""
     match value:
         case Both(first, second):
             return Both(repacked(first, space, survivors, names), repacked(second, space, survivors, names))
@@ -150,7 +150,7 @@ def run_filter(t: Translator, predicate: Value, context: Context, term: Term, sp
 
 def run_filter_parts(t: Translator, predicate: Value, context: Context, parts: list[tuple[ir.Exp, str]], space: Domain,
                      domain: Domain, hint: str) -> tuple[Domain, list[str]]:
-    """FILTER over the space; the survivors' space, and the arrays of the parts over it."""
+    """Emit FILTER over the space; return the survivors' space and the arrays of the parts over it."""
     emitter = t.emitter
     test = Context(emitter, space)
     holds = thunk_of(space, test, [(exp_of(pull(predicate, space, space.here(), test)), "bool")])
@@ -170,7 +170,7 @@ def thunk_of(space: Domain, context: Context, parts: list[tuple[ir.Exp, str]]) -
 
 
 def at_survivors(term: Term, survivors: Domain, names: Iterator[str]) -> Value:
-    """The body's value over the survivors, from its arrays."""
+    """Return the body's value over the survivors, from its arrays."""
     match term:
         case ScalarTerm(_, base):
             return stored(survivors, next(names), base)

@@ -1,12 +1,12 @@
-"""Effects: statements of the host, in the order in which the program evaluates them.
+"""Rules for effects: statements of the host, in the order in which the program evaluates them.
 
     print_string(s)     under a domain one effect, which prints what all its elements print, in order
     error(s)            under a domain the message of its first element; where there are none, nothing
     _now(t)             under a domain once: the time is the same for all its elements
     others              on the host only: inside an apply-to-each they are refused
 
-All elements take a step before any takes the next. What stands before an effect in the program has been computed when
-it happens: a control region ends there.
+All elements take a step before any takes the next. Whatever precedes an effect in the program has been computed when
+the effect happens: a control region ends there.
 """
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def effect(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, h
 
 
 def perform(t: Translator, exp: mono.Prim, argument: Value, takes: Type, hint: str) -> Value:
-    """The effect, now."""
+    """Emit the effect and return its result."""
     atoms, layout = dense_result(t.emitter, argument, takes, HOST)
     results: list[ir.Param] = []
     gives = layout_of(exp.type)
@@ -60,14 +60,14 @@ def perform(t: Translator, exp: mono.Prim, argument: Value, takes: Type, hint: s
 
 
 def together(t: Translator, exp: mono.Prim, texts: Value, domain: Domain) -> Value:
-    """The texts of all elements of the domain, one after another."""
+    """Return the texts of all elements of the domain, concatenated."""
     size = atom_of(domain.size)
     rows = Sequence(HOST, lambda at, context: ZERO, lambda at, context: size, (Leaf(domain, texts),))
     return flatten(t, exp, [rows], HOST, "text")
 
 
 def fail(t: Translator, exp: mono.Prim, message: Value, domain: Domain) -> None:
-    """Perform `error` with the first element's message, if there is one."""
+    """Perform `error` with the first element's message, if there is an element."""
     emitter = t.emitter
     some = emitter.host().name(op("<", ZERO, atom_of(domain.size)), "bool", "some")
 

@@ -1,4 +1,5 @@
-"""Reductions, scans and the order of sorted elements, over the elements of one sequence per element of the domain."""
+"""Rules for reductions, scans and the order of sorted elements, over the elements of one sequence per element of the
+domain."""
 from __future__ import annotations
 
 from nessie.flatten.ranges.ranges import index_below
@@ -31,7 +32,7 @@ def scan(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
 
 
 def walked_elements(t: Translator, source: Sequence, domain: Domain) -> tuple[Domain, ir.Thunk, str]:
-    """The elements of sequences of scalars, as a thunk over their space."""
+    """Return the space of the elements of sequences of scalars, a thunk that reads them over it, and their type."""
     space = space_of(t.emitter, source, domain)
     value = scalar(elements(t.emitter, source, space, domain))
     context = Context(t.emitter, space)
@@ -40,7 +41,7 @@ def walked_elements(t: Translator, source: Sequence, domain: Domain) -> tuple[Do
 
 
 def order(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """The library's stable sort gives flat positions; NESL's are positions in the segment."""
+    """Translate an order: the library's stable sort gives flat positions, NESL's are positions in the segment."""
     space, thunk, _ = walked_elements(t, sequence(values[0]), domain)
     result = t.emitter.declare(hint, ir.Array("int", space.size))
     t.emitter.run(ir.Order(thunk, t.emitter.walked(space), exp.name == "order_down"), [result])

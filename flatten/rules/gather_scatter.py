@@ -1,4 +1,4 @@
-"""Gather and scatter: elements by position, rows as bounds."""
+"""Rules for gather and scatter: elements by position, rows as bounds."""
 from __future__ import annotations
 
 from nessie.flatten.ranges.proofs import doubtful
@@ -15,7 +15,7 @@ from nessie.mono import nodes as mono
 
 
 def get(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """v -> i"""
+    """Translate v -> i."""
     source, indices = map(sequence, values)
     space = space_of(t.emitter, indices, domain)
     index = scalar(elements(t.emitter, indices, space, domain))
@@ -31,9 +31,9 @@ def get(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint
 
 
 def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """d <- ps: the greatest position among the pairs that name a place wins it, then every place is pulled: one rule
-    for every type, and the last write wins whatever the order of execution. Where the pairs name every place once,
-    nothing has to win (flatten.rules.permuting)."""
+    """Translate d <- ps. The greatest position among the pairs that name a place wins it; then every place is pulled.
+    This one rule serves every type, and the last write wins whatever the order of execution. Where the pairs name every
+    place exactly once, no such contest is needed (flatten.rules.permuting)."""
     emitter = t.emitter
     target, pairs = map(sequence, values)
     target_space, pair_space = space_of(emitter, target, domain), space_of(emitter, pairs, domain)

@@ -1,8 +1,8 @@
-"""The lengths of ranges and of `dist`, checked: not negative, and no more than sizes count.
+"""Checks the lengths of ranges and of `dist`: not negative, and no larger than sizes can be.
 
-A length slope * i + offset is least at the first element or at the last: its checks are the host's, and the space
-of its elements is affine. A length that does not depend on the element is checked by the host, too, and its space
-is uniform. Where there are no elements nothing is checked.
+A length slope * i + offset is least at the first element or at the last, so the host checks it, and the space of its
+elements is affine. The host also checks a length that does not depend on the element; its space is uniform. Where
+there are no elements, nothing is checked.
 """
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ LengthAt = Callable[[At, Context], ir.Exp]
 
 
 def regular(t: Translator, domain: Domain, length_at: LengthAt, message: str, exp: mono.Prim) -> Scalar | None:
-    """The length over the domain, not negative, if the host has checked the same before, or it is slope * i + offset.
+    """Return the length over the domain, not negative, if the host has checked the same before or it is slope * i +
+    offset.
     """
     emitter = t.emitter
     context: Context = emitter.host() if domain is HOST else Context(emitter, domain)
@@ -42,12 +43,12 @@ def regular(t: Translator, domain: Domain, length_at: LengthAt, message: str, ex
 
 
 def enough(length: ir.Exp, context: Context, exp: mono.Prim) -> ir.Exp:
-    """The length, if it is one. Whether all together are few enough is for the space of their elements to see."""
+    """Return the length, checked against the greatest size. The space of the elements checks the sum of all lengths."""
     return context.check(op("<=", length, ir.Const(MOST, "int")), length, "int", TOO_MANY, exp.origin)
 
 
 def note_length(t: Translator, domain: Domain, length: Scalar, length_at: LengthAt | None) -> None:
-    """Remember what is known of the scalar that a length checked by the host is. Of what it was made of nothing is:
+    """Record the range of the scalar that a checked length of the host is. Nothing may be recorded of its operands:
     kernels that do not need the length may run before the check."""
     if length.home is not HOST:
         return

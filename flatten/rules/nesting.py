@@ -1,4 +1,4 @@
-"""flatten and partition: bounds only, unless rows lie apart."""
+"""Rules for flatten and partition: they touch bounds only, unless rows lie apart."""
 from __future__ import annotations
 
 from nessie.flatten.rules.checked_scalars import checked_scalar
@@ -28,8 +28,8 @@ from nessie.mono import nodes as mono
 
 
 def flatten(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """Parts of dense rows are new bounds on the rows' own payload; parts of views are a copy, whose cost is
-    flatten's."""
+    """Translate flatten. Dense rows get new bounds on their own payload; views are copied, a cost that belongs to
+    flatten."""
     outer = sequence(values[0])
     rows = outer.leaves[0].value
     if len(outer.leaves) == 1 and isinstance(rows, Sequence) and rows.dense and rows.home is outer.space:
@@ -45,7 +45,7 @@ def flatten(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, 
 
 
 def joined_rows(emitter: Emitter, rows: Domain, items: Domain, domain: Domain, value: Value) -> Value:
-    """The items of the rows as elements of the domain's sequences: the same indices."""
+    """Return the items of the rows as elements of the domain's sequences, under the same indices."""
     if domain is HOST:
         space = emitter.host_space(items.size)
     else:
@@ -54,7 +54,7 @@ def joined_rows(emitter: Emitter, rows: Domain, items: Domain, domain: Domain, v
 
 
 def flattened_view(outer: Sequence, items: Domain, leaves: tuple[Leaf, ...], domain: Domain) -> Value:
-    """Neighbouring rows selected from dense rows: their items are neighbours too."""
+    """Return the items of neighbouring rows selected from dense rows, which are neighbours too."""
     def term_at(at: At, context: Context) -> Term:
         bounds = seq_of(pull(outer, domain, at, context))
         start = context.let(items.start(bounds.start), "p")
@@ -63,8 +63,8 @@ def flattened_view(outer: Sequence, items: Domain, leaves: tuple[Leaf, ...], dom
 
 
 def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """partition(v, lengths): bounds only. Where the lengths do not add up, rows are empty, so that what runs before
-    the error is seen reads nothing it must not."""
+    """Translate partition(v, lengths): bounds only. Where the lengths do not add up, rows are empty, so that code which
+    runs before the error is seen reads nothing it must not."""
     emitter = t.emitter
     source, lengths = map(sequence, values)
     message = "Length mismatch in function PARTITION."

@@ -1,20 +1,20 @@
-"""Writes by known bijections: every place is written, once, so that no write competes with another and none can miss.
+"""Rules for writes by known bijections: every place is written exactly once, so no write competes and none can miss.
 
-    p = ORDER .. n                               a permutation of the positions of its space, of each segment's
-    q = PERMUTE {i => i} {i => p[i]} n distinct  another: the inverse of p, as p is that of q
-    n - 1 - i, and i                             their own inverses
+    p = ORDER .. n                               permutes the positions of its space within each segment
+    q = PERMUTE {i => i} {i => p[i]} n distinct  is the inverse of p, as p is that of q
+    n - 1 - i, and i                             are their own inverses
 
 PERMUTE-PERMUTE, where d has as many elements as there are pairs:
 
     d <- {(p[i], x[i])}     ==>     {i => x[q[i]]}                          the inverse q is known: a gather
-                            ==>     PERMUTE {i => x[i]} {i => p[i]} n       else, if x are scalars
+                            ==>     PERMUTE {i => x[i]} {i => p[i]} n       else, if the x are scalars
                             ==>     q = PERMUTE {i => i} {i => p[i]} n, and the gather
 
 So permute(v, rank(w)) gathers by the order of w, and one permutation after another is a gather of a gather, which
 schedule.pull makes one.
 
-Sound after failures elsewhere, too: an ORDER is a permutation whatever its keys are. Sizes are equal that are one, or
-that the host has found equal before (flatten.ranges.ranges says why that can be relied on).
+The rules are sound after failures elsewhere, too: an ORDER is a permutation whatever its keys are. Two sizes are equal
+if they are the same name or the host has found them equal (flatten.ranges.ranges says why this is reliable).
 """
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ SourceOf = Callable[[At, Context], At]
 
 @dataclass(frozen=True)
 class Bijection:
-    """A permutation of the positions of a space. `place`: where its element goes, a flat index; `array`: that holds
-    these, if one does; `source`: what comes to an index, where the inverse is known."""
+    """A bijection of the positions of a space. `place`: the flat index to which an element goes. `array`: the array
+    that holds these indices, if there is one. `source`: the element that comes to an index, if the inverse is known."""
     place: ir.Exp
     array: str = ""
     source: SourceOf | None = None
@@ -47,8 +47,8 @@ class Bijection:
 
 def permuted(emitter: Emitter, position: ir.Exp, context: Context, values: Value, space: Domain, target: Domain,
              hint: str) -> Value | None:
-    """The elements of the target when those of the space have gone to these positions in their segments; None where it
-    is not known that this fills it. `context`: where the position is computed."""
+    """Return the elements of the target after those of the space have gone to these positions in their segments; None
+    where it is not known that this fills the target. `context` is where the position is computed."""
     if context.failing or not same_bounds(emitter, space, target):
         return None
     found = bijection(emitter, position, context, space)
@@ -69,7 +69,7 @@ def permuted(emitter: Emitter, position: ir.Exp, context: Context, values: Value
 
 
 def same_bounds(emitter: Emitter, space: Domain, target: Domain) -> bool:
-    """Has either as many elements, segment by segment?"""
+    """Do both have the same number of elements, segment by segment?"""
     if space is target or space.parent is not HOST or target.parent is not HOST:
         return space is target
     return holds(emitter.host().ranges, op("==", atom_of(space.size), atom_of(target.size)))
@@ -84,11 +84,11 @@ def is_position(exp: ir.Exp, context: Context, space: Domain) -> bool:
     return context.ranges.defined(exp) == context.within(space, space.here())
 
 
-# Which there are --------------------------------------------------------------------------------
+# Finding a bijection ----------------------------------------------------------------------------
 
 
 def bijection(emitter: Emitter, position: ir.Exp, context: Context, space: Domain) -> Bijection | None:
-    """The bijection that takes each element of the space to this position in its segment."""
+    """Return the bijection that takes each element of the space to this position in its segment."""
     at = space.here()
     start, length = bounds(space, at, context)
     ranges = context.ranges
@@ -105,7 +105,7 @@ def bijection(emitter: Emitter, position: ir.Exp, context: Context, space: Domai
 
 
 def held_positions(defined: Callable[[ir.Exp], ir.Exp], position: ir.Exp, start: ir.Exp, space: Domain) -> str | None:
-    """The array of flat indices from which the positions come."""
+    """Return the array of flat indices from which the positions come."""
     position = defined(position)
     if space.parent is not HOST:
         if not isinstance(position, ir.Op) or position.op != "-" or position.arguments[1] != start:
@@ -115,14 +115,14 @@ def held_positions(defined: Callable[[ir.Exp], ir.Exp], position: ir.Exp, start:
 
 
 def bounds(space: Domain, at: At, context: Context) -> tuple[ir.Exp, ir.Exp]:
-    """Start and length of the element's segment."""
+    """Return the start and length of the element's segment."""
     assert space.parent is not None
     segment = context.climb(space, space.parent, at).i
     return space.start(segment), space.length(segment)
 
 
 def turned(position: ir.Exp, length: ir.Exp) -> ir.Exp:
-    """The position from the other end."""
+    """Return the position counted from the other end."""
     return minus(minus(length, ONE), position)
 
 
@@ -139,12 +139,12 @@ def by_array(inverse: str) -> SourceOf:
     return lambda at, context: At(context.let(ir.Read(inverse, at.i), "w"), at.s)
 
 
-# Doing it ---------------------------------------------------------------------------------------
+# Applying it ------------------------------------------------------------------------------------
 
 
 def scatter(emitter: Emitter, found: Bijection, context: Context, parts: list[tuple[ir.Exp, str]], space: Domain,
             target: Domain, hint: str) -> list[str]:
-    """One PERMUTE of all these; the arrays over the target."""
+    """Emit one PERMUTE of all these parts; return their arrays over the target."""
     results = [emitter.declare(hint, ir.Array(base, target.size)) for _, base in parts]
     value, index = (scope.thunk(space.params, context.result(exps)) for exps in
                     ([exp for exp, _ in parts], [found.place]))
@@ -154,7 +154,7 @@ def scatter(emitter: Emitter, found: Bijection, context: Context, parts: list[tu
 
 
 def inverse(emitter: Emitter, found: Bijection, context: Context, space: Domain, target: Domain) -> str:
-    """The array of what comes to each index of the target."""
+    """Return the array that gives, for each index of the target, the index that comes to it."""
     (result,) = scatter(emitter, found, context, [(space.here().i, INT)], space, target, "from")
     emitter.permute(result, target)
     emitter.tables.inverses[found.array], emitter.tables.inverses[result] = result, found.array

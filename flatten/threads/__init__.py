@@ -1,6 +1,6 @@
 """Pure expressions at one index, as scalar code.
 
     thread          expressions
-    scalars         scalar primitives: the operator, with the checks that make it total
-    functions       functions from scalars to scalars, which run per element
+    scalars         scalar primitives: operators, with the checks that make them total
+    functions       thread-level functions: from scalars to scalars, run per element
 """

@@ -1,5 +1,5 @@
-"""Thread-level functions: from scalars to scalars, without parallel operations. They run per element: calls of
-themselves as their last step are loops; other recursion takes the stack of the thread, where the target has one.
+"""Thread-level functions: from scalars to scalars, without parallel operations. They run per element. A tail call of
+the function itself is a loop; other recursion takes the stack of the thread, where the target has one.
 """
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from nessie.mono.walk import called
 
 
 def thread_level(program: mono.Program, recursion: bool = True) -> frozenset[str]:
-    """The functions that run per element, and call only such functions. The entry is one where the program calls it.
-    Without `recursion`, functions that call one another are none, nor those that call themselves before their end."""
+    """Return the functions that run per element and call only such functions. The entry is one only if the program
+    calls it. Without `recursion`, no function that is mutually recursive, or recursive other than by tail calls, is
+    one."""
     functions = {f.name: f for f in program.functions}
     calls = {name: called(f.body) for name, f in functions.items()}
     candidates = {name for name, f in functions.items() if on_scalars(f) and (recursion or tail_recursive(f))}
@@ -25,7 +26,7 @@ def thread_level(program: mono.Program, recursion: bool = True) -> frozenset[str
         candidates.discard(program.entry)
     found: set[str] = set()
     purity = Purity(found)
-    for component in call_graph.components(calls):      # what they call is decided, but for each other
+    for component in call_graph.components(calls):      # callees outside the component are decided already
         if candidates.issuperset(component) and (recursion or len(component) == 1):
             found.update(component)
             if not all([purity.pure(functions[name].body) for name in component]):
@@ -38,7 +39,7 @@ def on_scalars(function: mono.Function) -> bool:
 
 
 def tail_recursive(function: mono.Function) -> bool:
-    """No call of the function but as the last thing it does."""
+    """Does the function call itself only as its last step?"""
     def only_tail(exp: mono.Exp) -> bool:
         match exp:
             case mono.Let(_, value, body):

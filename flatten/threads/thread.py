@@ -1,6 +1,6 @@
-"""Thread mode: pure expressions at one index, as scalar code.
+"""Thread mode: translates pure expressions at one index to scalar code.
 
-Pure means: no parallel operation, and no call but of functions that run per element (thread-level functions).
+A pure expression has no parallel operation, and calls only functions that run per element (thread-level functions).
 Indexing, lengths and slices of sequences are pure; so are conditionals, which are lazy here.
 
     G; D; i |- e => t        emits nothing; what can fail is bound in the context, in the order of evaluation
@@ -43,8 +43,8 @@ OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
 
 
 class Purity:
-    """The pure expressions; `thread_level` names the functions that run per element. With `data`, literals of
-    constants are: where the host makes arrays of them."""
+    """Decides which expressions are pure; `thread_level` names the functions that run per element. With `data`,
+    literals of constants are pure, where the host makes arrays of them."""
 
     def __init__(self, thread_level: Set[str] = frozenset(), data: bool = False) -> None:
         self.thread_level, self.data = thread_level, data
@@ -84,7 +84,7 @@ class Purity:
 
 
 def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Context) -> Term:
-    """The pure expression at an index of the domain."""
+    """Return the pure expression as a term at an index of the domain."""
     def go(part: mono.Exp) -> Term:
         return thread(part, env, domain, at, context)
 
@@ -95,7 +95,7 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
             found = env[name]
             return pull(found, domain, at, context) if isinstance(found, Scalar | Both | Sequence) else found
         case mono.Let():
-            inner = dict(env)               # a chain of lets extends one environment: names are bound once
+            inner = dict(env)               # names are bound once, so a chain of lets extends one environment
             while isinstance(exp, mono.Let):
                 inner[exp.name] = bound(thread(exp.value, inner, domain, at, context), exp.name, context)
                 exp = exp.body
@@ -126,12 +126,12 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
 
 
 def bound(term: Term, hint: str, context: Context) -> Term:
-    """The term with its scalars named."""
+    """Return the term with its scalars bound to names."""
     return rebuilt(term, iter([context.let(exp, hint) for exp, _ in list(components(term))]))
 
 
 def call_scalar(function: str, terms: list[Term], type_: Type, context: Context, origin: Origin) -> Term:
-    """A call of a thread-level function: bound at once, it may fail."""
+    """Call a thread-level function. The call may fail, so it is bound at once."""
     arguments = tuple(exp for term in terms for exp, _ in components(term))
     shape = nothing(type_)
     names = tuple(context.emitter.fresh("r") for _ in components(shape))
@@ -141,7 +141,7 @@ def call_scalar(function: str, terms: list[Term], type_: Type, context: Context,
 
 
 def nothing(type_: Type) -> Term:
-    """A term of zeros and empty sequences."""
+    """Return a term of zeros and empty sequences."""
     match type_:
         case Base(base):
             return ScalarTerm(ir.Const(ZEROS[base], base), base)
@@ -164,7 +164,7 @@ def length(terms: list[Term], context: Context, origin: Origin) -> Term:
 
 
 def elt(terms: list[Term], context: Context, origin: Origin) -> Term:
-    """v[i]: the element, where 0 <= i < #v."""
+    """Translate v[i]: the element, where 0 <= i < #v."""
     sequence, index = seq_of(terms[0]), context.let(exp_of(terms[1]), "ix")
     position = plus(sequence.start, index)
     return context.guard(inside(index, sequence.length), lambda inner: element(sequence.leaves, position, inner),
@@ -172,7 +172,7 @@ def elt(terms: list[Term], context: Context, origin: Origin) -> Term:
 
 
 def subseq(terms: list[Term], context: Context, origin: Origin) -> Term:
-    """The bounds of elements start .. end-1."""
+    """Return the bounds of elements start .. end-1."""
     sequence = seq_of(terms[0])
     start, end = (context.let(exp_of(term), hint) for term, hint in zip(terms[1:], ("from", "to")))
     within = op("and", op("and", op("<=", ZERO, start), op("<=", start, end)), op("<=", end, sequence.length))

@@ -1,9 +1,9 @@
-"""The values of expressions at a domain: arrays that are there, or elements that are computed when they are wanted.
+"""The values of expressions at a domain: stored arrays, or elements that are computed on demand.
 
     domains         index spaces with their nesting
     values          pull values
-    contexts        where a thunk's expressions are built
-    emitter         what has been written: statements, kernels, sites
-    materialise     pull values stored as arrays
-    spaces          the space of the elements of one sequence per element of a domain
+    contexts        the bindings of a thunk that is being built
+    emitter         the output: statements, kernels, sites
+    materialise     stores pull values as arrays
+    spaces          makes the space of the elements of one sequence per element of a domain
 """

@@ -1,7 +1,7 @@
-"""Contexts, in which thread expressions are built: the bindings of one thunk, in the order of evaluation.
+"""Contexts: the bindings of one thunk under construction, in the order in which they are evaluated.
 
-What can fail, and what is used twice, becomes a binding at once. So nothing that can fail is lost when its value is
-not used (a projection, a length, a payload that ignores its index), and code never doubles.
+An expression that can fail or is used twice becomes a binding at once. So no failure is lost when its value is not
+used (a projection, a length, a payload that ignores its index), and code never doubles.
 """
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 
 class Context:
-    """The bindings of a thunk over `domain`, or of a branch in one, where `given` holds. `failing`: something bound
-    here can fail."""
+    """The bindings of a thunk over `domain`, or of a branch of one, where `given` holds. `failing`: some binding here
+    can fail."""
 
     def __init__(self, emitter: Emitter, domain: Domain | None = None, outer: Context | None = None,
                  given: ir.Exp = TRUE) -> None:
@@ -43,7 +43,7 @@ class Context:
     # Bindings
 
     def let(self, exp: ir.Exp, hint: str) -> ir.Exp:
-        """A name for the expression; an atom is its own name."""
+        """Bind the expression to a name and return it; an atom is its own name."""
         if isinstance(exp, ir.Var | ir.Const):
             return exp
         name = self.emitter.fresh(hint)
@@ -56,7 +56,7 @@ class Context:
             self.definitions[names[0]] = exp
 
     def close(self, result: ir.Exp) -> ir.Exp:
-        """The result under the bindings; a last binding that is the result needs no name."""
+        """Return the result under the bindings; a last binding that is the result needs no name."""
         bindings = self.bindings
         if bindings and isinstance(result, ir.Var) and bindings[-1][0] == (result.name,):
             bindings, result = bindings[:-1], bindings[-1][1]
@@ -67,7 +67,7 @@ class Context:
     def result(self, exps: list[ir.Exp]) -> ir.Exp:
         return self.close(one_or_tuple(tuple(exps)))
 
-    # What is known here
+    # Range analysis
 
     @property
     def ranges(self) -> Ranges:
@@ -76,7 +76,8 @@ class Context:
         return self.range_analysis
 
     def look(self, name: str) -> ir.Exp | Range | None:
-        """A let-bound name's definition, or what is known of an index or a host name; None for what may be no int."""
+        """Return a let-bound name's definition, or the range of an index or a host name; None for what may not be an
+        int."""
         if name in self.definitions:
             return self.definitions[name]
         if self.outer is not None:
@@ -91,7 +92,7 @@ class Context:
         return meet(found, SOME) if name == self.domain.size else found
 
     def note(self, exp: ir.Exp, known: Note) -> None:
-        """The range of the expression wherever it is evaluated here."""
+        """Record the range of the expression wherever it is evaluated here."""
         if isinstance(exp, ir.Op | ir.Read):
             self.notes[exp] = known
 
@@ -104,7 +105,7 @@ class Context:
         return None
 
     def assumed(self) -> tuple[Polynomial, ...]:
-        """The polynomials that are not negative wherever this runs."""
+        """Return the polynomials that are not negative wherever this runs."""
         if self.outer is None:
             return ()
         if self.assumptions is None:
@@ -115,7 +116,7 @@ class Context:
     # Checks
 
     def check(self, condition: ir.Exp, value: ir.Exp, base: str, message: str, origin: Origin) -> ir.Exp:
-        """The value where the condition holds, else a failure of type `base`; evaluated here and now."""
+        """Return the value where the condition holds, else a failure of type `base`; it is evaluated here and now."""
         condition = doubtful(self.ranges, condition)
         if condition == TRUE:
             return value
@@ -123,7 +124,8 @@ class Context:
         return self.let(ir.If(condition, value, ir.Fail(self.emitter.site(message, origin), base)), "c")
 
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
-        """The result of `then` where the condition holds, else a failure: nothing of `then` runs there."""
+        """Return what `then` computes where the condition holds, else a failure; nothing of `then` runs where it
+        fails."""
         whole, condition = condition, doubtful(self.ranges, condition)
         if condition == TRUE:
             return then(self)
@@ -138,7 +140,7 @@ class Context:
         return rebuilt(term, iter([ir.Var(name) for name in names]))
 
     def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
-        """A lazy conditional; bounds are selected, payloads joined."""
+        """Return a lazy conditional: bounds are selected, payloads joined."""
         known = by_numbers(self.ranges, condition)
         if known is not None:
             return then(self) if known else orelse(self)
@@ -168,7 +170,7 @@ class Context:
         return result
 
     def climb(self, domain: Domain, home: Domain, at: At) -> At:
-        """An index of the domain, as an index of `home` further out."""
+        """Return an index of the domain as an index of `home`, which is further out."""
         if home is HOST:
             return self.remember(("climb", HOST), lambda: At(ZERO))
         while domain is not home:
@@ -178,7 +180,7 @@ class Context:
         return at
 
     def up(self, domain: Domain, at: At) -> At:
-        """The index of the parent's element that this element belongs to."""
+        """Return the index of the parent's element that this element belongs to."""
         if domain.parent is HOST:
             return At(ZERO)
         assert domain.parent is not None
@@ -195,7 +197,7 @@ class Context:
         return At(found)
 
     def within(self, domain: Domain, at: At) -> ir.Exp:
-        """The position of a segmented domain's element in its segment."""
+        """Return the position of a segmented domain's element in its segment."""
         if domain.parent is HOST:
             return at.i
         if at.j is not None:
@@ -208,7 +210,7 @@ class Context:
 
 
 class HostContext(Context):
-    """On the host a binding is a statement at once, of one scalar."""
+    """A context on the host: a binding is a statement at once, of one scalar."""
 
     def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
         if isinstance(exp, ir.CallScalar):
@@ -218,7 +220,7 @@ class HostContext(Context):
             self.emitter.host_let(name, exp)
 
     def name(self, exp: ir.Exp, base: str, hint: str) -> ir.Atom:
-        """The expression as an atom, its type known."""
+        """Return the expression as an atom of known type."""
         if isinstance(exp, ir.Var | ir.Const):
             return exp
         name = self.emitter.fresh(hint)
@@ -238,8 +240,8 @@ class HostContext(Context):
         return self.by_component(lambda context: Context.branch(context, condition, then, orelse))
 
     def by_component(self, work: Callable[[Context], Term]) -> Term:
-        """A statement per scalar of the term; each computes the term afresh, under names of its own. A term that calls
-        scalar functions is computed once: by a kernel, which gives them all."""
+        """Emit a statement per scalar of the term; each computes the term afresh, under names of its own. One kernel
+        computes all scalars of a term that calls scalar functions."""
         context = Context(self.emitter, outer=self)
         term = work(context)
         parts = list(components(term))
@@ -266,7 +268,7 @@ def same_atom(a: ir.Exp, b: ir.Exp) -> bool:
 
 
 def joined(a: Term, b: Term, inner: Context, other: Context) -> tuple[Term, Term]:
-    """The two with common payloads."""
+    """Return the two terms over common payloads."""
     match a, b:
         case SeqTerm(), SeqTerm():
             leaves = join_leaves(a.leaves, b.leaves)

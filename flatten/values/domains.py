@@ -1,10 +1,10 @@
-"""Index spaces with their nesting: where an expression is evaluated.
+"""Domains: the index spaces, with their nesting, over which expressions are evaluated.
 
-A domain is the host (one activation) or the activations of the bodies that are really running, numbered 0 .. size-1.
+A domain is the host (one activation) or the activations of the bodies that actually run, numbered 0 .. size-1.
 Its kinds:
 
     host        one element
-    free        the activations of a lifted function: no parent is known
+    free        the activations of a lifted function; no parent is known
     segments    the elements of one sequence per element of the parent; element i is element j of segment s
     subset      the elements of the parent that take one side of a conditional; up(k) = index[k]
 """
@@ -24,8 +24,8 @@ BoundsOf = Callable[[ir.Exp], ir.Exp]
 
 @dataclass(frozen=True, eq=False)
 class At:
-    """An index of a domain as a thread expression; where a segmented walk gives them, also its segment and its
-    position in it. Compared by identity, so that a thunk can remember what it computed there."""
+    """An index of a domain as a thread expression; in a segmented walk, also its segment and its position in it.
+    Indices compare by identity, so that a thunk can remember what it computed there."""
     i: ir.Exp
     s: ir.Exp | None = None
     j: ir.Exp | None = None
@@ -33,9 +33,9 @@ class At:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """`space` is what SOACs over it walk; None on the host, and for segments whose offsets are not an array yet (the
-    emitter makes them when a SOAC needs them). Segments know the start and the length of segment s; start is defined
-    at the number of segments, too. `lengths`: the expression over the parent that the lengths came from."""
+    """`space` is the space that SOACs over the domain walk. It is None on the host, and for segments whose offsets are
+    not an array yet (the emitter makes them when a SOAC needs them). `start` and `length` give the bounds of segment s;
+    start is also defined at the number of segments. `lengths`: the expression over the parent that gave the lengths."""
     size: ir.Size
     kind: str
     parent: Domain | None = None
@@ -47,7 +47,7 @@ class Domain:
 
     @property
     def params(self) -> tuple[str, ...]:
-        """The parameters of a thunk over the domain."""
+        """Return the parameters of a thunk over the domain."""
         return ("i",) if self.is_flat else ("s", "j", "i")
 
     @property
@@ -55,7 +55,7 @@ class Domain:
         return self.kind != "segments" or self.parent is HOST
 
     def here(self) -> At:
-        """The index that a walk of the domain is at."""
+        """Return the index at which a walk of the domain is."""
         if self is HOST:
             return At(ZERO)
         if self.is_flat:
@@ -75,7 +75,7 @@ def subset(parent: Domain, size: ir.Size, index: str) -> Domain:
 
 
 def host_child(size: ir.Size) -> Domain:
-    """The elements of one sequence on the host."""
+    """Return the domain of the elements of one sequence on the host."""
     atom = atom_of(size)
     return Domain(size, "segments", HOST, ir.Flat(size), lambda s: times(s, atom), lambda s: atom)
 
@@ -93,7 +93,7 @@ def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
 
 
 def affine(parent: Domain, slope: int, offset: ir.Size, total: ir.Size) -> Domain:
-    """Segment s has slope*s + offset elements; it starts where those before it end."""
+    """Return segments of slope*s + offset elements each; segment s starts where those before it end."""
     first = size_form(offset)
     start, length = affine_sum(slope, first, name("s")), affine_length(slope, first, name("s"))
     return Domain(total, "segments", parent, ir.Affine(parent.size, slope, offset, total),
@@ -105,14 +105,14 @@ def affine_length(slope: int, offset: Polynomial, segment: Polynomial) -> Polyno
 
 
 def affine_sum(slope: int, offset: Polynomial, segments: Polynomial) -> Polynomial:
-    """The number of elements of the first so many segments together, in closed form."""
+    """Return the number of elements in the first `segments` segments, in closed form."""
     total = closed(Sum("i", segments, affine_length(slope, offset, name("i"))))
     assert total is not None
     return total
 
 
 def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:
-    """Segments with known starts and no offsets array (yet)."""
+    """Return segments with known starts and no offsets array (yet)."""
     return Domain(size, "segments", parent, None, start, lambda s: minus(start(plus(s, ONE)), start(s)))
 
 
@@ -120,7 +120,7 @@ def atom_of(size: ir.Size) -> ir.Atom:
     return ir.Const(size, "int") if isinstance(size, int) else ir.Var(size)
 
 
-# Index arithmetic: total operators only, so simplifying drops nothing that can fail ------------------------
+# Index arithmetic: total operators only, so simplification drops nothing that can fail --------------------
 
 
 def plus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
@@ -140,7 +140,7 @@ def minus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
 
 
 def wrap(exact: int) -> int:
-    """The 64-bit int that the sum or difference of two is."""
+    """Wrap an exact sum or difference of two ints to 64 bits."""
     return (exact + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -162,8 +162,8 @@ def size_form(size: ir.Size) -> Polynomial:
 
 
 def expression(form: Polynomial, names: Mapping[str, ir.Exp]) -> ir.Exp:
-    """The polynomial as an expression, its names standing for these or for names of the host. What it divides by is 1
-    or 2, as in sums of lengths, and its numerator fits an int."""
+    """Return the polynomial as an expression; `names` maps its names to expressions, other names are the host's. It
+    divides only by 1 or 2, as in sums of lengths, and its numerator fits an int."""
     result: ir.Exp = ZERO
     for monomial, c in sorted(form.terms, key=lambda term: (term[1] < 0, -len(term[0]), term[0])):
         product: ir.Exp = ir.Const(abs(c), "int")

@@ -1,7 +1,7 @@
-"""The emitter: what flattening has written so far, statements, kernels, sites, and the tables that share them.
+"""The emitter: the statements, kernels and sites that flattening has written so far, and the tables that share them.
 
-Tables (the space of some lengths, the segment numbers of a space) are valid in the block that computes them and
-inside it: a block that may not run must not define what is used outside it.
+A table entry (the space of some lengths, the segment numbers of a space) is valid in the block that computes it and
+inside it: a block that may not run must not define names that are used outside it.
 """
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ PLUS = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
 @dataclass
 class Tables:
     """`spaces`: the space of these lengths over this domain; `numbers`: the array of a space's segment numbers;
-    `walks`: what SOACs walk for a domain whose offsets were no array at first; `data`: constant sequences; `lengths`:
-    those that the host has checked, by their forms; `checked`: for a scalar of the host, one that equals it and exists
-    only if a check has passed, so that more is known of it; `equal`: one that the host has found equal to it;
-    `inverses`: of arrays that hold permutations."""
+    `walks`: the space that SOACs walk for a domain that had no offsets array at first; `data`: constant sequences;
+    `lengths`: the lengths that the host has checked, by their forms; `checked`: for a scalar of the host, an equal one
+    that exists only if a check has passed, so more is known of it; `equal`: a scalar that the host has found equal;
+    `inverses`: the inverse of an array that holds a permutation."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Part:
 
 
 class Emitter:
-    """One for a program; blocks nest."""
+    """The output of one program; blocks nest."""
 
     def __init__(self) -> None:
         self.names = Names(("s", "j", "i", "x", "y"))        # the parameters of thunks and operators
@@ -68,9 +68,9 @@ class Emitter:
         self.functions: dict[str, ir.Function] = {}
         self.statements: list[ir.Statement] = []
         self.tables = Tables()
-        self.bits: dict[str, int] = {}          # of sizes that are products: they are at most 2 to this
-        self.known: dict[str, Range] = {}       # of scalars, and of the elements of arrays
-        self.permutations: dict[str, Domain] = {}           # arrays of a space's flat indices, each segment's in it
+        self.bits: dict[str, int] = {}          # a size that is a product is at most 2 to this
+        self.known: dict[str, Range] = {}       # ranges of scalars and of the elements of arrays
+        self.permutations: dict[str, Domain] = {}           # arrays that permute a space's indices within each segment
         self.hosted: dict[ir.Size, Domain] = {}
         self.scalar_results: dict[str, tuple[str, ...]] = {}
         self.origin: Origin = ()
@@ -81,7 +81,7 @@ class Emitter:
         return self.names.fresh(hint)
 
     def declare(self, hint: str, type_: ir.Type) -> ir.Param:
-        """A host name of this type."""
+        """Declare a host name of this type."""
         name = self.fresh(hint)
         self.types[name] = type_
         return ir.Param(name, type_)
@@ -92,30 +92,30 @@ class Emitter:
             self.sites[key] = ir.Site(f"s{len(self.sites) + 1}", message, origin=origin)
         return self.sites[key].name
 
-    # What is known of names
+    # Ranges of names
 
     def know(self, name: ir.Size, known: Range) -> None:
-        """This is so wherever the name is bound."""
+        """Record a range that holds wherever the name is bound."""
         if isinstance(name, str):
             self.known[name] = known
 
     def permute(self, array: str, space: Domain) -> None:
-        """The array holds a permutation of the space's indices, of those of each segment."""
+        """Record that the array holds a permutation of the space's indices within each segment."""
         self.permutations[array] = space
         self.know(array, index_below(size_form(space.size)))
 
     def known_scalar(self, name: str) -> Range | None:
-        """None for what is no int of the host."""
+        """Return the range of a scalar; None unless it is an int of the host."""
         if self.types.get(name) != INT:
             return None
         return self.known.get(name, ANY)
 
     def checked(self, name: str) -> str:
-        """The scalar of the host, by the name of which most is known."""
+        """Return the name of the scalar of the host under which most is known."""
         return self.tables.checked.get(name, name)
 
     def known_element(self, array: str) -> Range | None:
-        """The range of an array's elements; None where they are no ints."""
+        """Return the range of an array's elements; None where they are not ints."""
         type_ = self.types.get(array)
         return self.known.get(array, ANY) if isinstance(type_, ir.Array) and type_.base == INT else None
 
@@ -138,14 +138,14 @@ class Emitter:
         self.emit(ir.HostLet(ir.Param(name, base), exp, origin=self.origin))
 
     def named(self, exp: ir.Exp, hint: str) -> str:
-        """A name of its own for an int on the host, even for a constant."""
+        """Bind an int on the host to a name of its own, even a constant."""
         name = self.fresh(hint)
         self.host_let(name, exp, INT)
         return name
 
     def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
-        """Statements after this one run only if the condition of the host holds. What is noted as equal is so for them
-        even where a wrong size would have them read or write what is not theirs: no pass takes a launch to before a
+        """Emit a check of the host: later statements run only if the condition holds. They may rely on a noted equality
+        even where a wrong size would make them read or write out of bounds, because no pass moves a launch before a
         check of the host (flatten.ranges.ranges)."""
         check = ir.If(condition, ir.Const(0, INT), ir.Fail(self.site(message, origin), INT))
         self.emit(ir.HostLet(ir.Param("_", INT), check, origin=origin))
@@ -155,12 +155,12 @@ class Emitter:
                     self.tables.equal[one] = other
 
     def scalar_kernel(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
-        """Scalars that a kernel computes: the host calls no scalar functions."""
+        """Compute scalars in a kernel, because the host calls no scalar functions."""
         self.types.update(zip(names, bases))
         self.run(ir.Once(scope.thunk((), exp)), [ir.Param(name, base) for name, base in zip(names, bases)])
 
     def size(self, exp: ir.Exp, hint: str = "n") -> ir.Size:
-        """The size that a host expression computes."""
+        """Return the size that a host expression computes."""
         match self.host().name(exp, INT, hint):
             case ir.Const(int(value)):
                 return value
@@ -169,13 +169,13 @@ class Emitter:
         raise TypeError(exp)
 
     def data(self, type_: ir.Array, values: tuple[int | float | bool | str, ...]) -> str:
-        """A constant array."""
+        """Emit a constant array and return its name."""
         param = self.declare("data", type_)
         self.emit(ir.Data(param, values, origin=self.origin))
         return param.name
 
     def run(self, soac: ir.Soac, results: list[ir.Param]) -> None:
-        """One kernel of one SOAC, and its run."""
+        """Emit one kernel of one SOAC, and its run."""
         params: dict[str, ir.Param] = {}
         local = {result.name for result in results}
         wanted = [*scope.soac_names(soac), *(name for result in results for name in scope.type_names(result.type))]
@@ -193,17 +193,17 @@ class Emitter:
     # Blocks
 
     def block(self, work: Callable[[], T]) -> tuple[T, tuple[ir.Statement, ...]]:
-        """The result of `work`, and the statements that it emits, kept apart."""
+        """Return the result of `work` and, separately, the statements that it emits."""
         part = self.part()
         result = self.into(part, work)
         return result, tuple(part.statements)
 
     def part(self) -> Part:
-        """A block that is written bit by bit."""
+        """Return a new block, to be written step by step."""
         return Part(self.tables.copy())
 
     def into(self, part: Part, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """The result of `work` on the arguments; the statements that it emits go to that block."""
+        """Return the result of `work` on the arguments; the statements that it emits go into the part."""
         outer = self.statements, self.tables
         self.statements, self.tables = part.statements, part.tables
         try:
@@ -214,30 +214,31 @@ class Emitter:
     # Spaces
 
     def host_space(self, size: ir.Size) -> Domain:
-        """The one domain for sequences of this size on the host."""
+        """Return the one domain for sequences of this size on the host."""
         self.know(size, self.known.get(size, SIZE) if isinstance(size, str) else SIZE)
         return self.hosted.setdefault(size, host_child(size))
 
     def rows(self, parent: Domain, offsets: str, total: ir.Size) -> Domain:
-        """Segments by their offsets; the space of whatever has as many elements."""
+        """Return the space of segments with these offsets, which is remembered for sequences of the same lengths."""
         self.know(offsets, SIZE)
         self.know(total, SIZE)
         return self.known_space(irregular(parent, offsets, total))
 
     def uniform_rows(self, parent: Domain, length: str, total: str) -> Domain:
-        """Segments of one length that come from outside, so many elements in all."""
+        """Return the space of segments of one length that comes from outside, with `total` elements in all."""
         self.know(length, SIZE)
         self.know(total, SIZE)
         return self.known_space(uniform(parent, length, total))
 
     def known_space(self, space: Domain) -> Domain:
-        """The space, which sequences of these lengths over its parent have from now on."""
+        """Return the space, and use it from now on for sequences of these lengths over its parent."""
         assert space.parent is not None
         self.tables.spaces[space.parent, space.length(space.parent.here().i)] = space
         return space
 
     def walked(self, domain: Domain) -> ir.Space:
-        """The space that a SOAC over the domain walks; its offsets are computed now if they are no array yet."""
+        """Return the space that a SOAC over the domain walks; its offsets are computed now if they are not an array
+        yet."""
         if domain.space is not None:
             return domain.space
         if domain not in self.tables.walks:
@@ -248,7 +249,7 @@ class Emitter:
         return self.tables.walks[domain]
 
     def scan_lengths(self, parent: Domain, length: Callable[[], ir.Exp], operator: ir.Thunk = PLUS) -> str:
-        """Offsets of segments, one per element of the parent: a flat SCAN over all of them."""
+        """Return the offsets of segments, one segment per element of the parent: a flat SCAN over all of them."""
         exp = length()
         if {"s", "j"} & set(scope.free_names(exp)):
             lengths = self.declare("lengths", ir.Array(INT, parent.size))
@@ -261,7 +262,7 @@ class Emitter:
         return offsets.name
 
     def segment_numbers(self, domain: Domain) -> str:
-        """The array that holds, for each element of a segmented domain, the number of its segment."""
+        """Return the array that holds, for each element of a segmented domain, the number of its segment."""
         if domain not in self.tables.numbers:
             result = self.declare("segment", ir.Array(INT, domain.size))
             self.run(ir.Map(scope.thunk(("s", "j", "i"), ir.Var("s")), self.walked(domain)), [result])
@@ -273,7 +274,7 @@ class Emitter:
     # Types
 
     def base_of(self, exp: ir.Exp, local: dict[str, str]) -> str:
-        """The type of a scalar expression over host names."""
+        """Return the type of a scalar expression over host names."""
         match exp:
             case ir.Const(_, base) | ir.Fail(_, base):
                 return base

@@ -1,7 +1,7 @@
-"""Storing pull values: one MAP with several results over a domain, or scalars on the host.
+"""Stores pull values: one MAP with several results over a domain, or scalars on the host.
 
-Of a sequence only the bounds are stored, never the payload. What is stored already, is constant, or belongs to a
-domain further out, stays as it is.
+Only the bounds of a sequence are stored, never its payload. A value that is stored already, is constant, or belongs to
+a domain further out stays as it is.
 """
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from nessie.lambda_cu.spaces.polynomials import names
 
 INT = "int"
 LIGHT = 7                       # parts of an expression
-MOST_PARTS = 100                # of the bounds of a result's sequences
-Kept = dict[Value, Value]       # what stays, and under which value
+MOST_PARTS = 100                # parts of the bounds of a result's sequences
+Kept = dict[Value, Value]       # a value that is not computed again, and the value that stands for it
 
 
 def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
-    """One MAP over the domain with these results, under the context's bindings."""
+    """Emit one MAP over the domain with these results, under the context's bindings."""
     results = [emitter.declare(hint, ir.Array(base, domain.size)) for _, base in parts]
     body = context.result([exp for exp, _ in parts])
     emitter.run(ir.Map(scope.thunk(domain.params, body), emitter.walked(domain)), results)
@@ -52,12 +52,13 @@ def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[
 
 
 def run_for_errors(emitter: Emitter, domain: Domain, context: Context) -> None:
-    """A MAP over the domain whose one result nobody reads: it checks."""
+    """Emit a MAP over the domain whose one result nobody reads: it only checks."""
     store(emitter, domain, context, [(ir.Const(0, INT), INT)], "checked")
 
 
 def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light: bool = False) -> Value:
-    """The value, with all that is computed at this domain stored; `light`: but for what is cheaper to compute."""
+    """Return the value with everything that is computed at this domain stored; `light`: except what is cheaper to
+    compute."""
     if domain is HOST:
         return host_value(emitter, value, hint)
     context = Context(emitter, domain)
@@ -68,7 +69,7 @@ def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light
 
 def completed(emitter: Emitter, value: Value, domain: Domain, context: Context, missing: list[tuple[ir.Exp, str]],
               kept: Kept, hint: str) -> Value:
-    """The value with what is missing stored; what can fail runs in any case."""
+    """Return the value with the missing parts stored; what can fail runs in any case."""
     if not missing:
         if context.failing:
             run_for_errors(emitter, domain, context)
@@ -77,7 +78,8 @@ def completed(emitter: Emitter, value: Value, domain: Domain, context: Context, 
 
 
 def with_scalars(emitter: Emitter, value: Value, domain: Domain, hint: str) -> Value:
-    """The value, all of its scalars that are computed at this domain stored together: each may compute the others."""
+    """Return the value with all its scalars computed at this domain stored together, because each may compute the
+    others."""
     parts = parts_of(value)
     if len([None for part in parts if isinstance(part, Scalar) and not is_stored(part, domain)]) < 2:
         return value
@@ -90,7 +92,7 @@ def with_scalars(emitter: Emitter, value: Value, domain: Domain, hint: str) -> V
 
 
 def parts_of(value: Value) -> list[Scalar | Sequence]:
-    """The components of the value."""
+    """Return the components of the value as a tuple."""
     pending, found = [value], list[Scalar | Sequence]()
     while pending:
         part = pending.pop()
@@ -102,8 +104,8 @@ def parts_of(value: Value) -> list[Scalar | Sequence]:
 
 
 def with_short_bounds(emitter: Emitter, value: Value, domain: Domain, hint: str) -> Value:
-    """The value; where sequences' bounds take more than MOST_PARTS parts to compute, with those stored: from them the
-    bounds of their elements are computed, and so on inwards."""
+    """Return the value, with bounds of sequences stored if they take more than MOST_PARTS parts to compute. The bounds
+    of the elements are computed from them, and so on inwards."""
     if isinstance(value, Both):
         return Both(with_short_bounds(emitter, value.first, domain, hint),
                     with_short_bounds(emitter, value.second, domain, hint))
@@ -123,8 +125,8 @@ def is_stored(value: Scalar | Sequence, domain: Domain) -> bool:
 
 def note_missing(value: Value, domain: Domain, at: At, context: Context,
                  missing: list[tuple[ir.Exp, str]], light: bool) -> Kept:
-    """The expressions of what is not stored yet and shall be, in the order of `filled`; and what the other values are:
-    themselves, or what some array holds."""
+    """Add to `missing` the expressions to store, in the order of `filled`. Return the value that stands for each other
+    part: itself, or one that an existing array holds."""
     if isinstance(value, Both):
         first = note_missing(value.first, domain, at, context, missing, light)
         return first | note_missing(value.second, domain, at, context, missing, light)
@@ -142,14 +144,14 @@ def note_missing(value: Value, domain: Domain, at: At, context: Context,
 
 
 def own_element(exp: ir.Exp, domain: Domain, context: Context) -> str | None:
-    """The array of which this is the element at the domain's own index."""
+    """Return the array whose element at the domain's own index this is."""
     exp = context.ranges.defined(exp)
     return exp.array if isinstance(exp, ir.Read) and exp.index == domain.here().i else None
 
 
 def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
-    """Is it no dearer to compute than to read? An element that is stored elsewhere at the same index; an int that is a
-    sum of a few indices and sizes, or a length that bounds give."""
+    """Is it no dearer to compute than to read? This holds for an element stored elsewhere at the same index, for an int
+    that is a sum of a few indices and sizes, and for a length that bounds give."""
     if context.failing or len([None for _, _ in zip(subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
         return False
     if own_element(exp, domain, context) is not None:
@@ -164,7 +166,7 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
 
 
 def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> Value:
-    """The value with what was missing read from these arrays."""
+    """Return the value with the missing parts read from these arrays."""
     if value in kept:
         return kept[value]
     if isinstance(value, Both):
@@ -177,13 +179,13 @@ def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> V
 
 
 def view(domain: Domain, start: str, length: str, leaves: tuple[Leaf, ...]) -> Sequence:
-    """Sequences over the domain whose bounds are stored."""
+    """Return sequences over the domain whose bounds are stored."""
     return Sequence(domain, name_pull(domain, start), name_pull(domain, length), leaves,
                     False, start, length)
 
 
 def host_value(emitter: Emitter, value: Value, hint: str) -> Value:
-    """The value on the host with its scalars bound."""
+    """Return the value on the host with its scalars bound."""
     match value:
         case Both(first, second):
             return Both(host_value(emitter, first, hint), host_value(emitter, second, hint))
@@ -194,7 +196,7 @@ def host_value(emitter: Emitter, value: Value, hint: str) -> Value:
 
 
 def from_host_term(emitter: Emitter, term: Term, hint: str) -> Value:
-    """The value that the host's term is, its scalars bound to names."""
+    """Return the host's term as a value, its scalars bound to names."""
     match term:
         case ScalarTerm(exp, base):
             return host_scalar(emitter, exp, base, hint)
@@ -221,8 +223,9 @@ def constant_pull(exp: ir.Const) -> Pull:
 
 
 def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain, guarded: bool = False) -> Value:
-    """The elements, over `space`, of the sequences over the domain. Guarded: sequences may be shorter than their
-    segments of the space, or longer; those are not read. That depends on the segment alone, not on the element."""
+    """Return the elements, over `space`, of the sequences over the domain. `guarded`: a sequence may be shorter or
+    longer than its segment of the space; then none of it is read. The test depends on the segment alone, not on the
+    element."""
     if sequence.dense and sequence.home is domain and sequence.space is space:
         return sequence.leaves[0].value
 
@@ -239,5 +242,5 @@ def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain
 
 
 def zeros(term: Term) -> Term:
-    """A term of this shape that reads nothing."""
+    """Return a term of this shape that reads nothing."""
     return rebuilt(term, (ir.Const(ZEROS[base], base) for _, base in components(term)))

@@ -1,4 +1,4 @@
-"""The space of the elements of one sequence per element of a domain, in the form that its lengths allow.
+"""Makes the space of the elements of one sequence per element of a domain, in the form that the lengths allow.
 
     the lengths                     the space               memory
     do not depend on the element    uniform                 none
@@ -6,7 +6,7 @@
     those of rows that are dense    the rows' own space     none
     others                          irregular               a scan, of which one total is read
 
-i is the domain's own index, slope a constant other than 0, offset known on the host.
+i is the domain's own index, slope is a constant other than 0, and the host knows offset.
 """
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ INT_BITS = 62
 
 
 def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
-    """The space of the elements of one sequence per element of the domain. The length cannot fail."""
+    """Return the space of the elements of one sequence per element of the domain. The length cannot fail."""
     if domain is HOST:
         return emitter.host_space(emitter.size(length(HOST.here(), emitter.host())))
     context = Context(emitter, domain)
@@ -62,7 +62,7 @@ def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], 
 
 
 def independent(exp: ir.Exp, context: Context) -> bool:
-    """Can the host compute this, the same for all elements?"""
+    """Can the host compute this expression, and is it the same for all elements?"""
     waiting, seen = [exp], set[str]()
     while waiting:
         for part in subexpressions(waiting.pop()):
@@ -81,7 +81,7 @@ def independent(exp: ir.Exp, context: Context) -> bool:
 
 
 def small(exp: ir.Exp) -> bool:
-    """Worth comparing with others?"""
+    """Is the expression small enough to compare with others?"""
     return len([None for _, _ in zip(subexpressions(exp), range(40))]) < 40
 
 
@@ -94,8 +94,8 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Contex
 
 
 def regular_length(length: ir.Exp, context: Context) -> tuple[int, Polynomial] | None:
-    """(slope, offset): the length is slope * i + offset, by the domain's own index, with a slope other than 0 and an
-    offset of the host."""
+    """Return (slope, offset) if the length is slope * i + offset, where i is the domain's own index, the slope is not 0
+    and the host knows the offset."""
     if context.failing:
         return None
     slope, offset = split(context.ranges.form(length), "i")
@@ -104,12 +104,13 @@ def regular_length(length: ir.Exp, context: Context) -> tuple[int, Polynomial] |
 
 
 def on_host(form: Polynomial, context: Context) -> bool:
-    """Are its names all the host's?"""
+    """Are all names of the polynomial the host's?"""
     return all(named in context.emitter.types for named in names(form))
 
 
 def affine_space(emitter: Emitter, domain: Domain, slope: int, offset: Polynomial) -> Domain:
-    """Segments of slope * i + offset elements: neither memory nor a scan. The first or the last is the longest."""
+    """Return the space of segments of slope * i + offset elements. It needs neither memory nor a scan. The first or the
+    last segment is the longest."""
     first = emitter.size(expression(offset, {}))
     form = size_form(first)
     longest = at_last(domain, slope, form) if slope > 0 else form
@@ -119,12 +120,12 @@ def affine_space(emitter: Emitter, domain: Domain, slope: int, offset: Polynomia
 
 
 def at_last(domain: Domain, slope: int, offset: Polynomial) -> Polynomial:
-    """slope * i + offset for the domain's last element."""
+    """Return slope * i + offset at the domain's last element."""
     return affine_length(slope, offset, subtract(size_form(domain.size), number(1)))
 
 
 def counted(emitter: Emitter, total: ir.Exp, longest: ir.Size, segments: ir.Size) -> str:
-    """The name of a number of elements: of so many segments, none longer than the longest."""
+    """Return the name of the number of elements of so many segments, none longer than `longest`."""
     a, b = atom_of(longest), atom_of(segments)
     bits = bits_of(emitter, longest) + bits_of(emitter, segments)
     if bits > INT_BITS or not is_counted(emitter, longest):
@@ -136,23 +137,24 @@ def counted(emitter: Emitter, total: ir.Exp, longest: ir.Size, segments: ir.Size
 
 
 def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> str:
-    """length * segments, checked: a product that wraps would size buffers wrongly. It has a name of its own even where
-    it equals one of the two: a space's segments and its elements are told apart by the names of their numbers."""
+    """Return the name of length * segments, checked: a product that wraps would size buffers wrongly. The name is fresh
+    even where the product equals one of the two, because the names of their numbers tell a space's segments and its
+    elements apart."""
     return counted(emitter, ir.Op("*", (atom_of(length), atom_of(segments))), length, segments)
 
 
 def bits_of(emitter: Emitter, size: ir.Size) -> int:
-    """The size is at most 2 to this."""
+    """Return a number of bits such that the size is at most 2 to this power."""
     return size.bit_length() if isinstance(size, int) else emitter.bits.get(size, MOST_BITS)
 
 
 def is_counted(emitter: Emitter, length: ir.Size) -> bool:
-    """Is it certain that there are so many elements somewhere, at most 2 to the MOST_BITS?"""
+    """Is the length certainly a number of elements that exist somewhere, so at most 2 to the MOST_BITS?"""
     return isinstance(length, int) or (length in emitter.known and emitter.known[length].most <= MOST)
 
 
 def fits(length: ir.Exp, count: ir.Exp) -> ir.Exp:
-    """Have so many sequences of this length together as few elements as sizes count?"""
+    """Return the test that so many sequences of this length together have no more elements than sizes count."""
     return op("<=", op("*", op("float", length), op("float", count)), ir.Const(2.0 ** MOST_BITS, "float"))
 
 

@@ -1,9 +1,9 @@
-"""Pull values: what an expression is at a domain, before anything is stored.
+"""Pull values: the values of expressions at a domain, before anything is stored.
 
-A value says, for an index of its home domain, which thread expression each of its scalars is. A variable bound
-further out is pulled through the parent maps, so nothing is ever replicated. A sequence is bounds (start and
-length, pulled) and the leaves of its payload: the arrays, or pull values, that its elements lie in, one after the
-other in a virtual concatenation that takes no memory.
+A value gives the thread expression of each of its scalars at an index of its home domain. A variable bound further
+out is pulled through the parent maps, so nothing is ever replicated. A sequence consists of bounds (start and length,
+pulled) and the leaves of its payload: the arrays, or pull values, that hold its elements. The leaves form a virtual
+concatenation that takes no memory.
 
 A *term* is a value at one index: an expression, a pair of terms, or a SeqTerm.
 """
@@ -26,7 +26,7 @@ Pull = Callable[[At, "Context"], ir.Exp]
 
 @dataclass(eq=False)
 class Scalar:
-    """`name`: the array over the home (or host scalar) that holds it, if it is stored."""
+    """`name`: the array over the home (or the host scalar) that holds it, if it is stored."""
     home: Domain
     base: str
     pull: Pull
@@ -47,20 +47,20 @@ class Leaf:
 
     @cached_property
     def key(self) -> object:
-        """Equal for leaves that are the same arrays. A value from further out is seen through the leaf's space: another
-        space makes it another payload."""
+        """A key that is equal for leaves that are the same arrays. A value from further out is seen through the leaf's
+        space, so another space makes it another payload."""
         return Key((value_key(self.value, self.space),)) if self.space.size != 0 else EMPTY
 
 
 @dataclass(frozen=True)
 class Key(KeepsHash):
-    """The payload of a leaf; those of the leaves in it are among its parts."""
+    """The key of a leaf. The keys of the leaves in it are among its parts."""
     parts: tuple[object, ...]
 
 
 @dataclass(eq=False)
 class Sequence:
-    """`dense`: the leaf's space is the element space of these very bounds, index by index."""
+    """`dense`: the leaf's space is the element space of exactly these bounds, index by index."""
     home: Domain
     start: Pull
     length: Pull
@@ -107,7 +107,7 @@ def constant(value: int | float | bool | str, base: str) -> Scalar:
 
 
 def stored(home: Domain, name: str, base: str) -> Scalar:
-    """The value in the array `name` over the home, or in the host scalar."""
+    """Return the value that the array `name` over the home, or the host scalar, holds."""
     return Scalar(home, base, name_pull(home, name), name)
 
 
@@ -118,13 +118,13 @@ def name_pull(home: Domain, name: str) -> Pull:
 
 
 def dense(home: Domain, space: Domain, value: Value) -> Sequence:
-    """The sequences over `home` whose elements, in `space`, are `value`."""
+    """Return the sequences over `home` whose elements, in `space`, are `value`."""
     return Sequence(home, lambda at, context: space.start(at.i), lambda at, context: space.length(at.i),
                     (Leaf(space, value),), True)
 
 
 def empty(type_: Type) -> Value:
-    """A value of the type that is never read: the element of a sequence that has none."""
+    """Return a value of the type that is never read: the element of a sequence that has none."""
     match type_:
         case Base(name):
             return zero(name)
@@ -144,7 +144,7 @@ def zero(base: str) -> Scalar:
 
 
 def pull(value: Value, domain: Domain, at: At, context: Context) -> Term:
-    """The value at an index of `domain`, its home or a descendant of it."""
+    """Return the value at an index of `domain`, which is its home or a descendant of it."""
     match value:
         case Scalar():
             return ScalarTerm(value.pull(context.climb(domain, value.home, at), context), value.base)
@@ -156,7 +156,7 @@ def pull(value: Value, domain: Domain, at: At, context: Context) -> Term:
 
 
 def element(leaves: tuple[Leaf, ...], position: ir.Exp, context: Context) -> Term:
-    """The payload's element at a position of the leaves' concatenation."""
+    """Return the payload's element at a position of the leaves' concatenation."""
     if len(leaves) == 1:
         return pull(leaves[0].value, leaves[0].space, At(position), context)
     position = context.let(position, "p")
@@ -174,8 +174,8 @@ def size_of(leaves: tuple[Leaf, ...]) -> ir.Exp:
 
 
 def delayed(domain: Domain, term_at: Callable[[At, Context], Term], shape: Term) -> Value:
-    """The value over `domain` that term_at computes; `shape` is one of its terms. The term is computed once per
-    index and thunk, however many of its components are asked for."""
+    """Return the value over `domain` that term_at computes; `shape` is one of its terms. The term is computed once per
+    index and thunk, however many of its components are used."""
     def part(path: tuple[int, ...]) -> Callable[[At, Context], Term]:
         def find(at: At, context: Context) -> Term:
             term = context.remember((term_at, at), lambda: term_at(at, context))
@@ -209,7 +209,7 @@ def seq_of(term: Term) -> SeqTerm:
 
 
 def rehome(value: Value, old: Domain, new: Domain) -> Value:
-    """The elements by the same index, as elements of another domain of the same size."""
+    """Return the same elements under the same indices, as elements of another domain of the same size."""
     def home_of(home: Domain, at: At, context: Context) -> At:
         return context.climb(old, home, context.remember((old, at), lambda: At(at.i)))
 
@@ -231,7 +231,7 @@ def rehome(value: Value, old: Domain, new: Domain) -> Value:
 
 
 def components(term: Term) -> list[tuple[ir.Exp, str]]:
-    """The scalars of a term with their types, left to right; of a sequence its start and length."""
+    """Return the scalars of a term with their types, left to right; a sequence gives its start and length."""
     match term:
         case ScalarTerm(exp, base):
             return [(exp, base)]
@@ -242,7 +242,7 @@ def components(term: Term) -> list[tuple[ir.Exp, str]]:
 
 
 def rebuilt(term: Term, exps: Iterator[ir.Exp]) -> Term:
-    """The term with its scalars replaced, in the order of `components`."""
+    """Return the term with its scalars replaced, in the order of `components`."""
     match term:
         case ScalarTerm(_, base):
             return ScalarTerm(next(exps), base)
@@ -267,7 +267,8 @@ def value_key(value: Value, space: Domain) -> object:
 
 
 def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
-    """One payload for all the groups: each different leaf once. Empty leaves go where there are others."""
+    """Return one payload for all the groups, with each distinct leaf once. Empty leaves are dropped if there are
+    others."""
     if len(groups) > 1 and all(group is groups[0] for group in groups):
         return groups[0]
     unique: dict[object, Leaf] = {}
@@ -277,12 +278,12 @@ def join_leaves(*groups: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
 
 
 def moves(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> bool:
-    """Does any start in the concatenation `old` change in `new`?"""
+    """Does a start in the concatenation `old` change in `new`?"""
     return any(a != b for a, b in places(old, new))
 
 
 def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: Context) -> ir.Exp:
-    """A start in the concatenation `old`, as a start in `new`."""
+    """Return a start in the concatenation `old` as a start in `new`."""
     pieces = places(old, new)
     if all(a == b for a, b in pieces):
         return start
@@ -294,7 +295,7 @@ def moved(start: ir.Exp, old: tuple[Leaf, ...], new: tuple[Leaf, ...], context: 
 
 
 def places(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> list[tuple[ir.Exp, ir.Exp]]:
-    """The beginnings of each of the old leaves in `old` and in `new`."""
+    """Return, for each of the old leaves, its offset in `old` and its offset in `new`."""
     if old is new:
         return []
     offsets: dict[object, ir.Exp] = {EMPTY: ZERO}

@@ -1,12 +1,12 @@
-"""Passes on lambda_cu, in the order of the pipeline; those that simplify is made of follow it.
+"""Passes on lambda_cu, in the order of the pipeline; the parts of simplify follow it.
 
-    specialise_sites    every kernel says itself where it fails
-    device_scalars      scalar arithmetic on kernels' results stays on the device
+    specialise_sites    makes every kernel name its own failure sites
+    device_scalars      keeps scalar arithmetic on kernels' results on the device
     unchecked           leaves checks out
     simplify            makes a program smaller
     lets                - tidies lets
-    sharing             - makes what is the same twice one
-    dead_code           - drops what nobody reads and what cannot fail
+    sharing             - merges equal kernels, parameters and runs
+    dead_code           - drops what nobody reads and cannot fail
     unread              - drops results and parameters that nothing reads
-    share_sites         kernels that differ in where they fail only become one, for readers
+    share_sites         merges kernels that differ only in their failure sites, for readers
 """

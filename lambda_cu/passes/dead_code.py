@@ -1,11 +1,11 @@
-"""Dead code of lambda_cu: what nobody reads and what cannot fail is dropped.
+"""Drops the dead code of lambda_cu: what nobody reads and cannot fail.
 
   in    a well-formed program
   out   a well-formed program of the same meaning, failures included
-  how   backwards over each function and each kernel, with the names that are still needed. Effects stay, and what may
-        fail (a FAIL, a call of something that may, a recursion, which may be too deep), even if nobody reads their
-        results, which then are `_`. Components of a thunk go like that too, those of REDUCE and SCAN excepted.
-        lambda_cu.passes.unread does what concerns callers and callees together.
+  how   a walk backwards over each function and each kernel, with the names that are still needed. Effects stay, and
+        so does what may fail (a FAIL, a call of something that may, a recursion, which may be too deep). If nobody
+        reads their results, these become `_`. Dead components of a thunk go too, except those of REDUCE and SCAN.
+        lambda_cu.passes.unread treats callers and callees together.
 """
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Pass: scalar arithmetic on kernels' results stays on the device.
+"""Pass: keep scalar arithmetic on kernels' results on the device.
 
   in    flat lambda_cu, scalars computed by the host
-  out   flat lambda_cu, in which a scalar that depends on a kernel's scalar, and that the host does not need itself (to
-        branch, for a size, for a call), is computed by a ONCE kernel; the host's mere checks, `_`, stay its own
-  how   backwards: what the host needs; forwards: what depends on kernels; a let of the second kind only becomes ONCE
+  out   flat lambda_cu, in which a ONCE kernel computes each scalar that depends on a kernel's scalar and that the host
+        does not need itself (to branch, for a size, for a call); the host's mere checks, `_`, stay on the host
+  how   a walk backwards finds what the host needs, a walk forwards what depends on kernels; a let that is only of the
+        second kind becomes ONCE
   why   the host need not wait, and REDUCE-ONCE may join the kernels (lambda-cu paper, section 4.1)
 """
 from __future__ import annotations
@@ -30,7 +31,7 @@ def types_of(function: ir.Function) -> dict[str, ir.Type]:
 
 
 def results_needed(function: ir.Function, program: ir.Program) -> set[str]:
-    """The results that the host needs: the sizes of the entry's, and all of other functions', which are called."""
+    """Return the results that the host needs: of the entry the sizes, of other functions, which are called, all."""
     atoms = function.body.results
     if function.name != program.entry.function:
         return set(scope.atom_names(atoms))
@@ -40,7 +41,7 @@ def results_needed(function: ir.Function, program: ir.Program) -> set[str]:
 
 class Once:
     """The pass over one function; `made` collects the kernels, `device` the scalars that kernels compute. A name is
-    bound once in the function, so that what is said of it holds in every block."""
+    bound once in the function, so facts about it hold in every block."""
 
     def __init__(self, function: ir.Function, results: set[str], kernels: dict[str, ir.Kernel], names: Names) -> None:
         self.kernels, self.names = kernels, names
@@ -68,7 +69,7 @@ class Once:
                 and not self.device.isdisjoint(scope.free_names(value)))
 
     def kernel(self, statement: ir.HostLet) -> ir.Run:
-        """The ONCE kernel for the let, and its run."""
+        """Make the ONCE kernel for the let, and return its run."""
         thunk = scope.thunk((), statement.value)
         params = tuple(ir.Param(name, self.types[name]) for name in thunk.using)
         result = statement.result
@@ -78,7 +79,8 @@ class Once:
         return ir.Run((result,), name, tuple(ir.Var(param.name) for param in params), origin=statement.origin)
 
     def needed_names(self, block: ir.Block, results: set[str]) -> set[str]:
-        """The scalars that the host needs, in this block or in those inside it; a let needs what its value does."""
+        """Return the scalars that the host needs, in this block or in those inside it; a let needs the names of its
+        value."""
         statements = list(scope.statements(block))
         names = set(results)
         for statement in statements:
@@ -93,7 +95,7 @@ class Once:
         return names
 
     def needs(self, statement: ir.Statement) -> set[str]:
-        """The names that the host itself must know to carry the statement out."""
+        """Return the names whose values the host must know to carry the statement out."""
         sizes = {name for result in scope.results(statement) for name in scope.type_names(result.type)}
         match statement:
             case ir.Run(_, kernel, arguments):
@@ -112,7 +114,7 @@ class Once:
 
 
 def sizes_of(soac: ir.Soac) -> set[str]:
-    """The scalars that say how much the SOAC walks and writes."""
+    """Return the scalars that tell how much the SOAC walks and writes."""
     names = set(scope.space_names(scope.space_of(soac)))
     if isinstance(soac, ir.Permute) and isinstance(soac.size, str):
         names.add(soac.size)

@@ -1,4 +1,4 @@
-"""Tidy lets: of thunks, scalar functions and host expressions.
+"""Tidies the lets of thunks, scalar functions and host expressions.
 
     x + 0, 1 * x, x / 1, ...      ==>  x                                 on ints (lambda_cu.ops: units)
     let y = x in e                ==>  e with x for y                    (also for a constant)
@@ -7,8 +7,8 @@
     let x = e1 in e               ==>  e                                 x is not read and e1 cannot fail
     let (x, y) = e1 in e          ==>  let y = e1's second in e          x is not read and e1's first cannot fail
 
-What is evaluated stays evaluated wherever it can fail. No let binds a name that another around it binds, so names can
-be carried inwards as they are.
+An expression that can fail stays evaluated wherever it was. No let binds a name that another around it binds, so names
+can be carried inwards as they are.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nessie.lambda_cu.scope import can_fail, failing_functions, kept_items, map_
 
 
 def tidy_lets(program: ir.Program) -> ir.Program:
-    """Tidy the lets of the whole program."""
+    """Tidy the whole program."""
     failing = failing_functions(program.scalar_functions)
 
     def tidy(exp: ir.Exp) -> ir.Exp:
@@ -37,7 +37,7 @@ def tidy_lets(program: ir.Program) -> ir.Program:
 
 
 def tidy_kernels(program: ir.Program, names: Collection[str]) -> ir.Program:
-    """Tidy the lets of these kernels."""
+    """Tidy these kernels."""
     failing = failing_functions(program.scalar_functions)
 
     def tidy_thunk(f: ir.Thunk) -> ir.Thunk:
@@ -60,7 +60,7 @@ def tidy_block(block: ir.Block, tidy: Callable[[ir.Exp], ir.Exp]) -> ir.Block:
 
 
 def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
-    """The first four rules; `known` are the names bound so far that only repeat a name or a constant."""
+    """Apply the first four rules; `known` are the names bound so far that only repeat a name or a constant."""
     if isinstance(exp, ir.Var):
         return known.get(exp.name, exp)
     if not isinstance(exp, ir.Let):
@@ -72,13 +72,13 @@ def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
     if len(exp.names) == 1:
         return without_copies_among(((exp.names[0], value),), exp.body, known)
     for name in exp.names:
-        known.pop(name, None)               # perhaps a copy in another branch
+        known.pop(name, None)               # the name may be a copy in another branch
     body = without_copies(exp.body, known)
     return value if repeats(exp.names, body) else ir.Let(exp.names, value, body)
 
 
 def without_unit(exp: ir.Exp) -> ir.Exp:
-    """The first rule. Constants have a type, and both operands the same."""
+    """Apply the first rule. Constants are typed, and both operands have the same type."""
     match exp:
         case ir.Op(op, (x, ir.Const(value, "int"))) if OPS[op].right == value:
             return x
@@ -88,7 +88,7 @@ def without_unit(exp: ir.Exp) -> ir.Exp:
 
 
 def without_copies_among(bound: tuple[tuple[str, ir.Exp], ...], body: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
-    """let x = e in ... body, for each x and e, the e's being tidy."""
+    """Tidy let x = e in ... body, for each x and e; every e is tidy already."""
     copies = {name: value for name, value in bound if isinstance(value, ir.Var | ir.Const)}
     for name, _ in bound:
         known.pop(name, None)
@@ -101,7 +101,7 @@ def without_copies_among(bound: tuple[tuple[str, ir.Exp], ...], body: ir.Exp, kn
 
 
 def repeats(names: tuple[str, ...], body: ir.Exp) -> bool:
-    """Is the body just what the names hold?"""
+    """Does the body only repeat the names?"""
     if len(names) == 1:
         return isinstance(body, ir.Var) and body.name == names[0]
     return isinstance(body, ir.Tuple) and len(body.items) == len(names) and all(
@@ -109,7 +109,7 @@ def repeats(names: tuple[str, ...], body: ir.Exp) -> bool:
 
 
 def without_dead_lets(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
-    """The last rules; inner lets go first, so that what only they read goes too."""
+    """Apply the last rules. Inner lets go first, so that what only they read goes too."""
     if not any([isinstance(part, ir.Let) for part in subexpressions(exp)]):
         return exp
     count: Counter[str] = Counter()
@@ -143,13 +143,13 @@ def without_dead_lets(exp: ir.Exp, failing: Collection[str]) -> ir.Exp:
 
 
 def kept_components(exp: ir.Exp, wanted: Sequence[bool], failing: Collection[str]) -> list[bool]:
-    """The components that are wanted or may fail; at least one is kept."""
+    """Return flags of the components that are wanted or may fail; at least one is kept."""
     keep = [need or not is_total(exp, at, failing) for at, need in enumerate(wanted)]
     return keep if any(keep) else [True, *keep[1:]]
 
 
 def is_total(exp: ir.Exp, at: int, failing: Collection[str]) -> bool:
-    """Is this a component of a tuple that can be left out of it? What comes before the tuple still runs."""
+    """Can this component of a tuple be left out? What precedes the tuple still runs."""
     match exp:
         case ir.Tuple(items):
             return not can_fail(items[at], failing)
@@ -161,7 +161,7 @@ def is_total(exp: ir.Exp, at: int, failing: Collection[str]) -> bool:
 
 
 def with_components(exp: ir.Exp, keep: Sequence[bool]) -> ir.Exp:
-    """The expression giving these components only."""
+    """Return the expression with only these components."""
     match exp:
         case ir.Tuple(items):
             kept = kept_items(items, keep)

@@ -1,4 +1,4 @@
-"""Pass: kernels that are equal but for where they fail become one, whose sites are parameters.
+"""Pass: merge kernels that are equal except for their failure sites into one, whose sites are parameters.
 
     kernel K3 (s : float, n : int, xs : [float; n], at : site) -> [float; n] {
       let zs = MAP { i => if s /= 0.0 then xs[i] / s else fail at : float using s, xs } (n)
@@ -6,7 +6,7 @@
     }
     ... run K3 (sum1, n, xs, site s1) ... run K3 (sum2, n, xs, site s2)
 
-It is for readers of flat lambda_cu, who see three kernels and five runs of them. specialise_sites undoes it.
+The pass is for readers of flat lambda_cu, who see three kernels and five runs of them. specialise_sites undoes it.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nessie.lambda_cu.scope import map_runs, soac_expressions
 
 
 def share_sites(program: ir.Program) -> ir.Program:
-    """Every kernel's sites as parameters where that makes kernels equal; else as they are."""
+    """Make every kernel's sites parameters where that makes kernels equal; else leave them as they are."""
     general = {kernel.name: generalise(kernel) for kernel in program.kernels}
     sites = {kernel.name: sites_of(kernel) for kernel in program.kernels}
 
@@ -36,7 +36,7 @@ def share_sites(program: ir.Program) -> ir.Program:
 
 
 def generalise(kernel: ir.Kernel) -> ir.Kernel:
-    """The kernel with a parameter for each of its sites."""
+    """Return the kernel with a parameter for each of its sites."""
     names = Names(names_of(kernel))
     mapping = {site: names.fresh("at") for site in sites_of(kernel)}
     params = tuple(ir.Param(name, SITE) for name in mapping.values())
@@ -44,7 +44,7 @@ def generalise(kernel: ir.Kernel) -> ir.Kernel:
 
 
 def concretise(program: ir.Program) -> ir.Program:
-    """A site parameter that always gets the same site is that site."""
+    """Replace a site parameter that always gets the same site by that site."""
     runs = runs_of(program)
     fixed: dict[str, dict[str, str]] = {}
     for kernel in program.kernels:
@@ -67,7 +67,7 @@ def with_fixed_sites(program: ir.Program, fixed: Mapping[str, Mapping[str, str]]
 
 
 def sites_of(kernel: ir.Kernel) -> tuple[str, ...]:
-    """The sites at which the kernel can fail, in the order of its text."""
+    """Return the sites at which the kernel can fail, in the order of its text."""
     return tuple(dict.fromkeys(part.site for bind in kernel.binds for exp in soac_expressions(bind.soac)
                                for part in subexpressions(exp) if isinstance(part, ir.Fail)))
 

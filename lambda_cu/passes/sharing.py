@@ -1,9 +1,9 @@
-"""Duplicates become one: kernels equal up to names, parameters that always get the same argument too, and a
-run that repeats another takes its results.
+"""Merges duplicates: kernels equal up to names, and parameters that always get the same argument. A run that repeats
+another takes its results.
 
-Runs may share although they can fail: both would record the same failure. A run is repeated when its kernel and its
-arguments are the same as those of a run before it in its block or around it; an effect between the two parts them, so
-that what is timed takes its time. Names that a host `let` only repeats go too.
+Runs may share although they can fail, because both would record the same failure. A run repeats an earlier one, in its
+block or around it, if the kernel and the arguments are the same. An effect between two runs keeps them apart, so that
+timed code takes its time. Names that a host `let` only repeats go too.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nessie.lambda_cu.shape import Shape, shape
 
 
 def share_kernels(program: ir.Program, shape_of: Callable[[ir.Kernel], Shape] = shape) -> ir.Program:
-    """Equal kernels are one; those that never run go."""
+    """Merge equal kernels, and drop those that never run."""
     same: dict[Shape, ir.Kernel] = {}
     shared = {kernel.name: same.setdefault(shape_of(kernel), kernel).name for kernel in program.kernels}
     used = {shared[name] for name in runs_of(program)}
@@ -33,7 +33,7 @@ def share_kernels(program: ir.Program, shape_of: Callable[[ir.Kernel], Shape] = 
 
 
 def number_kernels(program: ir.Program) -> ir.Program:
-    """The kernels named K1, K2, ... and standing in order of their first run; those that never run go."""
+    """Name the kernels K1, K2, ... and order them by their first run; drop those that never run."""
     kernels = {kernel.name: kernel for kernel in program.kernels}
     names = {name: f"K{number}" for number, name in enumerate(runs_of(program), 1)}
 
@@ -46,7 +46,7 @@ def number_kernels(program: ir.Program) -> ir.Program:
 
 
 def runs_of(program: ir.Program) -> dict[str, list[ir.Run]]:
-    """The runs of each kernel that is run, in the program's order."""
+    """Return the runs of each kernel that is run, in the program's order."""
     runs: dict[str, list[ir.Run]] = {}
     for function in program.functions:
         for statement in statements(function.body):
@@ -59,7 +59,7 @@ def runs_of(program: ir.Program) -> dict[str, list[ir.Run]]:
 
 
 def share_parameters(program: ir.Program) -> ir.Program:
-    """Parameters that get the same argument in every run of their kernel are one."""
+    """Merge the parameters that get the same argument in every run of their kernel."""
     runs = runs_of(program)
     same = {kernel.name: same_parameters(kernel, runs.get(kernel.name, [])) for kernel in program.kernels}
 
@@ -72,8 +72,8 @@ def share_parameters(program: ir.Program) -> ir.Program:
 
 
 def same_parameters(kernel: ir.Kernel, runs: list[ir.Run]) -> list[int]:
-    """The number, for each parameter, of the first that always gets the same. Nothing is known of a kernel
-    that is never run."""
+    """Return, for each parameter, the number of the first one that always gets the same argument. The parameters of a
+    kernel that is never run all stay."""
     if not runs:
         return list(range(len(kernel.params)))
     first: dict[tuple[Hashable, ...], int] = {}
@@ -98,14 +98,14 @@ Available = dict[tuple[Hashable, ...], tuple[ir.Param, ...]]
 
 
 def share_runs(program: ir.Program) -> ir.Program:
-    """Each run is run once, each value has one name."""
+    """Drop repeated runs, so that each value has one name."""
     return updated(program, functions=tuple(
         updated(f, body=shared_block(f.body, {}, {})) for f in program.functions))
 
 
 def shared_block(block: ir.Block, mapping: dict[str, str], known: Available) -> ir.Block:
-    """`mapping` gives the one name of a value, `known` the results of earlier runs, which those here join until the
-    block ends."""
+    """Share the runs of a block. `mapping` gives the one name of a value; `known` gives the results of earlier runs,
+    which the runs here join until the block ends."""
     kept: list[ir.Statement] = []
     here: list[tuple[Hashable, ...]] = []
     for statement in block.statements:
@@ -140,22 +140,22 @@ def forget(keys: list[tuple[Hashable, ...]], known: Available) -> None:
 
 
 def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[Hashable, ...]:
-    """The properties that two runs must have in common."""
+    """Return a key that is equal for runs with the same results."""
     return (kernel, *map(atom_key, arguments))
 
 
 def atom_key(atom: ir.Atom) -> Hashable:
-    """Equal for the same value. Texts tell 0.0 from -0.0."""
+    """Return a key that is equal for the same value. Texts tell 0.0 from -0.0."""
     return atom.name if isinstance(atom, ir.Var) else (atom.type, repr(atom.value))
 
 
 def repeats(earlier: tuple[ir.Param, ...], bound: tuple[ir.Param, ...]) -> bool:
-    """All that the later run names, the earlier one named."""
+    """Does the earlier run name every result that the later one names?"""
     return all(b.name == "_" or a.name != "_" for a, b in zip(earlier, bound, strict=True))
 
 
 def rename_statement(statement: ir.Statement, mapping: Mapping[str, str]) -> ir.Statement:
-    """The statement with the names it uses renamed; blocks inside it are left as they are."""
+    """Rename the names that the statement uses; blocks inside it stay as they are."""
     if not mapping:
         return statement
     params = tuple(rename_param(param, mapping) for param in results(statement))

@@ -2,9 +2,9 @@
 
   in    lambda_cu, flat or fused
   out   lambda_cu in which no binding, result, parameter, function, kernel or site is unused, no two kernels are equal
-        up to names, and no run repeats an earlier one. Never unused are what may fail, what the entry takes and gives,
-        a component of a REDUCE or SCAN that another is wanted of, and what a recursion only hands round
-  how   lets are tidied once, of new code; then dead code and sharing, in turns until nothing changes. Each turn makes
+        up to names, and no run repeats an earlier one. These count as used: what may fail, the entry's parameters and
+        results, a component of a REDUCE or SCAN if another is wanted, and what a recursion only passes round
+  how   tidy the lets of new code once; then drop dead code and share, in turns until nothing changes. Each turn makes
         the program smaller, so this ends
 """
 from __future__ import annotations
@@ -23,10 +23,10 @@ from nessie.lambda_cu.shape import Shape, shape
 
 
 def simplify(program: ir.Program, untidy: Collection[str] | None = None) -> ir.Program:
-    """`untidy`: of a program that has been simplified before, the kernels that are new."""
+    """Simplify the program. `untidy`: the kernels that are new in a program that was simplified before."""
     program = drop_uncalled(program)
     program = tidy_lets(program) if untidy is None else tidy_kernels(program, untidy)
-    shapes: dict[int, tuple[ir.Kernel, Shape]] = {}         # of the kernels met so far, which passes leave if they can
+    shapes: dict[int, tuple[ir.Kernel, Shape]] = {}         # by identity: passes keep kernels where they can
 
     def shape_of(kernel: ir.Kernel) -> Shape:
         if id(kernel) not in shapes:
@@ -41,7 +41,7 @@ def simplify(program: ir.Program, untidy: Collection[str] | None = None) -> ir.P
 
 
 def drop_unreachable(program: ir.Program) -> ir.Program:
-    """Without the functions, kernels, scalar functions and sites that the entry does not lead to."""
+    """Drop the functions, kernels, scalar functions and sites that the entry does not lead to."""
     program = drop_uncalled(program)
     calls, failing = mentioned(expressions(program))
     inside = {f.name: mentioned((f.body,)) for f in program.scalar_functions}
@@ -52,7 +52,7 @@ def drop_unreachable(program: ir.Program) -> ir.Program:
 
 
 def drop_uncalled(program: ir.Program) -> ir.Program:
-    """Without the functions and kernels that the entry does not lead to."""
+    """Drop the functions and kernels that the entry does not lead to."""
     calls = {f.name: {s.function for s in statements(f.body) if isinstance(s, ir.Call)} for f in program.functions}
     reached = reachable(calls, (program.entry.function,))
     functions = tuple(f for f in program.functions if f.name in reached)
@@ -61,13 +61,13 @@ def drop_uncalled(program: ir.Program) -> ir.Program:
 
 
 def expressions(program: ir.Program) -> list[ir.Exp]:
-    """The expressions of the host and kernel levels."""
+    """Return the expressions of the host and kernel levels."""
     host = [s.value for f in program.functions for s in statements(f.body) if isinstance(s, ir.HostLet)]
     return host + [exp for kernel in program.kernels for bind in kernel.binds for exp in soac_expressions(bind.soac)]
 
 
 def mentioned(exps: Iterable[ir.Exp]) -> tuple[set[str], set[str]]:
-    """The scalar functions that are called, and the sites of failures."""
+    """Return the scalar functions that are called, and the sites of failures."""
     called, sites = set(), set()
     for exp in exps:
         for part in subexpressions(exp):

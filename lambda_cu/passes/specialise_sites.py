@@ -1,8 +1,9 @@
-"""Pass: every kernel says itself where it fails.
+"""Pass: make every kernel name its own failure sites.
 
-  in    flat lambda_cu, whose kernels may have sites as parameters (lambda_cu.passes.share_sites makes such, for
-  readers) out   the same without parameters that are sites: what comes after knows the site of a failure from the
-  kernel alone how   A kernel becomes one for each combination of sites that it is run with.
+  in    flat lambda_cu, whose kernels may have sites as parameters (lambda_cu.passes.share_sites makes these, for
+        readers)
+  out   the same without parameters that are sites: later passes know the site of a failure from the kernel alone
+  how   A kernel becomes one for each combination of sites that it is run with.
 """
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ SITE = "site"
 
 
 def specialise_sites(program: ir.Program) -> ir.Program:
-    """A kernel for each combination of sites that one is run with; no site parameters are left."""
+    """Make a kernel for each combination of sites that one is run with; no site parameters are left."""
     taking = {kernel.name: kernel for kernel in program.kernels if any(p.type == SITE for p in kernel.params)}
     if not taking:
         return program
@@ -43,7 +44,7 @@ def specialise_sites(program: ir.Program) -> ir.Program:
 
 
 def without_sites(kernel: ir.Kernel, given: Mapping[str, str]) -> ir.Kernel:
-    """The kernel with these site parameters known."""
+    """Return the kernel with these site parameters known."""
     return replace(renamed_sites(kernel, given), params=tuple(p for p in kernel.params if p.name not in given))
 
 

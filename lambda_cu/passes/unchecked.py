@@ -6,10 +6,10 @@
 
             if c then e else fail s    ==>    e          c cannot fail; likewise with the sides exchanged
 
-        What fails in any case (c is false: the user's own error) does so still.
+        An expression that fails in any case (c is false: the user's own error) still fails.
 
-A program in which no check fails computes the same: each such conditional gave e. One in which a check would have
-failed computes anything, or reads and writes where it should not.
+A program in which no check fails computes the same, since each such conditional gave e. A program in which a check
+would have failed computes anything, or reads and writes out of bounds.
 """
 from __future__ import annotations
 

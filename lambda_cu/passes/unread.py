@@ -1,10 +1,10 @@
-"""Results that every caller ignores and parameters that nothing reads: of kernels, and of host functions.
+"""Drops results that every caller ignores and parameters that nothing reads, of kernels and of host functions.
 
   in    a well-formed program
-  out   a well-formed program of the same meaning, in which they are gone, with what callers passed for them
-  how   what one function hands through to another, or to itself at another place, counts as read, and what it gives of
-        a call's results as wanted; a parameter that it hands to itself at the same place does not. The entry keeps
-        what it has. What is called for its errors alone keeps its first result: dependence graphs name it by that.
+  out   a well-formed program of the same meaning without these results, these parameters and their arguments
+  how   a parameter that a function passes to another, or to itself at another place, counts as read; one that it
+        passes to itself at the same place does not. A call's result that the function returns counts as wanted. The
+        entry keeps all. A callee that only errors can tell keeps its first result: dependence graphs name it by that.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Kept:
 
 
 def drop_unread(program: ir.Program) -> ir.Program:
-    """One round; the same object where there is nothing to drop."""
+    """Run one round; return the same object where there is nothing to drop."""
     inside = {f.name: list(statements(f.body)) for f in program.functions}
     every = [statement for found in inside.values() for statement in found]
     wanted = wanted_results([(s.kernel, s.results) for s in every if isinstance(s, ir.Run)])
@@ -63,7 +63,7 @@ def drop_unread(program: ir.Program) -> ir.Program:
 
 
 def wanted_results(calls: Iterable[tuple[str, tuple[ir.Param, ...]]]) -> dict[str, Flags]:
-    """The results of a callee that somebody names; the first where nobody names any."""
+    """Return flags of the results of a callee that some caller names; if no caller names any, of the first."""
     named: dict[str, list[bool]] = {}
     for callee, given in calls:
         before = named.setdefault(callee, [False] * len(given))
@@ -86,7 +86,8 @@ def kept_of_function(function: ir.Function, inside: Iterable[ir.Statement], want
 
 
 def read_names(statement: ir.Statement, function: ir.Function) -> set[str]:
-    """The names that the statement reads; blocks in it are left out, but for their results."""
+    """Return the names that the statement of the function reads, without those in its blocks, but with the blocks'
+    results."""
     names = {name for result in results(statement) for name in type_names(result.type)}
     match statement:
         case ir.Call(_, callee, arguments) if callee == function.name:
@@ -100,7 +101,7 @@ def read_names(statement: ir.Statement, function: ir.Function) -> set[str]:
 
 
 def read_parameters(params: Sequence[ir.Param], used: set[str]) -> Flags:
-    """The parameters that are used, or named by the type of one that is."""
+    """Return flags of the parameters that are used, or named by the type of one that is."""
     flags: list[bool] = []
     for param in reversed(params):
         flags.append(param.name in used)
