@@ -11,9 +11,9 @@ character, what an empty list is of. What neither says is a type variable.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,30 +93,9 @@ class Arguments:
 
     def sequence(self, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
         """The number of elements, their column and their type; `wanted` is an element's type."""
-        match value:
-            case str():
-                return len(value), values.code_points(value), CHAR
-            case np.ndarray():
-                return len(value), *numpy_arrays.rows(self, numpy_arrays.unmasked(self, value), wanted)
-            case PyNested():
-                return len(value), *self.nested(value, wanted)
-            case Tuples():
-                return len(value), *self.tuples(value, wanted)
-        if has_interface(value):
-            place, base = self.placed(value)
-            return len(place), place, base
-        if is_foreign(value):
-            from nessie.api.values.awkward_arrays import taken
-            self.awkward = True
-            return taken(self, value, wanted)
-        if numpy_arrays.is_table(value) and not isinstance(wanted, Seq):
-            return len(value), *self.table(value, wanted)
-        if hasattr(value, "__array__") and not isinstance(value, np.generic):
-            return self.sequence(numpy_arrays.made_of(self, value), wanted)
-        if is_sequence(value):
-            items = list(value)
-            lists.check_depth(self, items)
-            return len(items), *lists.elements(self, items, wanted)
+        for converter in CONVERTERS:
+            if converter.takes(value, wanted):
+                return converter.convert(self, value, wanted)
         raise self.refused(value)
 
     def nested(self, nested: PyNested, wanted: Type | None) -> Found:
@@ -221,3 +200,73 @@ def pairs(items: list[Any]) -> Any:
 
 def shortened(number: int) -> str:
     return str(number) if abs(number) < 10**40 else "an integer"
+
+
+# Sequences of Python and of its libraries ---------------------------------------------------------
+
+
+class Converter(NamedTuple):
+    """Whether a value, of which this type of elements is wanted, is of one kind; and its length, column and elements'
+    type."""
+    kind: str
+    takes: Callable[[Any, Type | None], bool]
+    convert: Callable[[Arguments, Any, Type | None], tuple[int, Column, Type]]
+
+
+def from_text(arguments: Arguments, value: str, wanted: Type | None) -> tuple[int, Column, Type]:
+    return len(value), values.code_points(value), CHAR
+
+
+def from_numpy(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+    return len(value), *numpy_arrays.rows(arguments, numpy_arrays.unmasked(arguments, value), wanted)
+
+
+def from_nested(arguments: Arguments, value: PyNested, wanted: Type | None) -> tuple[int, Column, Type]:
+    return len(value), *arguments.nested(value, wanted)
+
+
+def from_tuples(arguments: Arguments, value: Tuples, wanted: Type | None) -> tuple[int, Column, Type]:
+    return len(value), *arguments.tuples(value, wanted)
+
+
+def from_gpu(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+    place, base = arguments.placed(value)
+    return len(place), place, base
+
+
+def from_awkward(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+    from nessie.api.values.awkward_arrays import taken
+    arguments.awkward = True
+    return taken(arguments, value, wanted)
+
+
+def from_table(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+    return len(value), *arguments.table(value, wanted)
+
+
+def from_array(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+    return arguments.sequence(numpy_arrays.made_of(arguments, value), wanted)
+
+
+def from_items(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+    items = list(value)
+    lists.check_depth(arguments, items)
+    return len(items), *lists.elements(arguments, items, wanted)
+
+
+def is_array(value: Any, wanted: Type | None) -> bool:
+    return hasattr(value, "__array__") and not isinstance(value, np.generic)
+
+
+CONVERTERS = (          # the first that takes the value converts it
+    Converter("a text", lambda value, wanted: isinstance(value, str), from_text),
+    Converter("NumPy's array", lambda value, wanted: isinstance(value, np.ndarray), from_numpy),
+    Converter("Nested", lambda value, wanted: isinstance(value, PyNested), from_nested),
+    Converter("Tuples", lambda value, wanted: isinstance(value, Tuples), from_tuples),
+    Converter("an array on a GPU", lambda value, wanted: has_interface(value), from_gpu),
+    Converter("Awkward's or Arrow's array", lambda value, wanted: is_foreign(value), from_awkward),
+    Converter("a data frame", lambda value, wanted: numpy_arrays.is_table(value) and not isinstance(wanted, Seq),
+              from_table),
+    Converter("what NumPy makes an array of", is_array, from_array),
+    Converter("a list or another sequence", lambda value, wanted: is_sequence(value), from_items),
+)
