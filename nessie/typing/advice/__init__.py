@@ -2,4 +2,5 @@
 
     messages        both types, both places
     hints           what may have been meant
+    hidden          names that differ in capitals only
 """

@@ -24,6 +24,7 @@ from nessie.base.types import (
 from nessie.library.primitives import PRIMITIVES
 from nessie.syntax import nodes as syntax
 from nessie.syntax.walk import EXPRESSIONS
+from nessie.typing.advice.hidden import hidden_by_case
 from nessie.typing.signatures import context_classes, names_in
 from nessie.typing.unify import Clash
 
@@ -274,9 +275,9 @@ def doubts(form: syntax.TopLevel) -> list[NessieError]:
     end of a line in a string as in other languages."""
     match form:
         case syntax.FunctionDef(body=body) if body is not None:
-            return [*doubts_of(body), *hiding_constants(form.parameter, body)]
+            return [*doubts_of(body), *hiding_constants(form.parameter, body), *hidden_by_case(form)]
         case syntax.Assign(_, body) | syntax.FileVariable(_, body) | syntax.Evaluate(body):
-            return doubts_of(body)
+            return [*doubts_of(body), *hidden_by_case(form)]
     return []
 
 

@@ -76,7 +76,12 @@ def apply(state: Inference, written: syntax.Apply) -> Result:
 
 def not_a_function(state: Inference, written: syntax.Apply, type_: Type, arguments: list[Argument]) -> NessieError:
     argument = nest_right([state.resolve(t) for (_, t), _ in arguments], Pair)
-    return complaints.not_a_function(state.resolve(type_), written.function, written.argument, argument)
+    error = complaints.not_a_function(state.resolve(type_), written.function, written.argument, argument)
+    name = written.function.name if isinstance(written.function, syntax.Name) else ""
+    hidden = state.lookup(name) if name in state.scope else None
+    if hidden is not None and hidden.kind in ("function", "primitive", "constructor"):
+        error.hint = f"this {name} hides the function {name}: give the variable another name"
+    return error
 
 
 def callee(state: Inference, function: syntax.Exp) -> Entry | None:
