@@ -200,6 +200,8 @@ IN_MONO: dict[str, Primitive] = {row.target: row for row in PRIMITIVES.values() 
 
 CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("pi", math.pi, "float", "3.141592653589793."),
+    Constant("inf", math.inf, "float", "Infinity; -inf is below all floats."),
+    Constant("nan", math.nan, "float", "No number: it equals nothing, itself neither."),
     Constant("max_int", MAX_INT, "int", "The greatest int, 2^63 - 1."),
     Constant("min_int", MIN_INT, "int", "The least int, -2^63."),
     Constant("newline", "\n", "char", "The character of code 10."),
@@ -215,7 +217,7 @@ CONSTANTS: dict[str, Constant] = {row.name: row for row in (
 REDEFINABLE = frozenset((
     "sum", "product", "max_val", "min_val", "any", "all", "parity", "count", "index", "enumerate", "max_index",
     "min_index", "rotate", "subseq", "drop", "take", "put", "cond_put", "unpack", "join", "bottop", "split",
-    "head_rest", "rest_tail", "interleave", "odd_elts", "even_elts"))
+    "head_rest", "rest_tail", "interleave", "odd_elts", "even_elts", "inf", "nan"))
 
 # What the operators of the syntax stand for, where it is not a primitive of the operator's own name.
 BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",

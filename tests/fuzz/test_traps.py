@@ -48,6 +48,9 @@ TRAPS: dict[str, tuple[str, str, str, str, tuple[Any, ...], Any]] = {
     "recursion that no conditional ends": (
         SUMS, "(kids, w) : ([[int]], [int])", "[int]", "{from(j, kids, w) : j in [0:2]}",
         ([[1], [], [0]], [5, 7, 9]), [12, 7]),
+    "infinity and no number": (
+        "", "(v) : [float]", "[float]", "{if x > 0.0 then -inf * x else nan : x in v} ++ {sum([inf, x]) : x in v}",
+        ([1.0, -1.0],), [-INF, NAN, INF, INF]),
     "a let nobody uses": ("", M, "[[int]]", "{let y = v[9] in {x + y : x in r} : r in m}", ([1], [[]]), ERROR),
     "a payload that ignores its index": ("", N, "[int]", "{dist(1, 3)[i] : i in v}", ([7],), ERROR),
     "an element of an empty literal": ("", N, "[int]", "{([] int)[i] : i in v}", ([0],), ERROR),

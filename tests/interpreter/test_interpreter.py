@@ -63,6 +63,7 @@ def test_every_primitive_has_a_meaning() -> None:
     ("char_code(`a)", 97), ("code_char(955)", "λ"), ("max(`a,`b)", "b"), ("`a < `b", True), ("sqrt(2.25)", 1.5),
     ("ln(0.0)", -math.inf), ("exp(1000.0)", math.inf), ("sinh(-1000.0)", -math.inf), ("max(2,3)", 3),
     ("min(2.0,1.0)", 1.0),
+    ("-inf < min_val([inf])", True), ("nan == nan", False),
     ("max_int", MAX), ("1 == 1", True), ("1.0 /= 1.0", False), ("one(2.0)", 1.0), ("zero(2)", 0), ("float_num(2)", 2.0),
     ("int_to_any(3,1.0)", 3.0), ("float_to_any(2.5,1)", 3), ("rest((1,2,3))", (2, 3)), ("first((1,2,3))", 1),
 ])

@@ -223,6 +223,8 @@ MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
     (lambda at: at.finds("EQUALS"), EQUAL),
     (lambda at: at.finds("COLON") and indexes(at, at.bracket),
      "there are no slices: subseq(a, start, end), or a -> [start:end]"),
+    (lambda at: at.finds("IN") and at.inside == "LBRACKET" and at.since_opening("COLON"),
+     "an apply-to-each has braces: {x * x : x in v}"),
     (lambda at: at.finds("COLON") and at.inside == "LBRACKET",
      "a range is [start : end] or [start : end : stride]"),
     (lambda at: [token.kind for token in at.seen[-2:]] == ["LBRACKET", "RBRACKET"],

@@ -65,6 +65,10 @@ NAMES = {
     "null": "an empty sequence says what it would hold: [] int", "concat": "v ++ w, or flatten of a nested sequence",
     **dict.fromkeys(("int", "integer"), TO_INT),
     **dict.fromkeys(("str", "tostring", "to_string"), "@x is x as a string"), "pow": POWER,
+    "log2": "log(x, 2.0) is the logarithm to the base 2", "log10": "log(x, 10.0) is the logarithm to the base 10",
+    **dict.fromkeys(("iota", "arange", "index_space"), "[0:n] is the ints from 0 up to, but without, n"),
+    **dict.fromkeys(("string_append", "strcat", "concatenate"), "v ++ w is v followed by w, of strings too"),
+    **dict.fromkeys(("infinity", "infinite"), "inf is infinity"),
     "user": 'get_environment_variable("USER") is who runs the program',
     "nesl_path": 'load "folder/file"; takes any path'}
 
