@@ -38,7 +38,8 @@ ZERO = ir.Const(0, "int")
 
 
 def drop_dead_code(program: ir.Program) -> ir.Program:
-    """One round; dropping something may leave more to drop. The same object where there is nothing to drop."""
+    """Run one round; dropping something may leave more to drop. Return the same object where there is nothing to
+    drop."""
     scalars = failing_functions(program.scalar_functions)
     kernels = tuple(kernel_without_dead_code(kernel, scalars) for kernel in program.kernels)
     failing = failing_names(program, scalars, kernels)
@@ -48,14 +49,15 @@ def drop_dead_code(program: ir.Program) -> ir.Program:
 
 @dataclass(frozen=True)
 class Failing:
-    """The names of what may fail; for kernels a test, since few are asked about."""
+    """The names that may fail, and for kernels a test, since few are asked about."""
     scalars: Collection[str]
     kernel: Callable[[str], bool]
     functions: Collection[str]
 
 
 def failing_names(program: ir.Program, scalars: Collection[str], kernels: Iterable[ir.Kernel]) -> Failing:
-    """Host functions may fail in their own statements or in what they call; recursion may go too deep."""
+    """Return what may fail. A host function may fail in its own statements or in its callees; recursion may go too
+    deep."""
     named = {kernel.name: kernel for kernel in kernels}
 
     @cache
@@ -74,7 +76,7 @@ def failing_names(program: ir.Program, scalars: Collection[str], kernels: Iterab
 
 
 def live_block(block: ir.Block, live: set[str], failing: Failing) -> tuple[ir.Block, set[str]]:
-    """The block without what is dead. `live` are the names needed after it; gives those needed before it."""
+    """Return the block without dead code, and the names needed before it. `live` are the names needed after it."""
     live = live.union(atom_names(block.results))
     kept: list[ir.Statement] = []
     for statement in reversed(block.statements):
@@ -93,7 +95,7 @@ def live_block(block: ir.Block, live: set[str], failing: Failing) -> tuple[ir.Bl
 
 
 def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir.Branch, set[str]]:
-    """The branch with the results that are needed."""
+    """Return the branch with only the results that are needed, and the names needed before it."""
     wanted = needed(branch.results, live)
     keep = [result.name in wanted for result in branch.results]
 
@@ -116,7 +118,7 @@ def needed(params: Sequence[ir.Param], live: set[str]) -> set[str]:
 
 
 def can_fail_at(statement: ir.Statement, failing: Failing) -> bool:
-    """May it fail, or be seen from outside?"""
+    """May the statement fail, or be seen from outside?"""
     match statement:
         case ir.Effect():
             return True
@@ -157,7 +159,7 @@ def kernel_without_dead_code(kernel: ir.Kernel, failing: Collection[str]) -> ir.
 
 
 def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
-    """The names of the binding that are read; with survivors their count, which is their size."""
+    """Return the names of the binding that are read; with survivors also their count, which is their size."""
     wanted = live.intersection(bind.names)
     if selected := selection(bind):
         wanted.update(count for count, values in zip(selected.counts, selected.values, strict=True)
@@ -166,8 +168,8 @@ def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
 
 
 def without_unread_components(bind: ir.Bind, failing: Collection[str]) -> ir.Bind:
-    """The binding without components of its values that are `_` and cannot fail. REDUCE and SCAN keep theirs: their
-    operator may need one for another."""
+    """Return the binding without value components that are `_` and cannot fail. REDUCE and SCAN keep theirs: their
+    operator may need one component for another."""
     names, soac = bind.names, bind.soac
     match soac:
         case ir.Map(f, _) | ir.Once(f):
@@ -186,7 +188,8 @@ def without_unread_components(bind: ir.Bind, failing: Collection[str]) -> ir.Bin
 
 
 def with_wanted(f: ir.Thunk, wanted: list[bool], failing: Collection[str]) -> tuple[ir.Thunk, list[bool]]:
-    """The thunk without unwanted components that cannot fail, and which it keeps. Where none is wanted it gives 0."""
+    """Return the thunk without unwanted components that cannot fail, and flags of those it keeps. If none is wanted,
+    the thunk gives 0."""
     if all(wanted) or (len(wanted) == 1 and isinstance(f.body, ir.Const)):
         return f, wanted if all(wanted) else [True]
     if not any(wanted) and not can_fail(f.body, failing):

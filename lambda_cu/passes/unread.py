@@ -4,7 +4,8 @@
   out   a well-formed program of the same meaning without these results, these parameters and their arguments
   how   a parameter that a function passes to another, or to itself at another place, counts as read; one that it
         passes to itself at the same place does not. A call's result that the function returns counts as wanted. The
-        entry keeps all. A callee that only errors can tell keeps its first result: dependence graphs name it by that.
+        entry keeps all. A callee that is called only for its errors keeps its first result: dependence graphs name it
+        by that.
 """
 from __future__ import annotations
 

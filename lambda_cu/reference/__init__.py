@@ -1,5 +1,5 @@
-"""The reference executor: runs programs of lambda_cu in NumPy. It says what programs mean, and shares no code with what
-is tested against it.
+"""The reference executor: runs programs of lambda_cu in NumPy. It defines what programs mean, and shares no code with
+the executors that are tested against it.
 
     reference       the host level
     context         one run: its first failure, its limits, its counts
@@ -8,5 +8,5 @@ is tested against it.
     thunks          thread expressions, for all lanes at once
     calls           calls of scalar functions
     lanes           the lanes for which an expression is evaluated
-    operators       the operators' meanings
+    operators       the operators in NumPy
 """

@@ -1,9 +1,9 @@
-"""Scalar functions for the reference executor: calls for many lanes at once, on a stack of their own.
+"""Calls of scalar functions in the reference executor, for many lanes at once, on a stack of their own.
 
-An activation is a generator: it gives the calls that it makes, and is sent their results. A call of the function itself
-as its last step is a round: lanes that end in one go round again, together; other calls nest, as deep as memory and the
-limit allow. A lane that has failed makes no further call, and ends where a call in it fails: what it would record after
-that is not recorded, and its results are zeros.
+An activation is a generator: it yields the calls that it makes, and is sent their results. A tail call of the function
+itself is a round: the lanes that end in one go round again, together. Other calls nest, as deep as memory and the limit
+allow. A lane that has failed makes no further call. A lane ends where a call in it fails: it records nothing after
+that, and its results are zeros.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nessie.lambda_cu.running.recursion import going_round
 if TYPE_CHECKING:
     from nessie.lambda_cu.reference.thunks import Evaluator
 
-ACTIVATION = 3000               # bytes, and some words a lane for each name of an activation
+ACTIVATION = 3000               # bytes, besides some words per lane for each name of an activation
 WORDS = 8
 
 Request = tuple[ir.CallScalar, Values, Indices]             # a call, its arguments, the index of each lane
@@ -31,7 +31,7 @@ Steps = Generator[Request, Answer, Any]
 
 
 def run_calls(evaluator: Evaluator, function: str, arguments: Values, index: Indices) -> Values:
-    """The function's results for all lanes, whose indices failures report."""
+    """Return the function's results for all lanes. Failures report the lanes' indices."""
     context = evaluator.context
     stack: list[tuple[Steps, int]] = []
 
@@ -44,12 +44,12 @@ def run_calls(evaluator: Evaluator, function: str, arguments: Values, index: Ind
         enter(function, arguments, index)
         return run_stack(evaluator, stack, enter)
     finally:
-        stack.clear()                           # an error may be kept, and with it what its traceback holds
+        stack.clear()                           # a kept error also keeps whatever its traceback holds
 
 
 def run_stack(evaluator: Evaluator, stack: list[tuple[Steps, int]], enter: Callable[[str, Values, Indices], None],
               ) -> Values:
-    """Run the activations until the first ends, whose results these are."""
+    """Run the activations until the first ends, and return its results."""
     context = evaluator.context
     answer: Answer | None = None
     while True:
@@ -75,7 +75,7 @@ def zeros(evaluator: Evaluator, function: str, count: int) -> tuple[NDArray[Any]
 
 
 def activation(evaluator: Evaluator, name: str, arguments: Values, index: Indices) -> Steps:
-    """One call, for all its lanes. Tail positions of a round are visited one after another."""
+    """Run one call, for all its lanes. The tail positions of a round are visited one after another."""
     context, function = evaluator.context, evaluator.context.scalar_functions[name]
     ends = Ends(len(index))
     results = zeros(evaluator, name, len(index))
@@ -118,7 +118,7 @@ def activation(evaluator: Evaluator, name: str, arguments: Values, index: Indice
 
 
 def steps(evaluator: Evaluator, exp: ir.Exp, lanes: Lanes) -> Steps:
-    """The expression's value."""
+    """Evaluate the expression, yielding the calls on the way."""
     if id(exp) not in evaluator.context.calling:
         return evaluator.value(exp, lanes)
     match exp:
@@ -153,7 +153,7 @@ def several(evaluator: Evaluator, exps: tuple[ir.Exp, ...], lanes: Lanes) -> Ste
 
 
 def nested(evaluator: Evaluator, call: ir.CallScalar, arguments: Values, lanes: Lanes) -> Steps:
-    """The call's results, for the lanes that have not failed; zeros for others."""
+    """Make the call for the lanes that have not failed, and return its results; the others get zeros."""
     assert lanes.ends is not None
     going = lanes.ends.going(lanes)
     if len(going) == len(lanes.index):

@@ -1,4 +1,4 @@
-"""The context of one run of the reference executor: the first error, the limits, the counts."""
+"""The state of one run of the reference executor: the first error, the limits, the counts."""
 from __future__ import annotations
 
 import weakref
@@ -28,8 +28,8 @@ COSTS = Costs(statement=5, operation=2, launch=40, inside=5, scalar=1)
 
 @dataclass(frozen=True)
 class EvaluationLimits:
-    """The depth of calls (None: as default_depths says, on a stack of MOST_STACK bytes), how many bytes may
-    be held, of which the caller holds `held`; `hints` say how to set that."""
+    """The limits of a run. `depth`: how deep functions may call (None: as default_depths says, on a stack of MOST_STACK
+    bytes). `memory`: how many bytes may be held, of which the caller holds `held`. `hints` tell how to set these."""
     depth: int | None = None
     memory: int | None = None
     hints: LimitHints = COMMAND_LINE
@@ -59,7 +59,7 @@ class Context:
         self.deadline = deadline()
 
     def idle_when(self, kernel: ir.Kernel) -> EmptyRun | None:
-        """When a target would not launch the kernel."""
+        """Return the condition under which a target would not launch the kernel."""
         if kernel.name not in self.idle_kernels:
             self.idle_kernels[kernel.name] = empty_run(kernel, self.scalar_functions)
         return self.idle_kernels[kernel.name]
@@ -70,16 +70,16 @@ class Context:
         return self.traffic[kernel.name]
 
     def launch(self, kernel: ir.Kernel) -> None:
-        """The statement under way is a launch."""
+        """Note that the current statement launches the kernel."""
         if self.error is None:
             self.launched, self.kernel = self.origin, kernel
 
     def record(self, site: str, index: int) -> None:
-        """The site failed at this index; of several failures the least is kept."""
+        """Record that the site failed at this index; the least of several failures is kept."""
         self.note(self.numbers[site], index)
 
     def record_too_deep(self, call: ir.CallScalar, index: int) -> None:
-        """The call would have been too deep; less than any failure of a site."""
+        """Record that the call would have been too deep; its key is greater than that of any site's failure."""
         self.note(len(self.sites) + self.call_numbers[id(call)], index)
 
     def note(self, number: int, index: int) -> None:
@@ -87,7 +87,7 @@ class Context:
         self.error = key if self.error is None else min(self.error, key)
 
     def raise_pending(self) -> None:
-        """The host looks at the error word."""
+        """Raise the recorded failure, if there is one: the host looks at the error word."""
         if self.error is not None:
             number, index = self.error >> INDEX_BITS, self.error & ((1 << INDEX_BITS) - 1)
             if number >= len(self.sites):
@@ -96,18 +96,18 @@ class Context:
             raise NessieError(site.message, *self.places(site.origin, f"at element {index}" if site.element else ""))
 
     def inconsistent(self, message: str) -> NoReturn:
-        """Report what no right program does; after a failure it is a consequence of that."""
+        """Report what no correct program does. After a failure it is a consequence of that failure."""
         self.raise_pending()
         raise InternalError(f"the reference executor found that {message}")
 
     def poll(self) -> None:
-        """Notice the time."""
+        """Raise an error if the time is up."""
         if self.deadline.passed():
             self.raise_pending()
             raise self.deadline.error(*self.places())
 
     def begin_call(self, function: str, size: int) -> None:
-        """The function takes so many bytes while it runs."""
+        """Count the bytes that the function takes while it runs."""
         self.reserve(size)
         self.held += size
         self.stack += size
@@ -136,7 +136,7 @@ class Context:
         self.held -= size
 
     def too_many_calls(self, call: ir.CallScalar) -> NoReturn:
-        """This one in a scalar function is too much."""
+        """Raise the error of this call in a scalar function, which is too deep."""
         most = self.running.most(call.function)
         self.too_deep(most, origin_of(call, self.kernel, self.launched, self.scalar_functions))
 
@@ -144,17 +144,18 @@ class Context:
         raise NessieError(too_deep(most), *self.places(origin), hint=self.limits.hints.depth)
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
-        """Raise an error of the statement under way."""
+        """Raise an error of the current statement."""
         raise NessieError(message, *self.places(), hint=hint)
 
     def places(self, origin: Origin = (), label: str = "") -> list[tuple[Span, str]]:
-        """The user's place of this origin, or else of what is under way; and the calls around it."""
+        """Return the places of this origin, or else of the current statement, in the user's text, and of the calls
+        around it."""
         here = origin if user_span(origin) else self.origin
         return places(called_from(here, reversed(self.called)), label)
 
 
 def calling(program: ir.Program) -> frozenset[int]:
-    """The expressions in scalar functions that call such, by identity."""
+    """Return the expressions in scalar functions that call scalar functions, by identity."""
     found: set[int] = set()
     for function in program.scalar_functions:
         for exp in reversed(list(subexpressions(function.body))):       # parts before what they are parts of

@@ -1,4 +1,4 @@
-"""Kernels for the reference executor: bindings one after another, each SOAC over its whole space in NumPy."""
+"""Kernels in the reference executor: bindings run one after another, each SOAC over its whole space in NumPy."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Arrays = tuple[NDArray[Any], ...]
 
 
 def run_kernel(kernel: ir.Kernel, arguments: Sequence[Any], context: Context) -> list[Any]:
-    """The kernel's results: NumPy scalars and arrays."""
+    """Run the kernel; return its results, NumPy scalars and arrays."""
     values = {param.name: value for param, value in zip(kernel.params, arguments, strict=True)}
     scope = Scope({param.name: param.type for param in kernel.params}, context.scalar_functions)
     launch = Launch(values, scope, context)
@@ -36,14 +36,14 @@ def run_kernel(kernel: ir.Kernel, arguments: Sequence[Any], context: Context) ->
 
 
 class Launch:
-    """One launch of a kernel: the values of its names so far."""
+    """One launch of a kernel, with the values of the names bound so far."""
 
     def __init__(self, values: dict[str, Any], scope: Scope, context: Context) -> None:
         self.values, self.scope, self.context = values, scope, context
         self.evaluator = Evaluator(context, values)
 
     def bind(self, bind: ir.Bind) -> int:
-        """Bind the SOAC's results; gives how many elements were walked."""
+        """Bind the SOAC's results; return the number of elements walked."""
         soac = bind.soac
         types = bound_types(bind, self.scope)
         if isinstance(soac, ir.Once):
@@ -62,7 +62,8 @@ class Launch:
         return walked + self.beside(soac)
 
     def beside(self, soac: ir.Soac) -> int:
-        """The number of other items that a SOAC walks: the ends of segments, and all that a PERMUTE fills."""
+        """Return how much a SOAC walks beside the elements of its space: the ends of segments, and all that a PERMUTE
+        fills."""
         if isinstance(soac, ir.Once):
             return 0
         ends = 0 if isinstance(soac.space, ir.Flat) else self.size(soac.space.segments)
@@ -93,11 +94,11 @@ class Launch:
     # Thunks
 
     def everywhere(self, thunk: ir.Thunk, over: Segments, types: tuple[str, ...]) -> Arrays:
-        """The thunk's components at every index of the space."""
+        """Return the thunk's components at every index of the space."""
         return self.at(thunk, over, np.arange(over.total), types)
 
     def at(self, thunk: ir.Thunk, over: Segments, chosen: Indices, types: tuple[str, ...]) -> Arrays:
-        """The thunk's components at the chosen indices. `types` are their types."""
+        """Return the thunk's components, which are of these types, at the chosen indices."""
         count = len(chosen)
         if count == 0:
             return tuple(np.zeros(0, DTYPES[type_]) for type_ in types)
@@ -155,7 +156,7 @@ class Launch:
         return size if isinstance(size, int) else int(self.values[size])
 
     def segments(self, space: ir.Space) -> Segments:
-        """The space's segments; a flat space is one."""
+        """Return the space's segments; a flat space is one segment."""
         match space:
             case ir.Flat(size):
                 offsets = np.array([0, self.size(size)], np.int64)
@@ -172,33 +173,34 @@ class Launch:
         return Segments(offsets)
 
     def numbers(self, segments: ir.Size) -> Indices:
-        """0 .. segments. Offsets are made of them, and lengths: there may be more segments than elements."""
+        """Return 0 .. segments, from which offsets and lengths are made. There may be more segments than elements."""
         count = self.size(segments) + 1
         self.context.reserve(8 * 3 * count)
         return np.arange(count, dtype=np.int64)
 
     def reserve(self, types: tuple[ir.Type, ...], walked: int) -> None:
-        """The results' bytes, as many as they can be, and those of the indices and of a thunk's two operands."""
+        """Reserve the greatest number of bytes that the results can take, and those of the indices and of a thunk's two
+        operands."""
         words = sum(self.size(type_.size) + type_.plus if not isinstance(type_.size, str) or type_.size in self.values
                     else walked for type_ in types if isinstance(type_, ir.Array))
         self.context.reserve(8 * (words + 3 * walked))
 
 
 def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:
-    """The scalar types, or those of the elements."""
+    """Return the types' scalar types; for arrays, those of the elements."""
     return tuple(type_.base if isinstance(type_, ir.Array) else type_ for type_ in types)
 
 
 def write_greatest(result: NDArray[Any], target: Indices, values: NDArray[Any]) -> None:
-    """The greatest of what a place has and of the values that are written there; NaN is greater than all and 0.0 than
-    -0.0, as `max` has it."""
+    """Write to each place the greatest of its old value and of the values written there. As in `max`, NaN is greater
+    than all and 0.0 than -0.0."""
     target, values = np.append(np.arange(len(result)), target), np.append(result, values)
     order = np.lexsort((np.copysign(1.0, values), values))
     result[target[order]] = values[order]
 
 
 def ordered(keys: NDArray[Any], over: Segments, descending: bool) -> Indices:
-    """Positions in stable order of the keys within each segment, NaN last."""
+    """Return the positions in stable order of the keys within each segment, NaN last."""
     order = np.argsort(keys, kind="stable")
     if descending:
         order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]

@@ -19,36 +19,37 @@ NONE = np.zeros(0, np.int64)
 
 
 class Ends:
-    """The lanes of a scalar function's activation that have failed, and those that have ended by that."""
+    """The lanes of a scalar function's activation that have failed, and those that have ended because of it."""
     __slots__ = ("any", "ended", "failed")
 
     def __init__(self, count: int) -> None:
         self.failed, self.ended, self.any = np.zeros(count, np.bool_), np.zeros(count, np.bool_), False
 
     def fail(self, lanes: Lanes) -> Indices:
-        """These lanes fail; the indices of those that had not ended."""
+        """Let these lanes fail; return the indices of those that had not ended."""
         self.any = True
         self.failed[lanes.place] = True
         return lanes.index[~self.ended[lanes.place]]
 
     def going(self, lanes: Lanes) -> Indices:
-        """The lanes among these that go on, before a call: those that have failed end."""
+        """Return the lanes that go on, before a call: those that have failed end."""
         if not self.any:
             return np.arange(len(lanes.index))
         self.ended[lanes.place] |= self.failed[lanes.place]
         return np.flatnonzero(~self.ended[lanes.place])
 
     def end(self, places: Indices) -> None:
-        """A call has failed in the lanes of these places."""
+        """Note that a call has failed in the lanes of these places."""
         if len(places):
             self.any = True
             self.failed[places] = self.ended[places] = True
 
 
 class Lanes:
-    """The lanes for which an expression is evaluated and the values of its local names there. `index` holds what
-    a failure reports. Lanes of a branch are `chosen` among `outer` ones, whose locals are taken over when needed. In a
-    scalar function, `place` holds each lane's place among those of the activation, whose fate `ends` is."""
+    """The lanes for which an expression is evaluated, and the values of its local names there. `index` holds the
+    indices that failures report. The lanes of a branch are `chosen` among `outer` ones, whose locals are taken over
+    when needed. In a scalar function, `place` holds each lane's place among the activation's lanes, whose failures
+    `ends` tracks."""
     __slots__ = ("chosen", "ends", "index", "names", "outer", "place")
 
     def __init__(self, index: Indices, names: dict[str, Value], outer: Lanes | None = None,
@@ -69,7 +70,7 @@ class Lanes:
         return Lanes(self.index[chosen], {}, self, chosen, place, self.ends)
 
     def fail(self) -> Indices:
-        """They fail; the indices that are to be told."""
+        """Let the lanes fail; return the indices to report."""
         return self.index if self.ends is None else self.ends.fail(self)
 
 
@@ -78,7 +79,7 @@ def pick(value: Value, chosen: Any) -> Value:
 
 
 def split(condition: Value, then: ir.Exp, orelse: ir.Exp, lanes: Lanes) -> Iterator[tuple[ir.Exp, Lanes]]:
-    """Each branch that some lanes take, with those lanes; the same lanes where all of them take it."""
+    """Yield each branch that some lanes take, with those lanes; `lanes` itself where all of them take it."""
     if np.all(condition):
         yield then, lanes
     elif not np.any(condition):
@@ -89,7 +90,7 @@ def split(condition: Value, then: ir.Exp, orelse: ir.Exp, lanes: Lanes) -> Itera
 
 
 def merged(branches: list[tuple[Any, Lanes]], lanes: Lanes) -> Any:
-    """One value, or a tuple of them, from those of the branches, each in its lanes."""
+    """Merge the branches' values, each in its lanes, into one value or a tuple of them."""
     first, some = branches[0]
     if some is lanes:
         return first
@@ -102,7 +103,7 @@ def merged(branches: list[tuple[Any, Lanes]], lanes: Lanes) -> Any:
 
 
 def joined(calls: list[tuple[Values, Indices]]) -> tuple[Values, Indices]:
-    """The arguments and places of several calls of one function as those of one."""
+    """Join the arguments and places of several calls of one function into those of one call."""
     if len(calls) == 1:
         return calls[0]
     columns = zip(*[[np.broadcast_to(value, len(places)) for value in arguments] for arguments, places in calls],

@@ -1,7 +1,7 @@
 """Segmented reductions and scans with any associative operator, in order, in NumPy.
 
-Neighbours are combined pair by pair, in rounds, for all segments at once; an operator is never given elements in
-another order than they lie in, so it need not commute. Known operators on ints go to NumPy's own reductions.
+Neighbours are combined pair by pair, in rounds, for all segments at once. An operator always gets elements in their
+order, so it need not commute. Known operators on ints go to NumPy's own reductions.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Arrays = tuple[NDArray[Any], ...]
 
 
 class Segments:
-    """Segment s of a space is offsets[s] .. offsets[s+1]-1. A flat space is one segment."""
+    """The segments of a space: segment s is offsets[s] .. offsets[s+1]-1. A flat space is one segment."""
 
     def __init__(self, offsets: Indices) -> None:
         self.offsets = offsets
@@ -39,13 +39,13 @@ class Segments:
         return np.arange(self.total) - self.offsets[self.segment]
 
     def parameters(self, chosen: Indices, count: int) -> tuple[Indices, ...]:
-        """The arguments of a thunk of `count` parameters at the chosen indices: (i) or (s, j, i)."""
+        """Return the arguments of a thunk of `count` parameters at the chosen indices: (i) or (s, j, i)."""
         return (chosen,) if count == 1 else (self.segment[chosen], self.position[chosen], chosen)
 
 
 def reduce_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: Segments,
                     evaluator: Evaluator) -> Arrays:
-    """One element per segment: the identity, combined with all elements in order."""
+    """Return one element per segment: the identity, combined with all elements in order."""
     known = known_monoid(operator)
     results = tuple(np.full(len(over.lengths), value) for value in identity)
     full = np.flatnonzero(over.lengths)
@@ -64,7 +64,7 @@ def reduce_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: S
 
 
 def halve(items: Arrays, lengths: Indices, operator: ir.Thunk, evaluator: Evaluator) -> tuple[Arrays, Indices]:
-    """Combine the elements 2k and 2k+1 of each segment; a last one without a neighbour stays."""
+    """Combine the elements 2k and 2k+1 of each segment; a last element without a neighbour stays."""
     ends = np.cumsum(lengths)
     position = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
     left = np.flatnonzero((position % 2 == 0) & (position + 1 < np.repeat(lengths, lengths)))
@@ -78,7 +78,8 @@ def halve(items: Arrays, lengths: Indices, operator: ir.Thunk, evaluator: Evalua
 
 def scan_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: Segments, total: bool,
                   evaluator: Evaluator) -> Arrays:
-    """The reduction of all earlier elements of the segment; with `total`, that of all at the end."""
+    """Return the reduction of all earlier elements of the segment; with `total`, also that of all elements, at the
+    end."""
     sums = inclusive(items, operator, over, evaluator)
     if over.total:
         sums = combine(operator, [np.full(over.total, value) for value in identity], sums, evaluator)
@@ -92,7 +93,7 @@ def scan_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: Seg
 
 
 def inclusive(items: Arrays, operator: ir.Thunk, over: Segments, evaluator: Evaluator) -> Arrays:
-    """Each element combined with all before it in its segment: in rounds, with ever more of them."""
+    """Combine each element with all before it in its segment: in rounds of doubling distance."""
     known = known_monoid(operator)
     if known is not None and len(over.lengths) == 1 and items[0].dtype.kind != "f":
         return (known.accumulate(items[0], dtype=items[0].dtype),)
@@ -110,13 +111,13 @@ def inclusive(items: Arrays, operator: ir.Thunk, over: Segments, evaluator: Eval
 
 def combine(operator: ir.Thunk, left: Sequence[NDArray[Any]], right: Sequence[NDArray[Any]],
             evaluator: Evaluator) -> Values:
-    """left operator right, for all pairs. What fails in an operator has no index of its own: it reports 0."""
+    """Return left operator right, for all pairs. A failure in an operator has no index of its own: it reports 0."""
     names = dict(zip(operator.params, [*left, *right], strict=True))
     return evaluator.components(operator.body, Lanes(np.zeros(len(left[0]), np.int64), names))
 
 
 def known_monoid(operator: ir.Thunk) -> np.ufunc | None:
-    """NumPy's operator where the thunk is (x, y) => x op y."""
+    """Return NumPy's operator if the thunk is (x, y) => x op y."""
     match operator:
         case ir.Thunk((x, y), ir.Op(op, (ir.Var(left), ir.Var(right)))) if (left, right) == (x, y):
             return MONOIDS.get(op)

@@ -1,7 +1,7 @@
-"""The meanings of the operators of lambda_cu.ops, in NumPy, for the reference executor.
+"""The operators of lambda_cu.ops in NumPy, for the reference executor.
 
-The functions take and give int64, float64, bool and int32 (char) scalars or arrays. Outside an operator's stated
-domain they give any value; warnings are off while the executor runs.
+The functions take and return int64, float64, bool and int32 (char) scalars or arrays. Outside an operator's stated
+domain they return any value; warnings are off while the executor runs.
 """
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ MEANINGS: dict[str, Callable[..., Value]] = {
 
 
 def greater(x: Value, y: Value) -> Value:
-    """NumPy takes either of two zeros; their sum is the one that counts as the greater."""
+    """Return the maximum. NumPy returns either of two zeros; their sum is the zero that counts as the greater."""
     if x.dtype.kind != "f":
         return np.maximum(x, y)
     return np.where((x == 0.0) & (y == 0.0), x + y, np.maximum(x, y))[()]
 
 
 def divide(x: Value, y: Value) -> Value:
-    """Floats divide; ints truncate towards zero: what fmod leaves over is taken away before."""
+    """Divide floats; truncate quotients of ints towards zero by subtracting the remainder of fmod first."""
     if x.dtype.kind == "f":
         return np.divide(x, y)
     return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
 
 
 def round_half_away(x: Value) -> Value:
-    """Adding a half before truncating would round 0.49999999999999994 up."""
+    """Round half away from zero. Adding a half before truncating would round 0.49999999999999994 up."""
     whole = np.trunc(x)
     return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
 
 
 def high_product(x: Value, y: Value) -> Value:
-    """By halves: no sum here is more than 64 bits."""
+    """Return the high 64 bits of the product, computed by halves: no sum here is more than 64 bits."""
     x_high, y_high = (z.astype(np.uint64) >> np.uint64(32) for z in (x, y))
     x_low, y_low = (z.astype(np.uint64) & np.uint64(0xFFFFFFFF) for z in (x, y))
     middle = x_high * y_low + (x_low * y_low >> np.uint64(32))

@@ -1,12 +1,12 @@
-"""The reference executor: runs whole programs of lambda_cu, flat or fused, on NumPy. It says what programs mean.
+"""The reference executor: runs whole programs of lambda_cu, flat or fused, on NumPy. It defines what programs mean.
 
   in    a program that lambda_cu.check accepts, and flat values (nessie.base.values) for the entry's arguments
-  out   the flat value of the result, or NessieError for what fails in the program
-  how   the host level with an explicit stack of activations, so that recursion is as deep as memory allows; kernels
-        by reference_kernels, their thunks by reference_thunks. Names are dropped after their last use.
+  out   the flat value of the result, or NessieError for a failure of the program
+  how   the host level runs on an explicit stack of activations, so recursion is as deep as memory allows; kernels
+        run in reference.kernels, their thunks in reference.thunks. Names are dropped after their last use.
 
-Failures of kernels are seen where the host looks: before the next launch, at a scalar it computes with, a condition, a
-call, an effect, and the end. Of several failures of one kernel the least site, then index, is raised.
+The host sees failures of kernels where it looks: before the next launch, at a scalar that it computes with, at a
+condition, a call, an effect, and at the end. Of several failures of one kernel the least site, then index, is raised.
 """
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from nessie.lambda_cu.scope import atom_names, used_names
 
 __all__ = ["EvaluationLimits", "Stats", "execute"]
 
-ACTIVATION, NAME = 400, 130             # bytes of a call, and of a name that its caller holds meanwhile
+ACTIVATION, NAME = 400, 130             # bytes of a call, and of each name that its caller holds during it
 
 
 def execute(program: ir.Program, arguments: Sequence[Any], limits: EvaluationLimits | None = None,
             stats: Stats | None = None, perform: Perform = no_effects) -> Any:
-    """The value of the entry's function on these flat values. `stats`, if given, is counted up; `perform` does the
-    program's effects."""
+    """Return the value of the entry's function on these flat values. `stats`, if given, is counted up; `perform` does
+    the program's effects."""
     held = [value for argument, layout in zip(arguments, program.entry.arguments, strict=True)
             for value in to_names(argument, layout)]
     program = specialise_sites(program)
@@ -46,11 +46,11 @@ def execute(program: ir.Program, arguments: Sequence[Any], limits: EvaluationLim
         with np.errstate(all="ignore"):
             results = machine.run(program.entry.function, held)
     finally:
-        machine.stack.clear()                   # an error may be kept, and its traceback keeps the machine
+        machine.stack.clear()                   # the traceback of a kept error would keep the machine
     return from_names(results, program.entry.result)
 
 
-# Code: blocks with what can be forgotten after each statement --------------------------------------
+# Code: blocks with the names to forget after each statement ----------------------------------------
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Code:
 
 
 def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
-    """The block's steps, and the names that it uses. `after` are the names used when it has ended."""
+    """Return the block's steps, and the names that it uses. `after` are the names used when it has ended."""
     used = set(atom_names(block.results))
     live = used.union(after)
     steps: list[ScopedStatement] = []
@@ -91,14 +91,14 @@ def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
 
 @dataclass
 class Activation:
-    """A block under way. A branch's block shares its function's names; `results` get a block's results."""
+    """A running block. A branch's block shares its function's names; `results` get a block's results."""
     code: Code
     names: dict[str, Any]
     results: tuple[ir.Param, ...] = ()
     origin: Origin = ()                     # of the user's statement that led here
     position: int = 0
-    unread: set[str] | None = None          # scalars that kernels found and the host has not looked at
-    size: int = 0                           # bytes that it counts for
+    unread: set[str] | None = None          # scalars that kernels computed and the host has not read
+    size: int = 0                           # bytes that the activation counts for
 
 
 class Machine:
@@ -110,7 +110,7 @@ class Machine:
         self.stack: list[Activation] = []
 
     def run(self, function: str, arguments: Sequence[Any]) -> list[Any]:
-        """The function's results; each round does one statement."""
+        """Run the function and return its results; each round of the loop does one statement."""
         self.enter(function, [interned(value) for value in arguments], ())
         while True:
             activation = self.stack[-1]
@@ -126,7 +126,7 @@ class Machine:
                 return values
             outer = self.stack[-1]
             self.bind(activation.results, values, outer)
-            if activation.names is outer.names:         # a branch has come to its end
+            if activation.names is outer.names:         # the end of a branch
                 self.forget(outer.code.steps[outer.position - 1], outer.names)
             else:
                 self.context.end_call(activation.size)
@@ -152,7 +152,7 @@ class Machine:
         self.context.poll()
         match statement:
             case ir.Run(results, kernel, arguments):
-                self.context.raise_pending()            # as devices do, which launch nothing after a failure
+                self.context.raise_pending()            # like devices, which launch nothing after a failure
                 self.look_at_sizes(kernel, arguments, activation)
                 self.context.launch(self.kernels[kernel])
                 values = run_kernel(self.kernels[kernel], [atom_value(a, names) for a in arguments], self.context)
@@ -186,7 +186,7 @@ class Machine:
         self.forget(step, names)
 
     def performed(self, name: str, argument: Any, takes: ir.Layout, gives: ir.Layout) -> list[Any]:
-        """The contents of the names of an effect's result."""
+        """Perform an effect; return the values of its results' names."""
         try:
             result = self.perform(name, argument, type_of_layout(takes))
         except NessieError as failure:
@@ -195,12 +195,12 @@ class Machine:
         return [interned(value) for value in to_names(result, gives)]
 
     def look(self, activation: Activation) -> None:
-        """The host reads a scalar, and the error word with it."""
+        """Read a scalar on the host, and the error word with it."""
         self.context.raise_pending()
         activation.unread = None
 
     def look_at_sizes(self, kernel: str, arguments: tuple[ir.Atom, ...], activation: Activation) -> None:
-        """A size that a kernel found is read before something is made that large."""
+        """Look at sizes that a kernel computed before making anything of that size."""
         params = self.kernels[kernel].params
         sizes = {atom.name for param, atom in zip(params, arguments, strict=True)
                  if isinstance(atom, ir.Var) and param.type == "int"}
@@ -227,7 +227,7 @@ def data(result: ir.Param, values: Sequence[Any]) -> Any:
 
 
 def interned(value: Any) -> Any:
-    """An argument as the executor holds it: scalars of NumPy's types, a char as its code point."""
+    """Return an argument as the executor holds it: a scalar of NumPy's types, a char as its code point."""
     match value:
         case np.ndarray() | np.generic():
             return value

@@ -1,8 +1,8 @@
-"""Thread expressions for the reference executor: one expression, evaluated for all its lanes at once in NumPy.
+"""Evaluates thread expressions in the reference executor: each for all its lanes at once, in NumPy.
 
 A lane is one index for which a thunk runs. A value is a NumPy scalar, the same in all lanes, or an array with one
-element per lane; a tuple expression gives a tuple of values. An `if` evaluates each branch for the lanes that take it
-and for no others, and nothing is ever evaluated for no lanes at all.
+element per lane; a tuple expression gives a tuple of values. An `if` evaluates each branch for exactly the lanes that
+take it. Nothing is ever evaluated for no lanes at all.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Evaluator:
         self.context, self.outside = context, outside
 
     def components(self, exp: ir.Exp, lanes: Lanes) -> Values:
-        """The values of all components, of one too."""
+        """Return the values of all components as a tuple, even of one."""
         value = self.value(exp, lanes)
         return value if isinstance(value, tuple) else (value,)
 
@@ -58,7 +58,8 @@ class Evaluator:
         raise TypeError(exp)
 
     def read(self, name: str, index: Value) -> Value:
-        """After a failure an index may be wrong; it is clamped then. Before, it is an error of the compiler."""
+        """Read elements of an array. After a failure an index may be wrong, and is clamped; before, it is an error of
+        the compiler."""
         array = self.outside[name]
         if np.any(index < 0) or np.any(index >= len(array)):
             if self.context.error is None:

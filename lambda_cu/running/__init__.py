@@ -1,9 +1,9 @@
-"""Parts that all executors of lambda_cu share.
+"""The parts that all executors of lambda_cu share.
 
-    stats               what a run cost
+    stats               the counts of a run's cost
     traffic             the bytes that a launch moves
-    default_depths      how deep functions may call if nobody says
-    calls               the calls that run, and whether there may be one more
-    recursion           where recursion without an end is told
-    empty_kernels       results of kernels that walk nothing
+    default_depths      the default limits of functions' call depths
+    calls               the running calls, and the check that there may be one more
+    recursion           the place at which endless recursion is reported
+    empty_kernels       the results of kernels that walk nothing
 """

@@ -1,8 +1,8 @@
-"""The calls that run, and whether there may be one more within them.
+"""The running calls, and the check that there may be one more within them.
 
-Where --depth says how deep calls go, all count. Else a function's own default depth (lambda_cu.running.default_depths)
-counts the running calls of its circle of recursion, and MOST_CALLS counts all: deep recursion that costs little may
-call, at its base, what costs much.
+If --depth limits the depth of calls, all calls count. Else a function's own default depth
+(lambda_cu.running.default_depths) counts the running calls of its circle of recursion, and MOST_CALLS counts all: a
+deep recursion that costs little may call, at its base, a function that costs much.
 """
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nessie.lambda_cu.scope import calls_in
 
 
 class RunningCalls:
-    """`names`: the functions that run, outermost first. Circles are counted once there are as many calls as the least
+    """`names`: the running functions, outermost first. Circles are counted once there are as many calls as the least
     default allows."""
 
     def __init__(self, program: ir.Program, costs: Costs, depth: int | None, names: list[str]) -> None:
         self.program, self.costs, self.depth, self.names = program, costs, depth, names
         names.clear()
-        self.counts: Counter[int] | None = None     # of the running calls, by circles
+        self.counts: Counter[int] | None = None     # running calls per circle
 
     def begin(self, function: str) -> None:
         self.names.append(function)
@@ -35,11 +35,12 @@ class RunningCalls:
             self.counts[self.circles[function]] -= 1
 
     def most(self, function: str) -> int:
-        """The number of calls of the function's circle that there may be."""
+        """Return how many calls of the function's circle there may be."""
         return self.defaults.get(function, default_depths.MOST_CALLS) if self.depth is None else self.depth
 
     def beyond(self, function: str, within: int) -> int | None:
-        """The limit that one more call, of this function, would go over, within so many; None: it may be."""
+        """Return the limit that one more call of this function, within so many, would exceed; None if the call is
+        allowed."""
         if self.depth is not None:
             return self.depth if within >= self.depth else None
         if len(self.names) < default_depths.LEAST_CALLS:
@@ -56,7 +57,7 @@ class RunningCalls:
 
     @cached_property
     def circles(self) -> dict[str, int]:
-        """The number of the functions' circle of recursion, by their names."""
+        """The number of each function's circle of recursion, by the function's name."""
         calls = {f.name: called(f.body) for f in self.program.functions}
         for f in self.program.scalar_functions:
             calls.setdefault(f.name, set()).update([call.function for call in calls_in(f.body)])

@@ -1,13 +1,13 @@
-"""The default depths of calls: as deep as recursion without an end gets in a few seconds.
+"""The default limits of functions' call depths: as deep as endless recursion gets in a few seconds.
 
-  in    ir.Program, and what its steps cost where it runs
-  out   of functions that call themselves, and lead to launches, how many calls there may be of the functions in a
-        circle of recursion: SECONDS by the price of a level, rounded down to two digits, from LEAST_CALLS on
-  how   the price is that of the dearest way from a function's beginning to a call that leads back to it; functions
-        called on the way are in it, each call of theirs once. What depends on data is not: how long kernels take for
-        large sequences, how often others recur.
+  in    ir.Program, and the costs of its steps where it runs
+  out   for functions that call themselves and lead to launches, the limit of calls of the functions in a circle of
+        recursion: SECONDS divided by the price of a level, rounded down to two digits, and at least LEAST_CALLS
+  how   the price is that of the dearest way from a function's beginning to a call that leads back to it. It includes
+        functions called on the way, each call once. It excludes costs that depend on data: the time of kernels on
+        large sequences, the depth of other recursions.
 
-All others may call MOST_CALLS deep, which costs little more than memory.
+All other functions may call MOST_CALLS deep, which costs little more than memory.
 """
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from nessie.lambda_cu.scope import soac_expressions, statements
 MOST_CALLS = 1_000_000
 LEAST_CALLS = 2_000
 SECONDS = 3.0
-MOST_STACK = 1 << 30            # bytes, where nobody has said how deep calls may go
+MOST_STACK = 1 << 30            # bytes, if no depth is given
 
 
 @dataclass(frozen=True)
 class Costs:
     """Microseconds that the host level takes for a statement, for an operation in it, for a launch, for a parameter or
-    a result of the kernel launched, for an operation inside, for putting in order, and for an operation of a scalar
+    a result of the launched kernel, for an operation inside the kernel, for ordering, and for an operation of a scalar
     function, at each level of its recursion."""
     statement: float
     operation: float
@@ -41,7 +41,7 @@ class Costs:
 
 
 def default_depths(program: ir.Program, costs: Costs) -> dict[str, int]:
-    """By functions' names; those that are not in it may call MOST_CALLS deep."""
+    """Return the limits by functions' names; functions without one may call MOST_CALLS deep."""
     levels, found = Levels(program, costs), {}
     for function in program.functions:
         if levels.circles[function.name] in levels.launching:
@@ -55,17 +55,18 @@ def default_depths(program: ir.Program, costs: Costs) -> dict[str, int]:
 
 
 def called(block: ir.Block) -> set[str]:
-    """The functions of the host level that it calls."""
+    """Return the functions of the host level that the block calls."""
     return {s.function for s in statements(block) if isinstance(s, ir.Call)}
 
 
 def circles_of(calls: Mapping[str, Iterable[str]]) -> dict[str, int]:
-    """The number of each function's circle of recursion, callees' first; who does not recur is one alone."""
+    """Return the number of each function's circle of recursion, callees first; a function that does not recur is a
+    circle of its own."""
     return {name: number for number, circle in enumerate(components(calls)) for name in circle}
 
 
 def calls_for(price: float) -> int:
-    """The number of calls of this price that take the time that there is."""
+    """Return how many calls of this price take the available time."""
     count = int(SECONDS * 1e6 / price)
     shown = str(count)
     return min(max(int(shown[:2].ljust(len(shown), "0")), LEAST_CALLS), MOST_CALLS)
@@ -76,7 +77,7 @@ def size(exp: ir.Exp) -> int:
 
 
 class Levels:
-    """The costs of the program's parts, in microseconds."""
+    """The costs of parts of the program, in microseconds."""
 
     def __init__(self, program: ir.Program, costs: Costs) -> None:
         self.costs = costs
@@ -90,7 +91,8 @@ class Levels:
 
     @cached_property
     def circles(self) -> dict[str, int]:
-        """The number of the functions' circle: of those that call each other, or of one alone. Callees' are less."""
+        """The number of each function's circle: of functions that call each other, or of one alone. Callees have lower
+        numbers."""
         return circles_of(self.calls)
 
     @cached_property
@@ -104,8 +106,8 @@ class Levels:
         return found
 
     def way_back(self, block: ir.Block, home: int) -> float | None:
-        """The dearest way from the block's beginning to a call that leads back to the circle; None where there is
-        none."""
+        """Return the price of the dearest way from the block's beginning to a call that leads back to the circle; None
+        if no such call exists."""
         price, found = 0.0, None
         for statement in block.statements:
             match statement:
@@ -119,7 +121,7 @@ class Levels:
 
     def function(self, name: str) -> float:
         if name not in self.prices:
-            self.prices[name] = 0.0             # of a call that leads back
+            self.prices[name] = 0.0             # the price of a call that leads back
             self.prices[name] = self.block(self.bodies[name])
         return self.prices[name]
 

@@ -1,12 +1,12 @@
-"""Kernels with nothing to do: where all that a kernel walks is empty, its results are known without a launch.
+"""The results of idle kernels: if all that a kernel walks is empty, its results are known without a launch.
 
   in    a kernel
-  out   which of its parameters are 0 then, and what it gives: empty arrays, identities of reductions, counts of 0, the
-        one offset or total that no segments have; nothing of kernels with something to do once, or to read
-  sound because no thunk of a SOAC over nothing runs. What survives a FILTER over nothing is nothing, so SOACs on its
+  out   the parameters that are 0 then, and the results: empty arrays, identities of reductions, counts of 0, the one
+        offset or total that no segments have; None for a kernel that does something once, or would have to read
+  sound because no thunk of a SOAC over nothing runs. A FILTER over nothing has no survivors, so SOACs on its
         survivors walk nothing, too.
-  why   branches that no element takes are not launched. A space that is written as empty is no such branch: its kernel
-        is launched like others.
+  why   branches that no element takes are not launched. A space that is written as empty is not such a branch: its
+        kernel is launched like others.
 """
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ZERO = ir.Const(0, "int")
 
 @dataclass(frozen=True)
 class EmptyRun:
-    """`sizes`: the numbers of the parameters that are 0 then. `gives`: for each result, a constant, or an array's base
-    with its elements."""
+    """`sizes`: the numbers of the parameters that are 0 when the kernel is idle. `gives`: for each result, a constant,
+    or an array's base with its elements."""
     sizes: tuple[int, ...]
     gives: tuple[EmptyResult, ...]
 
 
 def empty_run(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> EmptyRun | None:
-    """When the kernel has nothing to do, and what it gives then; None where there is no such case."""
+    """Return when the kernel has nothing to do, and its results then; None if it always has something to do."""
     types = Scope({param.name: param.type for param in kernel.params}, functions)
     sizes: set[ir.Size] = set()
     made: dict[str, EmptyResult] = {}
@@ -52,7 +52,7 @@ def empty_run(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> 
 
 
 def sizes_of(soac: ir.Soac) -> tuple[ir.Size, ...] | None:
-    """The sizes that must be 0 for the SOAC to do nothing; None for what is done once."""
+    """Return the sizes that must be 0 for the SOAC to do nothing; None for a SOAC that runs once."""
     if isinstance(soac, ir.Once):
         return None
     space = soac.space
@@ -61,7 +61,7 @@ def sizes_of(soac: ir.Soac) -> tuple[ir.Size, ...] | None:
 
 
 def empty_result(soac: ir.Soac, number: int, type_: ir.Type) -> EmptyResult | None:
-    """Result `number` of a SOAC over nothing; None where that takes more than looking at it."""
+    """Return result `number` of a SOAC over nothing; None if it is not evident."""
     if isinstance(type_, str):
         if not isinstance(soac, ir.Reduce):
             return ZERO                                     # how many have survived

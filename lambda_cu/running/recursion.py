@@ -1,5 +1,6 @@
-"""The places at which endless recursion of scalar functions is told: the call that is too much, and at those that led
-into it from a kernel."""
+"""The places at which endless recursion of scalar functions is reported: the call that is too deep, and the calls
+that
+led into it from a kernel."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,7 @@ from nessie.lambda_cu.scope import calls_in, soac_expressions
 
 
 def tail_calls(exp: ir.Exp) -> list[ir.CallScalar]:
-    """The calls that are its last step, in the order of the text."""
+    """Return the calls that are the expression's last step, in the order of the text."""
     found, waiting = [], [exp]
     while waiting:
         match waiting.pop():
@@ -24,13 +25,14 @@ def tail_calls(exp: ir.Exp) -> list[ir.CallScalar]:
 
 
 def going_round(function: ir.ScalarFunction) -> ir.CallScalar | None:
-    """The place where a function that loops goes round: the first call of itself as its last step."""
+    """Return the first tail call of the function to itself, by which it loops; None if there is none."""
     return next((call for call in tail_calls(function.body) if call.function == function.name), None)
 
 
 def origin_of(call: ir.CallScalar, kernel: ir.Kernel | None, launched: Origin,
               functions: Mapping[str, ir.ScalarFunction]) -> Origin:
-    """The places to tell for a call too much in a scalar function, run by this kernel, which is launched there."""
+    """Return the place at which a call in a scalar function is reported as too deep, when this kernel runs it, launched
+    at `launched`."""
     way = way_to(call, calls_of(kernel) if kernel else [], functions)
     return way if user_span(way) else call.origin + launched
 
@@ -41,7 +43,8 @@ def calls_of(kernel: ir.Kernel) -> list[ir.CallScalar]:
 
 
 def way_to(call: ir.CallScalar, start: Iterable[ir.CallScalar], functions: Mapping[str, ir.ScalarFunction]) -> Origin:
-    """The place of the call, and the fewest calls that lead there from one of `start`, innermost first, if any do."""
+    """Return the call's origin and the fewest calls that lead to it from one of `start`, innermost first; nothing if
+    none lead to it."""
     ways = [(first, first.origin) for first in start]
     entered = set[str]()
     for last, way in ways:

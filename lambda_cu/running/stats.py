@@ -1,4 +1,4 @@
-"""The costs of running a program: the counts that every executor keeps. docs/cost.md says what is counted."""
+"""The counts that every executor keeps of a run's cost. docs/cost.md describes them."""
 from __future__ import annotations
 
 from dataclasses import field
@@ -9,7 +9,7 @@ from nessie.base.records import dataclass
 @dataclass
 class KernelStats:
     """The counts of one kernel: `bytes` that its launches moved (lambda_cu.running.traffic); `seconds` that they took,
-    where that says anything."""
+    where this is meaningful."""
     launches: int = 0
     elements: int = 0
     bytes: int = 0
@@ -18,8 +18,8 @@ class KernelStats:
 
 @dataclass
 class Stats:
-    """Kernels launched, the elements that they walked, statements of the host level. `kernels`, each by its name, are
-    counted only where `detailed`. `calls`: the functions that are running, outermost first."""
+    """The kernels launched, the elements that they walked, and the statements of the host level. `kernels`, by name,
+    are counted only if `detailed`. `calls`: the running functions, outermost first."""
     launches: int = 0
     elements: int = 0
     steps: int = 0
@@ -28,7 +28,7 @@ class Stats:
     calls: list[str] = field(default_factory=list)
 
     def count(self, elements: int) -> None:
-        """A launch."""
+        """Count a launch."""
         self.launches += 1
         self.elements += elements
 

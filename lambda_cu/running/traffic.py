@@ -1,9 +1,9 @@
 """The bytes that launches of a kernel move between memory and their threads.
 
-    traffic(kernel, functions)      what the kernel's text says: bytes, and how many times
-    bytes_moved(traffic, sizes)     of a launch whose sizes are known
+    traffic(kernel, functions)      by the kernel's text: numbers of bytes, and how many times each
+    bytes_moved(traffic, sizes)     the bytes of a launch whose sizes are known
 
-Counted are, of arrays that lie in memory before or after the launch:
+The count covers arrays that lie in memory before or after the launch:
 
     read at the index that the thunk gets     each element once, however many SOACs of the kernel read it there
     read at a segment's number                once for each segment
@@ -12,7 +12,7 @@ Counted are, of arrays that lie in memory before or after the launch:
     returned                                  each element once; a PERMUTE fills its result before it writes there
     an ORDER's keys                           written and read once
 
-What stays inside the kernel is free. A count of survivors that stays inside is taken to be all that were tested.
+Arrays that stay inside the kernel are free. A count of survivors that stays inside is taken as the number tested.
 """
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def traffic(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Tr
 
 
 def reads(soac: ir.Soac, space: ir.Space | None) -> Iterator[tuple[str, ir.Size, bool]]:
-    """The arrays that the thunks read, how often, and whether that is each element once."""
+    """Yield the arrays that the thunks read, how often, and whether that is each element once."""
     for thunk in thunks(soac):
         seen: set[ir.Read] = set()
         for exp in subexpressions(thunk.body):
@@ -82,7 +82,7 @@ def reads(soac: ir.Soac, space: ir.Space | None) -> Iterator[tuple[str, ir.Size,
 
 
 def total_of(space: ir.Space | None) -> ir.Size:
-    """The indices of a space; of ONCE, which has none, the one that it is run for."""
+    """Return the number of indices of a space; ONCE has no space and counts as one index."""
     return 1 if space is None else space.size if isinstance(space, ir.Flat) else space.total
 
 
@@ -92,12 +92,12 @@ def width(type_: ir.Type) -> int:
 
 
 def known_size(size: ir.Size, known: set[str], inside: Mapping[ir.Size, ir.Size]) -> ir.Size:
-    """A size that is known when the launch has ended."""
+    """Return a size that is known when the launch has ended, instead of one that stays inside."""
     while isinstance(size, str) and size not in known:
         size = inside[size]
     return size
 
 
 def bytes_moved(moved: Traffic, sizes: Mapping[str, int]) -> int:
-    """The bytes of a launch; `sizes` are its ints, those that it gives among them, by name."""
+    """Return the bytes of a launch; `sizes` are its ints by name, including those that it returns."""
     return sum(bytes_ * (size if isinstance(size, int) else sizes[size]) for size, bytes_ in moved)

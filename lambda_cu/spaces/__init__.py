@@ -1,5 +1,5 @@
 """Arithmetic of index spaces.
 
-    polynomials     polynomials over names, in which lengths are compared
-    sums            sums over ranges, and their closed forms: where segments start
+    polynomials     polynomials over names, by which lengths are compared
+    sums            sums over ranges, and their closed forms: the starts of segments
 """

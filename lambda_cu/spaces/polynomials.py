@@ -35,7 +35,7 @@ class Polynomial:
 
 
 def polynomial(terms: Iterable[tuple[Monomial, int]], divisor: int = 1) -> Polynomial:
-    """The sum of these terms, in order, over the divisor in lowest terms."""
+    """Return the sum of these terms, in order, over the divisor in lowest terms."""
     found: dict[Monomial, int] = {}
     for monomial, coefficient in terms:
         found[monomial] = found.get(monomial, 0) + coefficient
@@ -51,12 +51,12 @@ def number(value: int) -> Polynomial:
 
 
 def name(factor: str) -> Polynomial:
-    """The polynomial that a name is (or `2^` and a name)."""
+    """Return a name (or `2^` and a name) as a polynomial."""
     return Polynomial((((factor,), 1),))
 
 
 def add(a: Polynomial, b: Polynomial, times: int = 1) -> Polynomial:
-    """a + times * b"""
+    """Return a + times * b."""
     if a.divisor == b.divisor == 1:
         return polynomial([*a.terms, *((monomial, c * times) for monomial, c in b.terms)])
     return polynomial([*((monomial, c * b.divisor) for monomial, c in a.terms),
@@ -72,7 +72,7 @@ def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
 
 
 def split(exp: Polynomial, factor: str) -> tuple[Polynomial, Polynomial]:
-    """(a, b) such that exp = a * factor + b, all terms with the factor being in a."""
+    """Return (a, b) such that exp = a * factor + b, where a has all terms with the factor."""
     inside = [(without(m, factor), c) for m, c in exp.terms if factor in m]
     return (polynomial(inside, exp.divisor),
             polynomial([(m, c) for m, c in exp.terms if factor not in m], exp.divisor))
@@ -88,14 +88,14 @@ def names(exp: Polynomial) -> set[str]:
 
 
 def constant(exp: Polynomial) -> int | None:
-    """The whole number that the polynomial is, if it is one."""
+    """Return the polynomial as a whole number, if it is one."""
     if not exp.terms:
         return 0
     return exp.terms[0][1] if exp.divisor == 1 and len(exp.terms) == 1 and not exp.terms[0][0] else None
 
 
 def value(exp: Polynomial, values: Mapping[str, int]) -> int:
-    """The value where names have these values; the division must come out even."""
+    """Return the value where names have these values; the division must come out even."""
     total = sum(c * prod(factor_value(f, values) for f in monomial) for monomial, c in exp.terms)
     quotient, rest = divmod(total, exp.divisor)
     if rest:
@@ -111,7 +111,7 @@ def factor_value(factor: str, values: Mapping[str, int]) -> int:
 
 
 def show(exp: Polynomial) -> str:
-    """Greater terms first."""
+    """Return the polynomial as text, greater terms first."""
     terms = sorted(exp.terms, key=lambda term: (-len(term[0]), term[0]))
     text = "".join(show_term(monomial, c, at == 0) for at, (monomial, c) in enumerate(terms)) or "0"
     return text if exp.divisor == 1 else f"({text})/{exp.divisor}"
@@ -124,7 +124,7 @@ def show_term(monomial: Monomial, coefficient: int, first: bool) -> str:
 
 
 def parse(text: str) -> Polynomial:
-    """The polynomial of a text like those that `show` makes; ValueError for another."""
+    """Return the polynomial of a text like those of `show`; raise ValueError for another."""
     if quotient := re.fullmatch(r"\((.*)\)/([1-9]\d*)", text.strip()):
         return polynomial(parse_terms(quotient[1]), int(quotient[2]))
     return polynomial(parse_terms(text))
@@ -149,8 +149,8 @@ def parse_term(text: str, sign: int) -> tuple[Monomial, int]:
 
 
 def check(exp: Polynomial) -> None:
-    """Check a Polynomial that was put together otherwise than by this module. Its functions keep the invariants, so
-    passes, which build polynomials and hand none on, need not ask; the tests of whoever makes them do."""
+    """Check a Polynomial made outside this module. This module's functions keep the invariants, so passes, which build
+    polynomials and pass none on, need no check; the tests of code that makes them do."""
     def require(holds: bool, invariant: str) -> None:
         if not holds:
             raise IllFormed(f"{invariant}: {exp}")

@@ -1,5 +1,4 @@
-"""Sums over half-open ranges, and their closed forms: where segments of known lengths start, and how many elements
-they have together.
+"""Sums over half-open ranges, and their closed forms. They give the starts and the total of segments of known lengths.
 
     sum(s < n : 3*s + k)    ==>    (2*k*n + 3*n*n - 3*n)/2
 
@@ -25,7 +24,7 @@ SUM = re.compile(rf"\s*sum\(\s*(?P<index>{polynomials.NAME})\s*<(?P<bound>[^:]*)
 
 @dataclass(frozen=True)
 class Sum:
-    """The body for index = 0 .. bound - 1, added up. Invariants: the bound does not mention the index; it is not
+    """The sum of the body for index = 0 .. bound - 1. Invariants: the bound does not mention the index and is not
     negative; bound and body are polynomials."""
     index: str
     bound: Polynomial
@@ -33,7 +32,7 @@ class Sum:
 
 
 def closed(exp: Sum) -> Polynomial | None:
-    """The sum without summing, or None where the rules give none (squares, i*2^i)."""
+    """Return the sum in closed form, or None where the rules give none (squares, i*2^i)."""
     linear, rest = split(exp.body, exp.index)
     doubling, rest = split(rest, f"2^{exp.index}")
     doubled = two_to(exp.bound)
@@ -49,7 +48,7 @@ def halved(exp: Polynomial) -> Polynomial:
 
 
 def two_to(exp: Polynomial) -> Polynomial | None:
-    """2 to a name or a whole number."""
+    """Return 2 to the power of a name or a whole number; None for other polynomials."""
     value = polynomials.constant(exp)
     if value is not None:
         return number(2 ** value)
@@ -60,7 +59,7 @@ def two_to(exp: Polynomial) -> Polynomial | None:
 
 
 def value(exp: Sum, values: Mapping[str, int]) -> int:
-    """By adding up."""
+    """Evaluate the sum by adding up."""
     bound = polynomials.value(exp.bound, values)
     return sum(polynomials.value(exp.body, {**values, exp.index: i}) for i in range(bound))
 
@@ -77,8 +76,8 @@ def parse(text: str) -> Sum:
 
 
 def check(exp: Sum) -> None:
-    """Check a Sum before it is closed or added up: one from a text, or in tests of makers of sums. `closed` and
-    `value` take the invariants for granted."""
+    """Check a Sum from a text, or in tests of code that makes Sums, before it is closed or evaluated. `closed` and
+    `value` assume the invariants."""
     polynomials.check(exp.bound)
     polynomials.check(exp.body)
     if exp.index in polynomials.names(exp.bound):

@@ -1,4 +1,4 @@
-"""Graphs of names, such as which function calls which: an order, circles, what is reached."""
+"""The order of functions by their calls."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
@@ -9,7 +9,7 @@ def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
     found: list[list[str]] = []
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}
-    open_: dict[str, None] = {}             # visited, in no component yet
+    open_: dict[str, None] = {}             # visited nodes that are in no component yet
     for root in graph:
         if root in number:
             continue
@@ -35,7 +35,7 @@ def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 
 def cut(stack: dict[str, None], node: str) -> list[str]:
-    """Takes the nodes from this one on off the stack."""
+    """Take the nodes from this one on off the stack."""
     taken = [stack.popitem()[0]]
     while taken[-1] != node:
         taken.append(stack.popitem()[0])
@@ -44,8 +44,8 @@ def cut(stack: dict[str, None], node: str) -> list[str]:
 
 
 def callees_first(graph: Mapping[str, Collection[str]]) -> tuple[list[str], set[str]]:
-    """The functions in an order in which callees stand before callers, but for recursion; and the recursive ones.
-    `graph`: the functions that each function calls."""
+    """Return the functions with callees before callers, except in recursion, and the recursive ones. `graph`: the
+    functions that each function calls."""
     order: list[str] = []
     recursive: set[str] = set()
     for component in components(graph):

@@ -1,4 +1,5 @@
-"""Effects: what running programs ask of the world outside them. Who runs programs is given who performs effects."""
+"""Effects: the requests of a running program to the outside world. Whoever runs a program passes the function that
+performs them."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,11 +8,11 @@ from typing import Any
 from nessie.base.source import InternalError
 from nessie.base.types import Type
 
-# The effect's name, its argument as a flat value, and the argument's type: the result, a flat value. An effect that
-# fails raises NessieError, which needs no place.
+# A function from the effect's name, its argument as a flat value and the argument's type to the result, a flat value.
+# An effect that fails raises NessieError, which needs no place.
 Perform = Callable[[str, Any, Type], Any]
 
 
 def no_effects(name: str, argument: Any, takes: Type) -> Any:
-    """The effects of programs that have none."""
+    """Perform effects for programs that have none: raise an error."""
     raise InternalError(f"the effect {name}, where no effects are expected")

@@ -1,4 +1,4 @@
-"""Mappings that are copied again and again, each copy a little larger than the one before."""
+"""Mappings that are copied repeatedly, each copy a little larger than the one before."""
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
@@ -9,17 +9,17 @@ V = TypeVar("V")
 
 
 class Layers(MutableMapping[K, V]):
-    """A mapping and its copies share what was there when they were made, in dictionaries that nobody changes any more:
-    `shared`, each beyond those before it, and at least twice as large as the next. So n copies with a new key each
-    take time n log n in all."""
+    """A mapping that shares with its copies the items present when they were made. The shared dictionaries, `shared`,
+    never change; a later one overrides those before it, and each is at least twice as large as the next. So n copies
+    with a new key each take time n log n in all."""
 
     def __init__(self, before: Layers[K, V] | None = None) -> None:
-        """A copy of the one before, if any."""
+        """Copy the mapping before, if any."""
         self.shared: list[dict[K, V]] = before.merged_layers() if before is not None else []
         self.own: dict[K, V] = {}
 
     def merged_layers(self) -> list[dict[K, V]]:
-        """All its items, as layers to share."""
+        """Return all its items as layers to share."""
         if self.own:
             top = self.own
             layers = list(self.shared)
@@ -49,7 +49,7 @@ class Layers(MutableMapping[K, V]):
         raise TypeError("what is in a layer stays")
 
     def __iter__(self) -> Iterator[K]:
-        """In the order in which the keys came."""
+        """Iterate in the order in which the keys were added."""
         return iter(dict.fromkeys(key for layer in (*self.shared, self.own) for key in layer))
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Modules that are imported when something in them is first used.
+"""Lazy modules: they are imported when something in them is first used.
 
     if TYPE_CHECKING:
         from nessie.mono import check as mono_check
@@ -8,9 +8,9 @@
         mono_check = lazy("nessie.mono.check")
 
     check = mono_check.check            nothing is imported; a type checker and an editor see the function itself
-    check(program)                      now it is, the first time
+    check(program)                      the first call imports the module
 
-tests/pipeline/test_stages.py checks that what is imported late is what a type checker sees.
+tests/pipeline/test_stages.py checks that the late imports agree with those that a type checker sees.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 
 
 class LazyModule:
-    """Its attributes are functions that import it when they are called."""
+    """A module whose attributes are functions that import it when they are called."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -42,5 +42,5 @@ class LazyFunction:
 
 
 def lazy(module: str) -> LazyModule:
-    """The module of this whole name."""
+    """Return the module of this full name, lazily."""
     return LazyModule(module)

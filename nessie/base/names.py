@@ -1,4 +1,4 @@
-"""Names: one supply of fresh ones, x, then x_1, x_2, ...; and those that users wrote."""
+"""Names: a supply of fresh ones, x, then x_1, x_2, ...; and the names that users wrote."""
 from __future__ import annotations
 
 import re
@@ -8,24 +8,24 @@ NUMBERED = re.compile(r"(.*?)_[0-9]+\Z", re.DOTALL)
 
 
 def stem(name: str) -> str:
-    """The name without the number that a supply gave it."""
+    """Return the name without the number that a supply added."""
     found = NUMBERED.match(name)
     return found.group(1) or name if found else name
 
 
 class Names:
-    """Gives names that differ from all it was told of and all it gave."""
+    """A supply of names that differ from all reserved ones and from each other."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
         self.next: dict[str, int] = {}
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Never give these."""
+        """Reserve these names: the supply never returns them."""
         self.taken.update(names)
 
     def fresh(self, wish: str) -> str:
-        """`wish` itself if it is free, else its stem with the next number."""
+        """Return `wish` if it is free, else its stem with the next number."""
         if wish not in self.taken:
             self.taken.add(wish)
             return wish
@@ -40,5 +40,5 @@ class Names:
 
 
 def shown_name(name: str) -> str:
-    """The name of a definition as the user wrote it: f of f'2, which was defined anew (typing.environment)."""
+    """Return the name of a definition as the user wrote it: f for f'2, which was defined anew (typing.environment)."""
     return name.partition("'")[0]

@@ -1,8 +1,8 @@
-"""`dataclass`, as that of the standard library, but in a fifth of the time, of which Nessie's start-up is made.
+"""A `dataclass` like the standard library's that takes a fifth of its time, which dominates Nessie's start-up.
 
-Of a class only `__init__` is compiled; what compares, hashes and shows its objects is shared. Fields are compared as
-tuples in every version of Python. A frozen class keeps its objects from change by the type checker alone: at run time
-the standard library's would make them three times as slowly.
+Only `__init__` is compiled per class; the methods that compare, hash and show objects are shared. Fields are compared
+as tuples in every version of Python. Only the type checker keeps objects of a frozen class from change: at run time,
+the standard library's check would make their creation three times as slow.
 """
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ else:
 
 
 class KeepsHash:
-    """An object keeps its hash, so that trees of such are hashed once. Not for other processes: texts have other hashes
-    there."""
+    """A base class whose objects keep their hash, so that trees of them are hashed once. The hash is not passed to
+    other processes, where strings have other hashes."""
     __slots__ = ("_hash",)
     _hash: int
 
@@ -32,10 +32,10 @@ class KeepsHash:
 
 
 def made(cls: type, frozen: bool, eq: bool) -> type:
-    """The class, with the methods that it does not define itself."""
+    """Return the class with the methods that it does not define itself."""
     own = {name for name, value in vars(cls).items() if value is not None}
     if not cls.__doc__:
-        cls.__doc__ = cls.__name__          # else the standard library writes one, at length
+        cls.__doc__ = cls.__name__          # else the standard library generates a long one
     cls = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
     fields = dataclasses.fields(cls)
     methods: dict[str, Any] = {"__init__": initialiser(cls, fields), "__repr__": shown}
@@ -49,7 +49,7 @@ def made(cls: type, frozen: bool, eq: bool) -> type:
 
 
 def initialiser(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
-    """Takes the fields in order, or by name; those of keywords only by name."""
+    """Return an `__init__` that takes the fields in order, or by name."""
     known: dict[str, Any] = {"_missing": MISSING}
     parameters, lines = ["self"], []
     for field in sorted(fields, key=attrgetter("kw_only")):
@@ -78,7 +78,7 @@ Values = Callable[[Any], tuple[Any, ...]]
 
 
 def comparison(names: list[str], hashing: Callable[[Values], Callable[[Any], int]] | None) -> dict[str, Any]:
-    """`__eq__` of objects of one class by the fields of these names, and `__hash__`."""
+    """Return `__eq__` for objects of one class by the fields of these names, and `__hash__`."""
     values: Values = attrgetter(*names) if len(names) > 1 else lambda it: tuple([getattr(it, name) for name in names])
 
     def equal(self: Any, other: Any) -> Any:
@@ -93,7 +93,7 @@ def new_hash(values: Values) -> Callable[[Any], int]:
 
 def kept_hash(values: Values) -> Callable[[Any], int]:
     def hashed(self: Any) -> int:
-        found: int | None = getattr(self, "_hash", None)        # no exception, in whose handler others would be raised
+        found: int | None = getattr(self, "_hash", None)        # a default, so that nothing is raised inside a handler
         if found is None:
             self._hash = found = hash(values(self))
         return found

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 
 from nessie.base.records import dataclass
 
-SHOWN = 160                     # so much of a line is shown with an error
-SHOWN_CALLS = 3                 # so many of the calls that lead to it
+SHOWN = 160                     # characters of a line that are shown with an error
+SHOWN_CALLS = 3                 # calls leading to an error that are shown
 
 
 @dataclass(frozen=True)
 class Source:
-    """A named text: a file, a form typed at the prompt, a test case; or Nessie's own library. It may be the part of a
-    longer text that begins with a later line."""
+    """A named text: a file, a form typed at the prompt, a test case, or Nessie's own library. It may be a part of a
+    longer text that begins at a later line."""
     name: str
     text: str
     library: bool = False
@@ -40,7 +40,7 @@ class Span:
         return self.source == other.source and self.start <= other.start and other.end <= self.end
 
     def excerpt(self, label: str = "") -> str:
-        """The line that holds this span, of a long one what is around it; with carets and the label below."""
+        """Return the line that holds this span (of a long line the part around it), with carets and the label below."""
         line, before = self.shown_line()
         margin = " " * len(str(self.line))
         indent = "".join("\t" if c == "\t" else " " for c in line[:before])
@@ -52,7 +52,7 @@ class Span:
 
 
     def shown_line(self) -> tuple[str, int]:
-        """The text, and where in it the span begins."""
+        """Return the text, and the position in it where the span begins."""
         text = self.source.text
         start, end = text.rfind("\n", 0, self.start) + 1, text.find("\n", self.start)
         end = len(text) if end < 0 else end
@@ -64,20 +64,21 @@ class Span:
         return f"{dots}{text[first:last]}{'...' if last < end else ''}", self.start - first + len(dots)
 
 
-# Where a node comes from: its own span first, then the calls through which it was inlined,
-# innermost first. Empty for what no source text stands for.
+# The origin of a node: its own span first, then the calls through which it was inlined,
+# innermost first. It is empty for nodes without source text.
 Origin = tuple[Span, ...]
 NOWHERE: Origin = ()
 
 
 def user_span(origin: Origin) -> Span | None:
-    """The user's place: the innermost span outside the library."""
+    """Return the innermost span outside the library: where the user wrote it."""
     return next((span for span in origin if not span.source.library), None)
 
 
 def places(origin: Origin, label: str = "") -> list[tuple[Span, str]]:
-    """The user's place, labelled, and the calls of the user's functions that lead there, innermost first: of
-    many the innermost and the outermost. A call's span that holds what it leads to would say nothing new."""
+    """Return the place that the user wrote, labelled, and the calls of the user's functions that lead there, innermost
+    first. Of many calls it returns the innermost and the outermost. A call whose span contains the place that it leads
+    to is left out."""
     written = [span for span in origin if not span.source.library]
     calls = [call for inner, call in zip(written, written[1:]) if not call.holds(inner)]
     told = calls if len(calls) <= SHOWN_CALLS else [*calls[:SHOWN_CALLS - 1], calls[-1]]
@@ -85,13 +86,13 @@ def places(origin: Origin, label: str = "") -> list[tuple[Span, str]]:
 
 
 def called_from(origin: Origin, calls: Iterable[Origin]) -> Origin:
-    """The origin within functions that are running, which were called at `calls`, innermost first. A call that
-    recursion repeats counts once."""
+    """Return the origin extended by the `calls` of the running functions, innermost first. A call that recursion
+    repeats counts once."""
     return tuple(dict.fromkeys(span for around in (origin, *calls) for span in around))
 
 
 class NessieError(Exception):
-    """The user's program or input is wrong. Shows every place that plays a part in it."""
+    """An error of the user's program or input. It shows every place that plays a part in it."""
 
     def __init__(self, message: str, *places: tuple[Span, str], hint: str = "") -> None:
         super().__init__(message)
@@ -106,7 +107,7 @@ class NessieError(Exception):
         return f"error: {self.told()}"
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython shows: the frames of Nessie are of no use to users."""
+        """Return the lines that IPython shows. The place in Nessie that raised the error is of no use to users."""
         return str(self).splitlines()
 
     def told(self) -> str:
@@ -117,18 +118,18 @@ class NessieError(Exception):
 
 
 class Unsupported(NessieError):
-    """The program is right NESL, but asks for what this version or target cannot do."""
+    """The program is correct NESL, but needs a feature that this version or target lacks."""
 
 
 class Interrupted(NessieError):
-    """The user has stopped a run: not an error of the program."""
+    """The user has stopped a run; not an error of the program."""
 
     def __str__(self) -> str:
         return "\n".join(["Interrupted.", *(span.excerpt(label) for span, label in self.places)])
 
 
 class LostOutput(NessieError):
-    """Standard output takes no more."""
+    """Standard output accepts no more."""
 
 
 class UsageError(NessieError):
@@ -140,11 +141,11 @@ class IllFormed(Exception):
 
 
 class InternalError(Exception):
-    """Nessie itself is wrong: a pass broke its promise."""
+    """An error of Nessie itself: a pass broke its promise."""
 
 
 def decoded(path: str, data: bytes, *places: tuple[Span, str]) -> str:
-    """The text of a UTF-8 file. NessieError, which `places` play a part in, where it is none."""
+    """Return the text of a UTF-8 file; raise NessieError, with these `places`, if it is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -153,8 +154,8 @@ def decoded(path: str, data: bytes, *places: tuple[Span, str]) -> str:
 
 
 def as_error(failure: Exception, *places: tuple[Span, str]) -> NessieError | InternalError:
-    """The error to tell of anything that has gone wrong, at this place if it does not name one itself. What the system
-    refuses is no mistake of Nessie."""
+    """Turn any exception into an error to report, at these places if it has none itself. A refusal of the operating
+    system is not an error of Nessie."""
     match failure:
         case NessieError() | InternalError():
             return failure

@@ -3,11 +3,11 @@
     int float bool char     Base
     [t]                     Seq
     (t1, t2)                Pair; tuples nest to the right: (a, b, c) is (a, (b, c))
-    t1 -> t2                Fun; nominal: `identity` says which function it is
+    t1 -> t2                Fun; nominal: `identity` names the function
     point, table(a, b)      Data: a datatype with one constructor
     a :: a in number        Var, of a class
 
-Types made of the same parts are one object: comparing and hashing them takes no time, however deep they are.
+Types made of the same parts are one object, so comparing and hashing them takes constant time at any depth.
 """
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _made: WeakValueDictionary[tuple[type, tuple[Any, ...]], Any] = WeakValueDiction
 
 
 class OfParts:
-    """Types of the same parts are one object, unless two threads make them at once: those two are equal all the
-    same. It keeps its hash; the parts have theirs by then, so neither is found by recursion."""
+    """A base class that makes one object of the same parts, unless two threads make it at once; those two still compare
+    equal. An object keeps its hash. Its parts have theirs already, so hashing needs no recursion."""
     __slots__ = ("__weakref__", "_hash")
     _hash: int
 
@@ -81,7 +81,7 @@ class Fun(OfParts):
 
 @dataclass(frozen=True, eq=False)
 class Identity(OfParts):
-    """The identity of a function value: its global name, at types, over captured values."""
+    """The function that a function value is: its global name, at types, over captured values."""
     name: str
     types: tuple[Type, ...] = ()
     captured: tuple[Type, ...] = ()
@@ -106,7 +106,7 @@ def components(type_: Type) -> tuple[Type, ...]:
 
 
 def unnest_right(item: Any, pair: Any) -> list[Any]:
-    """The components of what nest_right made of them with this class, whose parts are called first and second."""
+    """Return the components of a value that nest_right made with this class; its parts are called first and second."""
     found = []
     while isinstance(item, pair):
         found.append(item.first)
@@ -115,7 +115,7 @@ def unnest_right(item: Any, pair: Any) -> list[Any]:
 
 
 def nest_right(items: Sequence[T], pair: Callable[[T, T], T]) -> T:
-    """(a, (b, c)) of a, b, c: a tuple of its components, types or what has types."""
+    """Return (a, (b, c)) for a, b, c: a tuple of its components, which are types or have types."""
     result = items[-1]
     for item in reversed(items[:-1]):
         result = pair(item, result)
@@ -151,7 +151,7 @@ def no_datatypes(data: Data) -> Type:
 
 
 def expand(type_: Type, content: ContentOf) -> Type:
-    """The type with every datatype replaced by its content, as flat values have it."""
+    """Return the type with every datatype replaced by its content, as flat values have it."""
     match type_:
         case Data():
             return expand(content(type_), content)
@@ -163,7 +163,7 @@ def expand(type_: Type, content: ContentOf) -> Type:
 
 
 def is_scalars(type_: Type) -> bool:
-    """A scalar, or a pair of such."""
+    """Is the type a scalar, or a pair of such types?"""
     match type_:
         case Base():
             return True
@@ -173,7 +173,7 @@ def is_scalars(type_: Type) -> bool:
 
 
 def holds_function(type_: Type) -> bool:
-    """Is a function in its values? Those in datatypes do not count."""
+    """Do its values hold a function? Functions in datatypes do not count."""
     match type_:
         case Seq(element):
             return holds_function(element)
@@ -186,7 +186,8 @@ def holds_function(type_: Type) -> bool:
 
 
 def free_variables(*types: Type) -> Iterator[Var]:
-    """The variables of the types, in order of appearance, identities after what they belong to; with repeats."""
+    """Yield the variables of the types in order of appearance, with repeats; identities come after the types that they
+    belong to."""
     pending = list(reversed(types))
     while pending:
         type_ = pending.pop()
@@ -232,13 +233,13 @@ def instantiate(scheme: Scheme, types: Iterable[Type]) -> Type:
 
 
 def match_types(pattern: Type, type_: Type) -> dict[str, Type] | None:
-    """The types for the pattern's variables that make it the type, if there are any."""
+    """Return the types that the pattern's variables stand for if the pattern matches the type, else None."""
     found: dict[str, Type] = {}
     pending = [(pattern, type_)]
     while pending:
         match pending.pop():
             case Var(), Var():
-                pass                            # the argument's type leaves it open
+                pass                            # the argument's type leaves the variable open
             case Var(name, cls), actual:
                 in_class = cls == "any" or (isinstance(actual, Base) and actual.name in CLASSES[cls])
                 if not in_class or found.setdefault(name, actual) != actual:

@@ -1,15 +1,15 @@
 """NESL values, in two shapes.
 
-    plain   what the interpreter computes with and tests write down: int, float, bool, a one-character str for
+    plain   the values of the interpreter and of tests: int, float, bool, a one-character str for
             char, a 2-tuple for a pair (tuples nest to the right), a list for a sequence; a datatype is Record
-    flat    what compiled programs take and give, NumPy underneath: scalars and pairs as
+    flat    the arguments and results of compiled programs, NumPy underneath: scalars and pairs as
             above, but a sequence is Flat(length, column), where a column is
                 an array            of scalars: int64, float64, bool_, or int32 code points for char
                 (column, column)    of pairs
                 Nested(offsets, column)   of sequences: offsets int64, from 0 to the length of the column
-                Uniform(count, length, column)   a Nested of so many sequences of one length: offsets are only made for
-                                          those who ask
-            and what comes from outside may be
+                Uniform(count, length, column)   a Nested of so many sequences of one length: offsets are only made on
+                                          demand
+            and values from outside may be
                 View(starts, lengths, column)    of sequences, anywhere in the column: int64, of one length
                 OnDevice        an array in a GPU's memory
 """
@@ -31,7 +31,7 @@ DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.d
 
 @dataclass(frozen=True)
 class Record:
-    """A datatype's value: its name and what its constructor was applied to."""
+    """A datatype's value: its name and the argument of its constructor."""
     name: str
     content: Any
 
@@ -42,7 +42,7 @@ class Nested:
     content: Column
 
     def over(self, content: Column) -> Nested:
-        """Sequences of these lengths, with other elements."""
+        """Return sequences of these lengths with other elements."""
         return Nested(self.offsets, content)
 
 
@@ -68,12 +68,12 @@ class View:
     content: Column
 
 
-ANY_STREAM = -1                 # of CUDA's: stands for all of them
+ANY_STREAM = -1                 # stands for all of CUDA's streams
 
 
 @dataclass(frozen=True, eq=False)
 class OnDevice:
-    """`length` scalars at an address of a device's memory, valid as long as there is its `owner`."""
+    """`length` scalars at an address of a device's memory, valid as long as its `owner` exists."""
     base: str
     length: int
     address: int
@@ -103,7 +103,7 @@ class Flat:
 
 
 def length_of(column: Column) -> int:
-    """The number of values in the column."""
+    """Return the number of values in the column."""
     while isinstance(column, tuple):
         column = column[0]
     if isinstance(column, View):
@@ -138,7 +138,7 @@ def text_value(text: str) -> Flat:
 
 
 def text_of(value: Flat) -> str:
-    """The text that a flat [char] is."""
+    """Return the text of a flat [char]."""
     return text_of_codes(value.column[:value.length])
 
 
@@ -148,13 +148,13 @@ def code_points(text: str) -> np.ndarray[Any, Any]:
 
 
 def no_character(codes: np.ndarray[Any, Any]) -> int | None:
-    """The position of the first integer that is no code point, if there is one."""
+    """Return the position of the first integer that is not a code point, if there is one."""
     wrong = np.flatnonzero((codes < 0) | (codes > sys.maxunicode))
     return int(wrong[0]) if wrong.size else None
 
 
 def text_of_codes(codes: np.ndarray[Any, Any]) -> str:
-    """The text that a column of chars is."""
+    """Return the text of a column of chars."""
     return codes.astype("<i4").tobytes().decode("utf-32-le", "surrogatepass")
 
 

@@ -1,7 +1,7 @@
-"""Monomorphic, first-order NESL in normal form (the form mono): what flattening reads.
+"""Monomorphic, first-order NESL in normal form (the form mono), the input of flattening.
 
     nodes           programs
-    text            programs as text; parser reads it back
+    text            writes programs as text; parser reads it back
     parser
     check           validator
     node_types      the types of expressions and of primitives
@@ -9,5 +9,5 @@
 
     passes/         monomorphise makes the form; the others refine it
     copies/         the work of monomorphise: one copy of each function for each use at other types
-    analysis/       which payloads values share, and who uses them last
+    analysis/       analyses of the payloads that values share, and of their last uses
 """

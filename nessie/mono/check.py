@@ -42,16 +42,16 @@ def same(type_: Type, expected: Type, what: str, exp: Exp) -> None:
 
 
 class Checker:
-    """Walks the functions with the types of the names in scope, and the names bound so far anywhere."""
+    """Checks the functions, with the types of the names in scope and the names bound so far anywhere."""
 
     def __init__(self, functions: dict[str, mono.Function]) -> None:
         self.functions = functions
         self.bound: set[str] = set()
         self.scope: dict[str, Type] = {}
-        self.first_order: set[Type] = {INT, FLOAT, BOOL, CHAR}      # so far
+        self.first_order: set[Type] = {INT, FLOAT, BOOL, CHAR}      # types known to be first order
 
     def is_first_order(self, type_: Type) -> bool:
-        """Made of scalars, sequences and pairs?"""
+        """Is the type made of scalars, sequences and pairs?"""
         if type_ in self.first_order:
             return True
         if isinstance(type_, Seq | Pair) and all([self.is_first_order(part) for part in parts(type_)]):
@@ -75,7 +75,7 @@ class Checker:
         self.scope[name] = type_
 
     def exp(self, exp: Exp) -> Type:
-        """The expression's type, when all is well with it."""
+        """Check the expression and return its type."""
         match exp:
             case mono.Let():
                 return self.let(exp)
@@ -95,7 +95,7 @@ class Checker:
         return self.typed(exp)
 
     def typed(self, exp: mono.Const | mono.String | mono.Var | mono.Prim | mono.Call | mono.Literal) -> Type:
-        """An expression that says its type."""
+        """Check an expression that states its type."""
         match exp:
             case mono.String():
                 return STRING
@@ -114,7 +114,7 @@ class Checker:
         return exp.type
 
     def let(self, exp: mono.Let) -> Type:
-        """A chain of lets, of any length."""
+        """Check a chain of lets, of any length."""
         names: list[str] = []
         rest: Exp = exp
         while isinstance(rest, mono.Let):
@@ -140,7 +140,7 @@ class Checker:
             require(isinstance(source, Seq), "the source of a generator is a sequence", generator.source)
             assert isinstance(source, Seq)
             elements.append((generator, source.element))
-        for generator, element in elements:         # after the sources: they do not see these names
+        for generator, element in elements:         # after the sources, which do not see these names
             self.bind(generator, element)
         if exp.filter is not None:
             same(self.exp(exp.filter), BOOL, "a filter", exp.filter)

@@ -1,6 +1,6 @@
 """The types of mono expressions and of the primitives in them.
 
-type_of reads a type off a well-formed expression; mono_check finds out whether it is one.
+type_of reads a type off a well-formed expression; mono.check verifies that it is well formed.
 """
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def component(pair: Exp) -> Pair:
 
 
 def fits(name: str, arguments: tuple[Type, ...], result: Type) -> bool:
-    """Does the primitive take arguments of these types and give this result?"""
+    """Does the primitive take arguments of these types and return this result?"""
     parameters, declared = signature(name)
     return matched((*parameters, declared), (*arguments, result)) is not None
 
 
 def primitive_type(name: str, arguments: tuple[Type, ...]) -> Type | None:
-    """The primitive's result on arguments of these types; None where it does not take them, or where the
-    arguments do not tell the result (`error`)."""
+    """Return the primitive's result type on arguments of these types; None if it does not take them, or if the
+    arguments do not determine the result (`error`)."""
     parameters, declared = signature(name)
     found = matched(parameters, arguments)
     if found is None:
@@ -68,7 +68,7 @@ def primitive_type(name: str, arguments: tuple[Type, ...]) -> Type | None:
 
 
 def matched(declared: tuple[Type, ...], actual: tuple[Type, ...]) -> dict[str, Type] | None:
-    """The types for the variables of the declared types that make them the actual ones, if there are any."""
+    """Return the types of the variables of the declared types that make these the actual ones, or None."""
     if len(declared) != len(actual):
         return None
     return match_types(nest_right(declared, Pair), nest_right(actual, Pair))

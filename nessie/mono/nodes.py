@@ -1,4 +1,4 @@
-"""mono: monomorphic, first-order NESL, which flattening reads.
+"""mono: monomorphic, first-order NESL in normal form, the input of flattening.
 
     function dotp (xs : [float], ys : [float]) : float =
       `reduce_+`({x * y : x : float in xs; y : float in ys})
@@ -7,7 +7,7 @@
 
 Invariants (checked by mono.check after every pass):
   - no type variables, function types or datatypes: a datatype is its fields, a function that
-    takes functions has one copy per function it was called with;
+    takes functions has one copy per function that it was called with;
   - every binder (let, generator, parameter) is a single name, bound once in the whole program;
     patterns have become First and Second;
   - primitives are those of library.primitives.IN_MONO, at types that they have;
@@ -55,8 +55,8 @@ class If(Located):
 
 @dataclass(frozen=True)
 class Prim(Located):
-    """A primitive applied. No pass drops, repeats or reorders those of kind check or effect. A check's message is a
-    String; where its condition fails, its value is not computed."""
+    """An applied primitive. No pass drops, repeats or reorders primitives of kind check or effect. A check's message is
+    a String; if its condition fails, its value is not computed."""
     name: str
     arguments: tuple[Exp, ...]
     type: Type

@@ -38,7 +38,7 @@ def parse(text: str | Source, places: Places | None = None) -> mono.Program:
 
 
 def signatures(tokens: Tokens) -> dict[str, Type]:
-    """The result type of every function, read ahead: a call may stand before its function."""
+    """Read ahead the result type of every function, because a call may precede its function."""
     results: dict[str, Type] = {}
     for position, token in enumerate(tokens.tokens):
         if token.kind == "name" and token.text == "function":
@@ -59,7 +59,7 @@ def header(tokens: Tokens) -> tuple[str, tuple[mono.Parameter, ...], Type]:
 
 
 def binder(tokens: Tokens) -> tuple[str, Type]:
-    """NAME : type"""
+    """Read NAME : type."""
     name = tokens.name()
     tokens.expect(":")
     return name, parse_type(tokens)
@@ -79,7 +79,7 @@ def parse_type(tokens: Tokens) -> Type:
 
 
 class Parser:
-    """Reads expressions; keeps the types of the names in scope, which the text says at their binders only."""
+    """Reads expressions; keeps the types of the names in scope, which the text states only at their binders."""
 
     def __init__(self, tokens: Tokens, results: dict[str, Type]) -> None:
         self.tokens = tokens
@@ -109,7 +109,7 @@ class Parser:
         return self.primitive(operator, (left, self.primary()), start) if operator else left
 
     def let(self) -> Exp:
-        """A chain of lets, of any length."""
+        """Read a chain of lets, of any length."""
         bound: list[tuple[Token, str, Exp]] = []
         while self.tokens.at("let"):
             start = self.tokens.take()
@@ -157,7 +157,7 @@ class Parser:
         return mono.Literal(elements, Seq(element), origin=(self.tokens.span(start),))
 
     def each(self, start: Token) -> Exp:
-        """The body stands before the binders that it needs: read them first, then come back to it."""
+        """Read an apply-to-each. The body precedes the binders that it needs, so these are read first."""
         tokens = self.tokens
         after_brace = tokens.position
         tokens.skip_body()
@@ -194,7 +194,8 @@ class Parser:
         return mono.Call(name, arguments, self.results[name], origin=(tokens.span(start),))
 
     def primitive(self, name: str, arguments: tuple[Exp, ...], start: Token) -> mono.Prim:
-        """A primitive. Where the arguments do not tell the type, the text does, after it."""
+        """Return the primitive applied; where the arguments do not determine the type, the text states it after
+        them."""
         type_ = primitive_type(name, tuple(map(type_of, arguments)))
         if type_ is None and not self.tokens.at(":"):
             self.tokens.fail(f"{name} does not take such arguments", start)

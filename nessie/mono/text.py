@@ -1,12 +1,12 @@
-"""mono as text, and back: parse(show(program)) == program, but for origins.
+"""Writes mono as text, and reads it back: parse(show(program)) == program, except for origins.
 
     function norm (xs : [float]) : [float] =
       let s : float = `reduce_+`(xs) in {x / s : x : float in xs}
 
     entry norm
 
-As NESL, with types on binders and one operator per pair of parentheses. A primitive whose type its arguments do
-not tell has it beside it: (error("no root") : float).
+The text is NESL with types on binders and one operator per pair of parentheses. A primitive whose type its arguments do
+not determine has it beside it: (error("no root") : float).
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def show(program: mono.Program) -> str:
 
 
 def document(program: mono.Program) -> Doc:
-    """The text, each function and expression marked."""
+    """Return the text, each function and expression marked."""
     functions: list[Doc] = [Mark(function_doc(function), function) for function in program.functions]
     return (join("\n\n", [*functions, f"entry {name(program.entry)}"]), "\n")
 
@@ -55,7 +55,7 @@ def exp_doc(exp: Exp) -> Doc:
 
 
 def operand_doc(exp: Exp) -> Doc:
-    """The operand, in parentheses where it would run on into its neighbour."""
+    """Lay out an operand, in parentheses where it would run on into the text beside it."""
     doc = exp_doc(exp)
     match exp:
         case mono.Let() | mono.If():
@@ -93,7 +93,7 @@ def atom_doc(exp: Exp) -> Doc:
 
 
 def let_doc(exp: Exp) -> Doc:
-    """A chain of lets, one below the other."""
+    """Lay out a chain of lets, one below the other."""
     parts: list[Doc] = []
     between = HARD if isinstance(exp, mono.Let) and isinstance(exp.body, mono.Let) else LINE
     while isinstance(exp, mono.Let):
@@ -104,7 +104,7 @@ def let_doc(exp: Exp) -> Doc:
 
 
 def if_doc(exp: mono.If) -> Doc:
-    """A chain of conditions, one below the other."""
+    """Lay out a chain of conditions, one below the other."""
     parts: list[Doc] = []
     rest: Exp = exp
     while isinstance(rest, mono.If):
@@ -134,7 +134,7 @@ def listed(opening: str, items: tuple[Exp, ...], closing: str) -> Doc:
 
 
 def determined(exp: mono.Prim) -> bool:
-    """Do the arguments tell the type?"""
+    """Do the arguments determine the type?"""
     return primitive_type(exp.name, tuple(map(type_of, exp.arguments))) == exp.type
 
 
@@ -143,7 +143,7 @@ def show_constant(value: int | float | bool | str, type_: Type) -> str:
         return "t" if value else "f"
     if type_ == CHAR:
         return show_char(str(value))
-    return repr(value)                          # of floats: 1.0, 1e+20, inf, -inf, nan
+    return repr(value)                          # floats: 1.0, 1e+20, inf, -inf, nan
 
 
 __all__ = ["parse", "show", "show_exp"]

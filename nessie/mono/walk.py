@@ -1,4 +1,4 @@
-"""Walking mono expressions: the parts of a node, and a node with other parts."""
+"""Walks mono expressions: the parts of a node, and a node with other parts."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ LEAVES = (mono.Var, mono.Const)         # without parts, as most expressions
 
 
 def is_trivial(exp: Exp) -> bool:
-    """A variable, a projection of one, a constant: free to compute, and cannot fail."""
+    """Is it a variable, a projection of one, or a constant? These are free to compute, and cannot fail."""
     while isinstance(exp, mono.First | mono.Second):
         exp = exp.pair
     return isinstance(exp, LEAVES)
 
 
 def is_constant(exp: Exp) -> bool:
-    """A constant, or pairs and literals of constants."""
+    """Is it a constant, or made of constants by pairs and literals?"""
     match exp:
         case mono.Const() | mono.String():
             return True
@@ -32,19 +32,19 @@ def is_constant(exp: Exp) -> bool:
 
 
 def let_chain(bound: list[tuple[str, Exp]], body: Exp) -> Exp:
-    """let each name = its value, in order, in body"""
+    """Return: let each name = its value, in order, in body."""
     for name, value in reversed(bound):
         body = mono.Let(name, value, body, origin=getattr(value, "origin", ()))
     return body
 
 
 def called(exp: Exp) -> list[str]:
-    """The functions that the expression calls, with repeats, in order."""
+    """Return the functions that the expression calls, with repeats, in order."""
     return [e.function for e in expressions(exp) if isinstance(e, mono.Call)]
 
 
 def binders(program: mono.Program) -> Iterator[str]:
-    """All names that the program binds."""
+    """Yield all names that the program binds."""
     for function in program.functions:
         yield from (parameter.name for parameter in function.parameters)
         for exp in expressions(function.body):

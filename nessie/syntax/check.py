@@ -1,10 +1,10 @@
-"""The validator of syntax trees: what the parser promises.
+"""The validator of syntax trees. It checks what the parser promises:
 
   - names are folded to lower case, and none is a constant (t, f) or a word of the grammar;
   - operators are those of the language;
-  - a sequence has elements, a let bindings, an apply-to-each generators, each source but a lone name's is there;
+  - a sequence has elements, a let bindings, an apply-to-each generators; only a lone name has no source;
   - a pattern binds each name once; only a function's parameters have defaults, which are constants;
-  - a forward declaration has a signature, whose type is a function's.
+  - a forward declaration has a signature, whose type is that of a function.
 
 Raises IllFormed with the node's text in it; never repairs anything.
 """

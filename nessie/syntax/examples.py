@@ -1,14 +1,14 @@
-"""Examples in the comments of a program: what expressions give.
+"""Finds the examples in a program's comments: expressions with their values.
 
     % Each element twice: twice([1, 2]) => [2, 4]
       twice([] int) => []
       twice([[1],
              [2]]) => error %
 
-An example is a line of a comment with `=>` outside of brackets: an expression before, what it gives behind. What stands
-before a colon on that line is prose, and so are all lines without `=>`. In brackets both go on over several lines, and
-before or after the `=>` a line may end. What is expected ends before a line that has a `=>` of its own, whatever is
-open by then; and a bracket around the first line's `=>` that is never closed is a mistake, not prose.
+An example is a line of a comment with `=>` outside of brackets: an expression before it, the value behind it. The text
+before a colon on that line is prose, and so are all lines without `=>`. In brackets both sides go on over several
+lines, and a line may end before or after the `=>`. The expected value ends before a line with a `=>` of its own,
+whatever is open by then. A bracket around the first line's `=>` that is never closed is a mistake, not prose.
 """
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from nessie.base.records import dataclass
 from nessie.base.source import Source, Span
 from nessie.syntax.lexer import CLOSING, OPENED_BY, OPERATORS, TOKEN, WORDS
 
-CONSTANT_NAMES = ("t", "f", "int", "float", "bool", "char")     # such as in f([] int)
+CONSTANT_NAMES = ("t", "f", "int", "float", "bool", "char")     # for example in f([] int)
 
 
 @dataclass(frozen=True)
 class Example:
-    """Spans of what is evaluated, and of what is expected of it; either may be empty, which is a mistake. So is a
-    bracket of theirs that is not closed."""
+    """The spans of the expression and of its expected value. Either may be empty, which is a mistake; so is a bracket
+    of theirs that is not closed."""
     expression: Span
     expected: Span
     unclosed: Span | None = None
 
 
 def examples(source: Source) -> Iterator[Example]:
-    """The examples of all comments, in order."""
+    """Return the examples of all comments, in order."""
     return (found for _, _, found in lines(source) if found)
 
 
 def without_arrow(source: Source, functions: Collection[str]) -> Iterator[Span]:
-    """The `->`, `=` or `==` behind a call of one of these functions that a line of prose begins with, if the call's
-    arguments are constants: it may be meant for an example."""
+    """Yield the `->`, `=` or `==` behind a call of one of these functions at the beginning of a line of prose, if the
+    call's arguments are constants: the line may be meant as an example."""
     for start, end, found in lines(source):
         sign = None if found else sign_behind_call(source.text, start, end_of_line(source.text, start, end), functions)
         if sign:
@@ -45,8 +45,8 @@ def without_arrow(source: Source, functions: Collection[str]) -> Iterator[Span]:
 
 
 def lines(source: Source) -> Iterator[tuple[int, int, Example | None]]:
-    """The beginnings of the lines of all comments, and the ends of comments, with the example that begins there, if one
-    does; those are left out that an example goes on over."""
+    """Yield where each line of a comment begins and where the comment ends, with the example that begins on the line,
+    if any. Lines inside an example are left out."""
     for start, end in comments(source.text):
         while start < end:
             found = example(source, start, end)
@@ -55,17 +55,17 @@ def lines(source: Source) -> Iterator[tuple[int, int, Example | None]]:
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
-    """The beginning and end of each comment's inner text."""
+    """Yield where the inner text of each comment begins and ends."""
     for start, end in pieces(text, 0, len(text)):
         if text[start] == "%" and end > start + 1:
             yield start + 1, end - 1
 
 
 def example(source: Source, start: int, end: int) -> Example | None:
-    """The example that the line has which begins at `start`, in a comment that ends at `end`."""
+    """Return the example on the line that begins at `start`, in a comment that ends at `end`, if there is one."""
     text, arrow, first_line = source.text, -1, end_of_line(source.text, start, end)
-    opened: list[tuple[int, str]] = []      # where, and which
-    arrows: dict[int, int] = {}             # on the first line, by the bracket around
+    opened: list[tuple[int, str]] = []      # the places and kinds of open brackets
+    arrows: dict[int, int] = {}             # on the first line, by the bracket around them
     for at, behind in pieces(text, start, end):
         kind = OPERATORS.get(text[at:behind], WORDS.get(text[at:behind].lower(), ""))
         lines = text.count("\n", at, behind) if text[at:behind].strip(" \t\r\n`") == "" else 0
@@ -97,7 +97,7 @@ def example(source: Source, start: int, end: int) -> Example | None:
 
 
 def has_arrow(text: str, start: int, end: int) -> bool:
-    """Whether the line that begins there has a `=>` outside of its own brackets."""
+    """Has the line that begins at `start` a `=>` outside of its own brackets?"""
     depth = 0
     for at, behind in pieces(text, start, end_of_line(text, start, end)):
         kind = OPERATORS.get(text[at:behind], "")
@@ -108,7 +108,7 @@ def has_arrow(text: str, start: int, end: int) -> bool:
 
 
 def sign_behind_call(text: str, start: int, end: int, functions: Collection[str]) -> tuple[int, int] | None:
-    """The place of the sign that without_arrow() looks for on this line."""
+    """Return the place of the sign on this line that without_arrow() looks for."""
     tokens = [(at, behind) for at, behind in pieces(text, start, end) if text[at:behind].strip()]
     depth = 0
     for number, (at, behind) in enumerate(tokens):
@@ -131,7 +131,7 @@ def end_of_line(text: str, start: int, end: int) -> int:
 
 
 def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The beginnings and ends of tokens, blanks and comments; anything else is a piece of one character."""
+    """Yield where tokens, blanks and comments begin and end; any other character is a piece of its own."""
     while start < end:
         match = TOKEN.match(text, start, end)
         behind = match.end() if match else start + 1

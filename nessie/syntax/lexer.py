@@ -1,7 +1,7 @@
-"""Tokens of NESL.
+"""The lexer of NESL: turns characters into tokens.
 
 Names and words are folded to lower case. Operators of one precedence share a kind and keep their spelling as value, so
-that the grammar has one rule for each level. A comment, `%` to the next `%`, may stand between any two tokens; those
+that the grammar has one rule for each level. A comment, `%` to the next `%`, may stand between any two tokens. Comments
 where a binding begins or ends are remembered, as they may be meant for the compiler (pragmas).
 """
 from __future__ import annotations
@@ -32,7 +32,7 @@ OPERATORS = {"->": "GATHER", "<-": "SCATTER", "=>": "FATARROW", "::": "DCOLON", 
              "=": "EQUALS", "|": "BAR", "(": "LPAREN", ")": "RPAREN", "[": "LBRACKET", "]": "RBRACKET",
              "{": "LBRACE", "}": "RBRACE"}
 
-# Words that make a command of a top-level form which they begin; names everywhere else.
+# Words that make a command of the top-level form that they begin; they are names everywhere else.
 COMMAND_WORDS = frozenset({"help", "?", "exit", "lisp", "describe", "apropos", "get", "set", "show", "shell", "dump",
                            "edit", "load", "defconfig"})
 
@@ -47,19 +47,19 @@ TOKEN = re.compile(rf"""
   | (?P<operator> {"|".join(re.escape(text) for text in sorted(OPERATORS, key=len, reverse=True))} )
 """, re.VERBOSE)
 
-# What a command's text consists of, up to the `;` or `$` that ends it.
+# The text of a command, up to the `;` or `$` that ends it.
 COMMAND_TEXT = re.compile(r'(?: %[^%]*% | "(?:[^"\\]|\\.)*" | `. | [^;$%"`] )*', re.VERBOSE | re.DOTALL)
 
-# Which character closes what another one opens; anything can follow the others.
+# The character that closes what another one opens; anything can follow the others.
 CLOSED_BY = {"%": "%", '"': '"', "`": "", "": ""}
 
-FORM_BEGINS = ("", "SEMI", "DOLLAR")       # the kinds of token before the first one of a form
+FORM_BEGINS = ("", "SEMI", "DOLLAR")       # the kinds of token before a form's first one
 OPENED_BY = {"LBRACE": "{", "LPAREN": "(", "LBRACKET": "[", "LET": "let"}
 CLOSING = {"RBRACE": "{", "RPAREN": "(", "RBRACKET": "[", "IN": "let"}
 
 
 def is_command(text: str, first: Token) -> bool:
-    """Whether a form that begins with this token is a command. Before `=` the word is a variable that is set."""
+    """Is a form that begins with this token a command? Before `=` the word is a variable that is set."""
     if first.kind != "NAME" or first.value not in COMMAND_WORDS:
         return False
     after = text[first.end:].lstrip()
@@ -67,23 +67,23 @@ def is_command(text: str, first: Token) -> bool:
 
 
 class Lexer:
-    """Hands out the tokens of a source one by one; knows where it is, so that a parser can skip what is wrong.
-    `remarks` are the comments about bindings so far."""
+    """Returns the tokens of a source one by one; it knows its position, so a parser can skip bad text. `remarks` are
+    the comments about bindings so far."""
 
     def __init__(self, source: Source, start: int = 0) -> None:
         self.source = source
         self.position = start
         self.previous = ""
         self.remarks: list[Span] = []
-        self.inside: list[str] = []             # what is open: brackets, and lets whose bindings go on
+        self.inside: list[str] = []             # the open brackets, and lets in their bindings
 
     def more(self, closer: str = "") -> bool:
-        """Whether the source has got more text, which a token needs; one that is open needs this character. There is
-        a lexer that reads as it goes (syntax.line_by_line)."""
+        """Is there more text for a token? An open token needs this closing character. One lexer reads as it goes
+        (syntax.line_by_line)."""
         return False
 
     def token(self) -> Token | None:
-        """The next token, or None at the end of the text."""
+        """Return the next token, or None at the end of the text."""
         comments: list[Span] = []
         while self.position < len(self.source.text) or self.more():
             match = TOKEN.match(self.source.text, self.position)
@@ -103,14 +103,14 @@ class Lexer:
         return None
 
     def between_bindings(self, following: str) -> bool:
-        """Whether a binding, or a form, begins or ends before this kind of token."""
+        """Does a binding, or a form, begin or end before this kind of token?"""
         beside = {self.previous, following}
         if self.inside[-1:] == ["let"]:
             return not beside.isdisjoint(("LET", "SEMI", "IN"))
         return not self.inside and not beside.isdisjoint(FORM_BEGINS)
 
     def follow(self, kind: str) -> None:
-        """Note that a token of this kind comes next."""
+        """Note that the next token has this kind."""
         self.previous = kind
         if kind in OPENED_BY:
             self.inside.append(OPENED_BY[kind])
@@ -151,19 +151,19 @@ class Lexer:
         # int() refuses thousands of digits; what is out of range anyway need not be converted
         value = int(text) if len(text.lstrip("0")) < 20 else MAX_INT + 2
         if value == MAX_INT + 1 and self.previous == "MINUS":
-            value = -value              # so that -9223372036854775808 can be written: negating it wraps to itself
+            value = -value              # allows -9223372036854775808: its negation wraps to itself
         if value > MAX_INT:
             raise self.error(f"this int is larger than {MAX_INT}", start, end, hint="a float has a point: 1e20 or 5.0")
         return Token("NUMBER", value, start, end)
 
     def goes_on(self, at: int) -> bool:
-        """Whether there is more text for what begins here and has no end: a comment, a string, a character or, at the
-        end of the text, anything."""
+        """Is there more text for an unfinished comment, string or character that begins here or, at the end of the
+        text, for anything?"""
         begins = self.source.text[at:at + 1]
         return begins in CLOSED_BY and self.more(CLOSED_BY[begins])
 
     def stray(self) -> NessieError:
-        """The error for a character where no token begins."""
+        """Return the error for a character that begins no token."""
         at, text = self.position, self.source.text
         match text[at]:
             case "%":
@@ -176,7 +176,7 @@ class Lexer:
         return self.error(f"the character {text[at]!r} has no meaning here", at, at + 1, self.sign(at))
 
     def sign(self, at: int) -> str:
-        """The hint about the sign of another language that begins there."""
+        """Return the hint for a sign of another language that begins here."""
         from nessie.syntax.errors.other_languages import sign_at  # only mistakes need it
         return sign_at(self.source.text, at)
 
@@ -184,8 +184,8 @@ class Lexer:
         return NessieError(message, (Span(self.source, start, end), ""), hint=hint)
 
     def command(self, word: Token, ends_itself: bool = False) -> tuple[str, int]:
-        """The raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too.
-        `ends_itself`: the text's end will do for one."""
+        """Return the raw text of the command that `word` begins, and where it ends; the `;` or `$` is read too.
+        `ends_itself`: the text's end also ends the command."""
         self.previous = "SEMI"
         end = self.command_end(word)
         while self.goes_on(end):
@@ -197,13 +197,13 @@ class Lexer:
         return self.source.text[word.end:end].strip(), end
 
     def command_end(self, word: Token) -> int:
-        """The end of the text that may be the command's."""
+        """Return where the command's text can go on to at most."""
         match = COMMAND_TEXT.match(self.source.text, word.end)
         assert match is not None        # the pattern matches the empty text
         return match.end()
 
     def skip_form(self) -> None:
-        """Go on after the next `;` or `$`, for which strings and comments are not searched."""
+        """Go on behind the next `;` or `$`; strings and comments are not searched for it."""
         while (start := self.position) < len(self.source.text):
             try:
                 token = self.token()

@@ -1,9 +1,10 @@
-"""The forms of a text that arrives line by line, each as soon as the grammar says that it is whole; and commands of the
-prompt, which are not NESL's: lines like `:type sum`. Where somebody types, a line that is `exit`, `quit`, `help` or `?`
-alone is whole, too, without a `;`.
+"""Reads forms from a text that arrives line by line, each as soon as the grammar tells that it is complete.
 
-A form is read twice: first its tokens drive the parser's automaton, which makes nothing and lets the lexer ask for the
-next line when it has run out of tokens; then the form is parsed, from text that does not grow any more.
+It also reads commands of the prompt, which are not NESL's: lines like `:type sum`. Where somebody types, a line that is
+just `exit`, `quit`, `help` or `?` is complete, too, without a `;`.
+
+A form is read twice. First its tokens drive the parser's automaton, which makes nothing; the lexer asks for the next
+line when it has run out of tokens. Then the form is parsed, from text that no longer grows.
 """
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ ALONE = re.compile(r"[ \t]*(exit|quit|help|\?)[ \t]*$", re.MULTILINE | re.IGNORE
 
 
 class LineLexer(Lexer):
-    """A lexer that reads as it goes. `read` gives a line, told whether it continues a form; nothing at the end. Where
-    it is typed by hand, lines are counted from each form's first, and the line that holds an error is done with."""
+    """A lexer that reads as it goes. `read` returns a line, told whether it continues a form; at the end it returns
+    nothing. For text typed by hand, lines count from each form's first one, and an error drops the line that holds
+    it."""
 
     def __init__(self, name: str, read: Callable[[bool], str], by_hand: bool) -> None:
         super().__init__(Source(name, ""))
@@ -31,7 +33,7 @@ class LineLexer(Lexer):
         self.begun = self.at_end = False
 
     def form(self) -> syntax.TopLevel | NessieError | None:
-        """The next form; for a bad one its error. None at the end of the text."""
+        """Return the next form, or its error if it is bad. None at the end of the text."""
         self.begins, self.begun, self.at_end = self.position, False, False
         if (line := self.whole_line()) is not None:
             return line
@@ -41,8 +43,8 @@ class LineLexer(Lexer):
         return next_form(whole, Automaton(whole))
 
     def whole_line(self) -> syntax.Command | syntax.Evaluate | None:
-        """The next line that is not blank, if it is whole whatever the grammar says: a command of the prompt, its word
-        and the text behind it; or a word that is typed alone."""
+        """Return the next line that is not blank, if it is complete whatever the grammar says: a command of the prompt,
+        as its word and its text, or a word typed alone."""
         while not self.source.text[self.position:].strip() and self.more():
             pass
         text = self.source.text
@@ -58,7 +60,7 @@ class LineLexer(Lexer):
         return syntax.Command(found[1].lower(), found[2].rstrip(" \t;$"), span=span)
 
     def drop(self) -> None:
-        """Forget what has been read of the form, and of its line."""
+        """Forget the text read for the form, and its line."""
         self.position = len(self.source.text)
 
     def token(self) -> Token | None:
@@ -88,7 +90,7 @@ class LineLexer(Lexer):
 
 
 def alone(word: str, span: Span) -> syntax.Command | syntax.Evaluate:
-    """The form that the word is: `quit` is a name."""
+    """Return the form of a word typed alone: `quit` is a name."""
     if word in COMMAND_WORDS:
         return syntax.Command(word, "", span=span)
     return syntax.Evaluate(syntax.Name(word, span=span), span=span)

@@ -2,7 +2,7 @@
 
 Names are folded to lower case, as NESL folds them. Operators keep their spelling in Binary and Unary. Tuples are
 right-nested Pairs. An expression that turns out to be a pattern (`(a, b) = ...`, `{(i, x) in v}`) has been converted
-by syntax.patterns. Every node has the span of its text, save for a Binding and a Generator, whose parts have theirs.
+by syntax.patterns. Every node has the span of its text, except a Binding and a Generator, whose parts have theirs.
 """
 from __future__ import annotations
 

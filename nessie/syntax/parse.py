@@ -1,8 +1,8 @@
-"""Pass: NESL's text to syntax trees.
+"""Pass: parse NESL's text into syntax trees.
 
   in    a Source
   out   syntax, every node with its span
-  how   Forms one at a time (syntax.parser); `load "file";` stands for the file's forms.
+  how   Forms are parsed one at a time (syntax.parser); `load "file";` stands for the file's forms.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SWITCHES = re.compile(r"(\s*,\s*(verbose|print)\s*:=\s*[tf])*\s*", re.IGNORECASE
 
 
 def parse(source: Source) -> syntax.Program:
-    """The whole program; the first bad form raises."""
+    """Parse the whole program; the first bad form raises."""
     found: list[syntax.TopLevel] = []
     for form in forms(source):
         if isinstance(form, NessieError):
@@ -33,14 +33,14 @@ def parse(source: Source) -> syntax.Program:
 
 
 def forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.TopLevel | NessieError]:
-    """Each form in order; for a bad one its error. A file is read when its turn comes. `ends_itself`: the last form
-    needs no `;`."""
+    """Yield each form in order, or its error if it is bad. A file is read when its turn comes. `ends_itself`: the last
+    form needs no `;`."""
     return expanded(parse_forms(source, ends_itself), (source,))
 
 
 def expanded(written: Iterable[syntax.TopLevel | NessieError],
              inside: tuple[Source, ...] = ()) -> Iterator[syntax.TopLevel | NessieError]:
-    """The forms, those of files that they load included. `inside`: the sources that are being loaded already."""
+    """Yield the forms, including those of loaded files. `inside`: the sources that are being loaded already."""
     for form in written:
         if not (isinstance(form, syntax.Command) and form.word == "load"):
             yield form
@@ -56,7 +56,7 @@ def expanded(written: Iterable[syntax.TopLevel | NessieError],
 
 
 def file_of(command: syntax.Command) -> Source:
-    """The source that the command loads; the name's ending .nesl may be left out."""
+    """Return the source that the command loads; the name's ending .nesl may be left out."""
     name, rest = quoted(command, "the name of a file")
     if not SWITCHES.fullmatch(rest):
         raise NessieError("load takes the name of a file as it is written, and then only verbose := t or print := t",
@@ -66,7 +66,7 @@ def file_of(command: syntax.Command) -> Source:
 
 
 def quoted(command: syntax.Command, what: str) -> tuple[str, str]:
-    """The string that a command needs, and the text behind it."""
+    """Return the string that a command needs, and the text behind it."""
     found = QUOTED.match(command.text)
     if found is None:
         raise NessieError(f"{command.word} needs {what}, in quotes", *place(command), hint=f'{command.word} "..."')
@@ -74,19 +74,19 @@ def quoted(command: syntax.Command, what: str) -> tuple[str, str]:
 
 
 def read_source(path: str, places: list[tuple[Span, str]] | None = None) -> Source:
-    """The text of a program's file."""
+    """Read the text of a program's file."""
     try:
         text = decoded(path, Path(path).read_bytes(), *(places or []))
         return Source(path, text.replace("\r\n", "\n").replace("\r", "\n"))
     except OSError as error:
         reason = error.strerror or str(error)
-    except ValueError as error:                 # no name of a file
+    except ValueError as error:                 # not a valid file name
         reason = str(error)
     raise NessieError(f"cannot read {path}: {reason}", *(places or []), hint=similar_file(path))
 
 
 def similar_file(path: str) -> str:
-    """A hint at a program in the same folder whose name is much like this one."""
+    """Return a hint at a program in the same folder with a similar name."""
     folder, name = os.path.split(path)
     programs = [found.removesuffix(".nesl") for found in files(os.path.join(folder, ""), ".nesl")]
     near = nearest(path.removesuffix(".nesl"), programs, 0.7) if name else None
@@ -99,7 +99,7 @@ def place(command: syntax.Command) -> list[tuple[Span, str]]:
 
 @contextmanager
 def placed(command: syntax.Command) -> Iterator[None]:
-    """Errors of the body stand at the command."""
+    """Move errors of the body to the command's place."""
     try:
         yield
     except NessieError as error:

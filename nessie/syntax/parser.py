@@ -1,10 +1,10 @@
-"""Reads NESL: an LR automaton run over the tables of syntax.grammar.tables. It shifts a token, or applies a rule to
-what lies on the stack; the rule's function in syntax.grammar.rules makes the node. No recursion, so any depth of
-nesting parses.
+"""The parser of NESL: an LR automaton over the tables of syntax.grammar.tables. It shifts a token, or applies a rule to
+the symbols on the stack; the rule's function in syntax.grammar.rules makes the node. It does not recurse, so any depth
+of nesting parses.
 
-Top-level forms are read one at a time, as a `;` ends a form in one place and a let-binding in another: the automaton
-stops as soon as it has a whole form, before it looks at the token after it. After a bad form, reading goes on behind
-the next `;` or `$`.
+Top-level forms are read one at a time, because a `;` ends a form in one place and a let-binding in another. The
+automaton stops as soon as it has a complete form, before it looks at the token after it. After a bad form, reading goes
+on behind the next `;` or `$`.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ END_KINDS = ("SEMI", "DOLLAR")
 
 
 def parse_program(source: Source) -> syntax.Program:
-    """The whole program, without the files that it loads; the first bad form raises."""
+    """Parse the whole program, without the files that it loads; the first bad form raises."""
     forms = []
     for form in parse_forms(source):
         if isinstance(form, NessieError):
@@ -35,20 +35,20 @@ def parse_program(source: Source) -> syntax.Program:
 
 
 def parse_forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.TopLevel | NessieError]:
-    """Each top-level form in order; for a bad one its error. `ends_itself`: the last form needs no `;`."""
+    """Yield each top-level form in order, or its error if it is bad. `ends_itself`: the last form needs no `;`."""
     return (form for form, _ in forms_with_remarks(source, ends_itself))
 
 
 def forms_with_remarks(source: Source, ends_itself: bool = False) -> \
         Iterator[tuple[syntax.TopLevel | NessieError, tuple[Span, ...]]]:
-    """The forms, each with the comments in it that may be meant for the compiler (syntax.lexer)."""
+    """Yield the forms, each with its comments that may be meant for the compiler (syntax.lexer)."""
     lexer = Lexer(source)
     while (form := next_form(lexer, Automaton(lexer, ends_itself))) is not None:
         yield form, tuple(lexer.remarks)
 
 
 def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieError | None:
-    """The next form; for a bad one its error, and the lexer is behind it. None at the end of the text."""
+    """Return the next form, or its error if it is bad; the lexer is then behind it. None at the end of the text."""
     lexer.begin_form()
     try:
         first = first_token(lexer)
@@ -65,7 +65,7 @@ def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieErr
 
 
 def parse_expression(source: Source, start: int = 0) -> syntax.Exp:
-    """One expression, which begins at `start`; a `;` may follow it, but nothing else."""
+    """Parse one expression, which begins at `start`; only a `;` may follow it."""
     form = parse_alone(source, "expression", start=start)
     if not isinstance(form, syntax.Evaluate):
         raise NessieError("an expression is needed here, not a definition", (whole(source), ""))
@@ -73,7 +73,7 @@ def parse_expression(source: Source, start: int = 0) -> syntax.Exp:
 
 
 def parse_type(source: Source, start: int = 0) -> syntax.TypeExp:
-    """One type, which begins at `start`; `int, float` is the pair."""
+    """Parse one type, which begins at `start`; `int, float` is the pair."""
     found: syntax.TypeExp = parse_alone(source, "type", Token("ONLY_TYPE", "", start, start), start=start)
     return found
 
@@ -88,7 +88,7 @@ def parse_alone(source: Source, what: str, *before: Token, start: int = 0) -> An
 
 
 def first_token(lexer: Lexer) -> Token | None:
-    """The next token that does not just end an empty form."""
+    """Return the next token that does not just end an empty form."""
     token = lexer.token()
     while token is not None and token.kind in END_KINDS:
         token = lexer.token()
@@ -109,8 +109,8 @@ def token_span(source: Source, token: Token) -> Span:
 
 
 class Automaton:
-    """Reads one form. `token` is the token it reads at present; `seen` are those before it, for error messages.
-    `apply` makes a symbol of those that a rule takes; once that has failed, the form is read on without, to its end."""
+    """Reads one form. `token` is the current token; `seen` are those before it, for error messages. `apply` makes a
+    symbol from those that a rule takes. Once it has failed, the rest of the form is read without it."""
 
     def __init__(self, lexer: Lexer, ends_itself: bool = False, apply: Apply | None = None) -> None:
         check_tables()
@@ -121,7 +121,7 @@ class Automaton:
         self.failure: NessieError | None = None
 
     def run(self, *first: Token) -> Any:
-        """The value that the grammar makes of the first tokens and of those that the lexer gives."""
+        """Return what the grammar makes of the first tokens and those of the lexer."""
         waiting = list(reversed(first))
         states, symbols = [0], []
         while True:
@@ -148,14 +148,14 @@ class Automaton:
             symbols.append(symbol)
 
     def taken(self) -> Symbol:
-        """The token has been taken: there is none at present."""
+        """Take the current token and return its symbol."""
         assert self.token is not None       # the step looked at it
         token, self.token = self.token, None
         self.seen.append(token)
         return Symbol(token.value, token.start, token.end)
 
     def at_end(self) -> bool:
-        """Whether the form has been read to its end, bad as it may be."""
+        """Has the form been read to its end, even if it is bad?"""
         return self.whole or (self.token is not None and self.token.kind in END_KINDS)
 
     def unexpected(self) -> NessieError:
@@ -164,7 +164,7 @@ class Automaton:
         return syntax_error(self.lexer.source, self.seen, self.token)
 
     def next_token(self) -> Token:
-        """The lexer's next token; at the end of the text a `;`, for what may end without one."""
+        """Return the lexer's next token; at the end of the text a `;`, if the form may end without one."""
         token = self.lexer.token()
         if token is not None:
             return token
@@ -174,7 +174,7 @@ class Automaton:
 
 
 class Symbol:
-    """An entry of the stack: the value of a rule or a token, and the characters that it stands for."""
+    """The value that a rule or a token has put on the stack, and the place of its characters."""
     __slots__ = ("end", "start", "value")
 
     def __init__(self, value: Any, start: int, end: int) -> None:
@@ -185,7 +185,7 @@ Apply = Callable[[str, list[Symbol], Source], Symbol]
 
 
 class Reduction:
-    """The `p` of a rule's function: p[1] ... are what its symbols stand for, p[0] is what it makes of them."""
+    """The `p` of a rule's function: p[1] ... are the values of its symbols, p[0] is its result."""
     __slots__ = ("made", "source", "symbols")
 
     def __init__(self, symbols: list[Symbol], source: Source) -> None:
@@ -202,12 +202,12 @@ class Reduction:
         self.made = value
 
     def span(self, first: int = 1, last: int | None = None) -> Span:
-        """The span from symbol number `first` to symbol number `last`; of all of them by default."""
+        """Return the span from symbol number `first` to symbol number `last`, by default of all symbols."""
         end = self.symbols[-1 if last is None else last - 1].end
         return Span(self.source, self.symbols[first - 1].start, end)
 
     def widened(self, node: Any) -> Any:
-        """The node, its span now that of the whole rule: with the parentheses around it."""
+        """Return the node with the span of the whole rule, including the parentheses around it."""
         return replace(node, span=self.span())
 
 
@@ -228,7 +228,7 @@ NOTHING = Symbol("", 0, 0)
 
 @cache
 def check_tables() -> None:
-    if grammar.p_name.__doc__ is not None and signature() != SIGNATURE:        # -OO takes the rules' text away
+    if grammar.p_name.__doc__ is not None and signature() != SIGNATURE:        # -OO removes the rules' text
         raise InternalError("the tables of the grammar are older than its rules: run "
                             "python -m nessie.syntax.grammar.build_tables")
 

@@ -1,4 +1,4 @@
-"""Expressions that turn out to be patterns, converted when a `=`, `in` or `=>` has told so."""
+"""Converts expressions that turn out to be patterns, when a `=`, `in` or `=>` tells so."""
 from __future__ import annotations
 
 import re
@@ -10,7 +10,7 @@ from nessie.syntax import nodes as syntax
 
 
 def pattern(exp: syntax.Exp) -> syntax.Pattern:
-    """The pattern that this expression spells; a name may occur in it only once."""
+    """Convert the expression to a pattern; a name may occur in it only once."""
     found = convert(exp, False)
     seen: dict[str, syntax.NamePattern] = {}
     for name in names(found):
@@ -22,14 +22,15 @@ def pattern(exp: syntax.Exp) -> syntax.Pattern:
 
 
 def parameter_pattern(exp: syntax.Exp) -> syntax.Pattern:
-    """The pattern of a function's parameters: they may have defaults, and of equal names the last one counts."""
+    """Convert the expression to the pattern of a function's parameters. They may have defaults, and of equal names the
+    last one counts."""
     found = convert(exp, True)
     last = {name.name: name for name in names(found)}
     return only_last(found, last) if len(last) < sum(1 for _ in names(found)) else found
 
 
 def generator(written: syntax.Generator | syntax.Exp) -> syntax.Generator:
-    """A name that stands alone is its own sequence; nothing else may."""
+    """Return the generator as written. A name that stands alone is its own sequence; nothing else may stand alone."""
     match written:
         case syntax.Generator():
             return written
@@ -62,7 +63,7 @@ def convert(exp: syntax.Exp, parameters: bool) -> syntax.Pattern:
 
 
 def is_constant(exp: syntax.Exp) -> bool:
-    """A literal, or a negated number: the same wherever it is evaluated."""
+    """Is the expression a literal or a negated number, so that it is the same wherever it is evaluated?"""
     match exp:
         case syntax.Number() | syntax.Bool() | syntax.Char() | syntax.String() | syntax.Unary("-", syntax.Number()):
             return True
@@ -95,8 +96,8 @@ def no_pattern(exp: syntax.Exp) -> NessieError:
 
 
 def no_binding(exp: syntax.Exp) -> str:
-    """The likely meaning of an expression before `=` or `in` that nobody would bind: a comparison, an element to be
-    changed, the body of an apply-to-each, a comment."""
+    """Return the hint for an expression before `=` or `in` that cannot be bound: it was probably meant as a comparison,
+    an element to be changed, the body of an apply-to-each, or a comment."""
     from nessie.syntax.errors.other_languages import COMMENT, in_comment  # only mistakes need it
     span = place(exp)
     text, after = span.source.text[span.start:span.end], span.source.text[span.end:].lstrip()
@@ -123,7 +124,7 @@ def no_binding(exp: syntax.Exp) -> str:
 
 
 def said_elsewhere(exp: syntax.Exp) -> str:
-    """The hint about a word that begins a definition in other languages: def g(x) = ..., var x = ..."""
+    """Return the hint for a word that begins a definition in other languages: def g(x) = ..., var x = ..."""
     from nessie.syntax.errors.other_languages import TYPED, WORDS  # only mistakes need it
     while isinstance(exp, syntax.Apply):
         exp = exp.function
@@ -136,7 +137,7 @@ def in_parentheses(exp: syntax.Exp) -> bool:
 
 
 def names(found: syntax.Pattern) -> Iterator[syntax.NamePattern]:
-    """The names of the pattern, from left to right."""
+    """Yield the names of the pattern, from left to right."""
     waiting = [found]
     while waiting:
         match waiting.pop():
@@ -149,7 +150,7 @@ def names(found: syntax.Pattern) -> Iterator[syntax.NamePattern]:
 
 
 def only_last(found: syntax.Pattern, last: dict[str, syntax.NamePattern]) -> syntax.Pattern:
-    """The pattern with `_` for each name that another of the same name follows."""
+    """Return the pattern with `_` for each name that occurs again later."""
     match found:
         case syntax.NamePattern(name):
             return found if last[name] is found else replace(found, name="_")

@@ -1,9 +1,9 @@
-"""syntax as text: NESL that parses back to the same tree, with no more parentheses than reading needs.
+"""Writes syntax trees as NESL that parses back to the same tree, with no more parentheses than reading needs.
 
     function dotp(a, b) = sum({x * y : x in a; y in b});
 
-An expression is laid out for the least binding power that its place allows: it gets parentheses when its own is less.
-The powers are those of the operators in syntax.grammar.rules.
+An expression is laid out for the least binding power that its place allows; it gets parentheses if its own power is
+less. The powers are those of the operators in syntax.grammar.rules.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nessie.syntax.lexer import Lexer, is_command
 POWER = {**dict.fromkeys(("or", "nor", "xor"), 7), **dict.fromkeys(("and", "nand"), 8),
          **dict.fromkeys(("==", "/=", "<", ">", "<=", ">="), 10), **dict.fromkeys(("+", "-", "++"), 20),
          **dict.fromkeys(("*", "/", "||"), 21), "^": 22, "<-": 23, "->": 24}
-ANY, OPEN, COMMA, DEFINE, PREFIX, APPLY = 0, 1, 4, 5, 25, 30     # OPEN: what swallows all that follows
+ANY, OPEN, COMMA, DEFINE, PREFIX, APPLY = 0, 1, 4, 5, 25, 30     # OPEN: an expression that extends as far as possible
 
 
 def show(program: syntax.Program) -> str:
@@ -27,7 +27,7 @@ def show(program: syntax.Program) -> str:
 
 
 def parse(text: str | Source, places: Places | None = None) -> syntax.Program:
-    """The program, whose nodes have their places themselves."""
+    """Parse the program; its nodes have their own places."""
     from nessie.syntax import parser
     return parser.parse_program(text if isinstance(text, Source) else Source("text", text))
 
@@ -37,7 +37,7 @@ def show_form(form: syntax.TopLevel) -> str:
     first = Lexer(Source("text", text)).token()
     if first is None or isinstance(form, syntax.Command) or not is_command(text, first):
         return text
-    return f"({text[:first.end]}){text[first.end:]}"            # (help) + 1 is no command
+    return f"({text[:first.end]}){text[first.end:]}"            # (help) + 1 is not a command
 
 
 def show_expression(exp: syntax.Exp) -> str:
@@ -95,13 +95,13 @@ def contexts_doc(contexts: tuple[syntax.Context, ...]) -> Doc:
 
 
 def doc(exp: syntax.Exp, least: int = ANY) -> Doc:
-    """The expression where only expressions of at least this binding power may stand."""
+    """Lay out the expression for a place that allows only expressions of at least this binding power."""
     inside = doc_inside(exp)
     return inside if power(exp) >= least else ("(", Nest(inside, 1), ")")
 
 
 def result(exp: syntax.Exp) -> Doc:
-    """An expression that could stand without parentheses; a tuple gets them nevertheless."""
+    """Lay out an expression that could stand without parentheses; a tuple gets them nevertheless."""
     return doc(exp, DEFINE) if isinstance(exp, syntax.Pair) else doc(exp)
 
 
@@ -121,7 +121,7 @@ def power(exp: syntax.Exp) -> int:
 
 
 def doc_inside(exp: syntax.Exp) -> Doc:
-    """The expression without parentheses around it."""
+    """Lay out the expression without parentheses around it."""
     match exp:
         case syntax.Pair():
             return tuple_doc(exp)
@@ -174,7 +174,7 @@ def tuple_doc(exp: syntax.Exp) -> Doc:
 
 
 def operators(exp: syntax.Binary) -> Doc:
-    """A chain of operators of one power is one group, however long."""
+    """Lay out a chain of operators of one power as one group, however long."""
     if exp.op == "->":
         return right_operators(exp)
     own, parts = POWER[exp.op], list[Doc]()
@@ -186,7 +186,7 @@ def operators(exp: syntax.Binary) -> Doc:
 
 
 def right_operators(exp: syntax.Exp) -> Doc:
-    """a -> b -> c is a -> (b -> c)."""
+    """Lay out a -> b -> c, which is a -> (b -> c)."""
     parts: list[Doc] = []
     while isinstance(exp, syntax.Binary) and exp.op == "->":
         parts += [doc(exp.left, PREFIX), LINE, "-> "]
@@ -195,7 +195,7 @@ def right_operators(exp: syntax.Exp) -> Doc:
 
 
 def applications(exp: syntax.Exp) -> Doc:
-    """f(x)[i](y), innermost last."""
+    """Lay out f(x)[i](y), innermost last."""
     parts: list[Doc] = []
     while isinstance(exp, syntax.Apply | syntax.Index):
         if isinstance(exp, syntax.Apply):
@@ -217,7 +217,7 @@ def conditional(exp: syntax.Exp) -> Doc:
 
 
 def let(exp: syntax.Exp) -> Doc:
-    """Each binding has a line of its own, unless all of it fits on one."""
+    """Lay out a let. Each binding has a line of its own, unless all of it fits on one."""
     parts: list[Doc] = []
     while isinstance(exp, syntax.Let):
         bindings = [(pattern_doc(binding.pattern, APPLY), " = ", Nest(result(binding.value), 2))

@@ -1,4 +1,4 @@
-"""The expressions in syntax trees."""
+"""The parts of syntax trees."""
 from __future__ import annotations
 
 from nessie.base.parts import Parts

@@ -1,7 +1,7 @@
-"""The validator of typed programs: check(program, environment) raises IllFormed, naming the invariant that is broken.
+"""The validator of typed programs: check(program, environment) raises IllFormed, naming the broken invariant.
 
-The invariants are those of typing.nodes. The environment knows what the program uses but does not define; without
-one that is the library.
+The invariants are those of typing.nodes. The environment knows what the program uses but does not define; by default it
+is the library.
 """
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Checker:
         self.environment = environment
         self.schemes = {d.name: function_scheme(d) if isinstance(d, typed.Function) else constructor_scheme(d)
                         for d in program.definitions if not isinstance(d, typed.Variable)}
-        self.globals: Scope = dict(environment.variables)       # variables of the top level seen so far
-        self.variables: tuple[Var, ...] | None = None           # of the function being checked
+        self.globals: Scope = dict(environment.variables)       # top-level variables seen so far
+        self.variables: tuple[Var, ...] | None = None           # type variables of the function being checked
         self.definition = ""
 
     def program(self, program: typed.Program) -> None:
@@ -83,14 +83,15 @@ class Checker:
             broken(invariant, f"{show_type(one)} and {show_type(other)} in {self.definition}")
 
     def declared(self, type_: Type) -> None:
-        """The type variables of a function are those it declares; at the top level a value may have any."""
+        """Check that a function uses only the type variables that it declares; a value at the top level may have
+        any."""
         if self.variables is not None:
             for variable in free_variables(type_):
                 if variable not in self.variables:
                     broken("a type variable is declared by its definition", f"{variable.name} in {self.definition}")
 
     def pattern(self, pattern: typed.Pattern) -> Scope:
-        """The variables that the pattern binds."""
+        """Check the pattern and return the names that it binds."""
         scope: Scope = {}
         for found in pattern_names(pattern):
             if found.name in scope:
@@ -101,7 +102,7 @@ class Checker:
         return scope
 
     def constructors(self, pattern: typed.Pattern) -> None:
-        """Datatype patterns agree with their datatypes."""
+        """Check that datatype patterns agree with their datatypes."""
         match pattern:
             case typed.PairPattern(first, second):
                 self.constructors(first)
@@ -113,7 +114,7 @@ class Checker:
                 self.constructors(argument)
 
     def instance(self, name: str, types: tuple[Type, ...]) -> Type:
-        """The type of a global name at these types."""
+        """Return the type of a global name at these types."""
         scheme = self.schemes.get(name) or self.environment.global_scheme(name)
         if scheme is None:
             broken("every name is bound", f"{name} in {self.definition}")
@@ -127,7 +128,7 @@ class Checker:
         return instantiate(scheme, types)
 
     def exp(self, e: typed.Exp, scope: Scope) -> Type:
-        """The expression's type; checks it and all in it."""
+        """Check the expression and all in it; return its type."""
         match e:
             case typed.Const(value, type_):
                 if type_ != Base(CONSTANTS[type(value)]) or (type(value) is int and not MIN_INT <= value <= MAX_INT):
@@ -159,7 +160,7 @@ class Checker:
         return self.function_exp(e, scope)
 
     def lets(self, e: typed.Exp, scope: Scope) -> Type:
-        """A chain of lets; the scope, its own, grows with it."""
+        """Check a chain of lets, which extends its own scope."""
         while isinstance(e, typed.Let):
             self.same(self.exp(e.value, scope), pattern_type(e.pattern), "a pattern has the type of its value")
             scope.update(self.pattern(e.pattern))
@@ -167,7 +168,7 @@ class Checker:
         return self.exp(e, scope)
 
     def function_exp(self, e: typed.Exp, scope: Scope) -> Type:
-        """Applications, and what is made of bodies."""
+        """Check applications and expressions that have bodies."""
         match e:
             case typed.Apply(function, argument, type_):
                 applied = self.exp(function, scope)

@@ -1,8 +1,8 @@
-"""The environment of the top level: the library, then what the program has defined so far.
+"""The environment: the meanings of names at the top level, in the library and in the program so far.
 
-A definition has an internal name, unique in the session. It is the name written, unless that one is taken by the
-library or by an earlier definition of another type, which old callers keep: then it is `f'2`, `f'3`, .. So typed
-programs need no scopes for global names; base.names.shown_name gives back what the user wrote.
+A definition has an internal name, unique in the session. It is the written name, unless the library or an earlier
+definition of another type, which old callers keep, has that name: then it is `f'2`, `f'3`, .. So typed programs need no
+scopes for global names; base.names.shown_name returns the written name.
 """
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from nessie.typing.node_types import pattern_type as pattern_type
 
 @dataclass(frozen=True)
 class Entry:
-    """The meaning of a name. `kind` is function, primitive, constructor, variable or constant; `name` the internal
-    name; `defaults` the names and values of a function's last parameters that may be left out."""
+    """The meaning of a name. `kind` is function, primitive, constructor, variable or constant; `name` is the internal
+    name; `defaults` are the names and values of a function's last parameters that may be left out."""
     kind: str
     name: str
     scheme: Scheme
@@ -34,14 +34,14 @@ class Entry:
     arity: int = 1
 
 
-Anonymous = tuple[typed.Lambda, tuple[str, ...]]        # and the type variables of the definition it is in
+Anonymous = tuple[typed.Lambda, tuple[str, ...]]        # with the type variables of its definition
 
 
 class Definitions:
-    """Typed definitions by internal name, and what the names that users write mean."""
+    """Typed definitions by internal name, and the meanings of the names that users write."""
 
     def __init__(self, before: Definitions | None = None) -> None:
-        """A copy of those before, if any."""
+        """Copy the definitions before, if any."""
         self.entries: Layers[str, Entry] = Layers(before.entries if before else None)
         self.own_functions: Layers[str, typed.Function] = Layers(before.own_functions if before else None)
         self.datatypes: Layers[str, typed.Datatype] = Layers(before.datatypes if before else None)
@@ -61,7 +61,7 @@ class Definitions:
         return self.own_functions.get(name)
 
     def documentation(self, name: str) -> str:
-        """The author's text about a function, by internal name; empty where there is none."""
+        """Return the author's text about a function, by internal name; empty if there is none."""
         function = self.function(name)
         return (function.doc or "") if function else ""
 
@@ -72,7 +72,7 @@ class Definitions:
         return self.lambdas.get(identity)
 
     def scheme(self, name: str) -> Scheme | None:
-        """The scheme of a function or constructor, by internal name."""
+        """Return the scheme of a function or constructor, by internal name."""
         if function := self.function(name):
             return function_scheme(function)
         if datatype := self.datatype(name):
@@ -81,7 +81,7 @@ class Definitions:
         return declared.scheme if declared else None
 
     def add(self, definition: typed.Definition) -> None:
-        """Records a definition under its internal name (infer decides which visible name means it)."""
+        """Record a definition under its internal name (infer decides which visible name means it)."""
         match definition:
             case typed.Function():
                 self.own_functions[definition.name] = definition
@@ -99,25 +99,27 @@ class Definitions:
 
 @dataclass
 class Environment:
-    """Functions and datatypes are found by internal names, entries by the names that users write."""
+    """The meanings of all names. Functions and datatypes are found by internal names, entries by the names that users
+    write."""
     library: Definitions
     program: Definitions = field(default_factory=Definitions)
-    versions: Layers[str, int] = field(default_factory=Layers)      # how many definitions of a name have had names
-    lambdas: int = 0                                        # how many anonymous functions there are
-    in_library: bool = False                                # is it the library that is being inferred?
+    versions: Layers[str, int] = field(default_factory=Layers)      # numbers of definitions of each name
+    lambdas: int = 0                                        # the number of anonymous functions
+    in_library: bool = False                                # is the library itself being inferred?
 
     def copy(self) -> Environment:
         return Environment(self.library, Definitions(self.program), Layers(self.versions), self.lambdas,
                            self.in_library)
 
     def lookup(self, name: str) -> Entry | None:
-        """The meaning of the name. Names of the library that begin with `_` mean something in the library only."""
+        """Return the meaning of the name. Names of the library that begin with `_` have a meaning in the library
+        only."""
         if found := self.program.entries.get(name):
             return found
         return self.builtin(name) if self.in_library or not name.startswith("_") else None
 
     def builtin(self, name: str) -> Entry | None:
-        """The meaning of the name in the library, whatever the program made of it."""
+        """Return the meaning of the name in the library, whatever the program made of it."""
         if row := PRIMITIVES.get(name):
             return Entry("primitive", name, primitive_scheme(name, row.type))
         if name in CONSTANTS:
@@ -140,7 +142,7 @@ class Environment:
         return found
 
     def documentation(self, name: str) -> str:
-        """The author's text about a function, by internal name."""
+        """Return the author's text about a function, by internal name."""
         return self.program.documentation(name) or self.library.documentation(name)
 
     def anonymous(self, identity: str) -> Anonymous | None:
@@ -161,7 +163,7 @@ class Environment:
         return [name for name, entry in self.program.entries.items() if entry.kind == "function"]
 
     def internal_name(self, name: str) -> str:
-        """An internal name for a definition of this name, not in use yet."""
+        """Return an unused internal name for a definition of this name."""
         hidden = not self.in_library and self.builtin(name) is not None
         number = (self.versions.get(name) or int(hidden)) + 1
         self.versions[name] = number

@@ -2,9 +2,9 @@
 
   in    syntax, and the environment of everything before it
   out   typed, and the environment after it
-  how   Hindley-Milner: unification of types whose variables have classes (typing.unify); a definition is general
-        in what stays open in its type. Functions are nominal: a function's type says which function it is.
-        A signature is unified with what is inferred, so it can make a function less general, never more.
+  how   Hindley-Milner: unification of types whose variables have classes (typing.unify); a definition is general in
+        the variables that stay open in its type. Functions are nominal: a function's type names the function.
+        A signature is unified with the inferred type, so it can make a function less general, never more.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from nessie.typing.unify import Clash
 
 
 def infer(program: syntax.Program, environment: Environment) -> tuple[typed.Program, Environment]:
-    """The typed program. The environment given stays as it is."""
+    """Return the typed program and the new environment; the given environment stays as it is."""
     environment = environment.copy()
     definitions: list[typed.Definition] = []
     for form in program.forms:
@@ -40,7 +40,7 @@ def infer(program: syntax.Program, environment: Environment) -> tuple[typed.Prog
 
 
 def infer_form(form: syntax.TopLevel, environment: Environment) -> typed.Definition | None:
-    """The typed form, None for declarations and commands; the environment gets the names it binds."""
+    """Return the typed form, None for declarations and commands; the environment gets the names that it binds."""
     match form:
         case syntax.FunctionDef(body=None):
             declare(form, environment)
@@ -63,7 +63,7 @@ def at(span: Span | None) -> Origin:
 
 
 def refuse_protected(name: str, span: Span | None, environment: Environment) -> None:
-    """Most of the library's names cannot be defined anew."""
+    """Refuse a definition of a library name; few of these may be defined anew."""
     if not environment.in_library and not name.startswith("_") and name not in REDEFINABLE \
             and environment.builtin(name) is not None:
         raise complaints.protected(name, span)
@@ -92,7 +92,7 @@ def function(form: syntax.FunctionDef, environment: Environment) -> typed.Functi
 
 
 def inferred(state: Inference, form: syntax.FunctionDef, own: Fun) -> Inferred:
-    """The function, whose type in its own body is `own`."""
+    """Infer the function, whose type in its own body is `own`."""
     if form.signature:
         declared = signature_type(state, form.signature)
         state.unifier.unify(own.result, declared.result)
@@ -111,7 +111,7 @@ def inferred(state: Inference, form: syntax.FunctionDef, own: Fun) -> Inferred:
 
 
 def resolved_function(state: Inference, form: syntax.FunctionDef, found: Inferred) -> typed.Function:
-    """The function with its types, under its internal name."""
+    """Return the function with its resolved types, under its internal name."""
     argument, result = found.type.argument, found.type.result
     settle = Resolution(state.unifier, [argument, result], state.environment.program.datatypes, state.lambdas)
     scheme = Scheme(settle.variables, Fun(settle.type(argument), settle.type(result), Identity(SELF)))
@@ -133,12 +133,12 @@ def agree(state: Inference, form: syntax.FunctionDef, part: str, inferred: Type,
 
 
 def parameters(written: syntax.Pattern) -> list[syntax.Pattern]:
-    """The components of a function's parameter."""
+    """Return the components of a function's parameter."""
     return unnest_right(written, syntax.PairPattern)
 
 
 def default_arguments(written: syntax.Pattern) -> tuple[tuple[str, syntax.Exp], ...]:
-    """The trailing parameters that have defaults."""
+    """Return the trailing parameters that have defaults, with these."""
     found: list[tuple[str, syntax.Exp]] = []
     for item in parameters(written):
         if isinstance(item, syntax.NamePattern) and item.default is not None:
@@ -149,7 +149,7 @@ def default_arguments(written: syntax.Pattern) -> tuple[tuple[str, syntax.Exp], 
 
 
 def signature_type(state: Inference, signature: syntax.Signature) -> Fun:
-    """The type that a signature declares, its variables open."""
+    """Return the type that a signature declares, its variables open."""
     classes = signatures.context_classes(signature.contexts)
     variables: dict[str, Type] = {name: state.unifier.fresh(cls) for name, cls in classes.items()}
     type_ = signatures.to_type(signature.type, variables, state.environment, state.fresh)
@@ -160,7 +160,7 @@ def signature_type(state: Inference, signature: syntax.Signature) -> Fun:
 
 
 def declare(form: syntax.FunctionDef, environment: Environment) -> None:
-    """function name(x) : type; the body comes later."""
+    """Declare function name(x) : type; the body comes later."""
     refuse_protected(form.name, form.span, environment)
     assert form.signature is not None
     state = Inference(environment, form.name, RULES)
@@ -176,7 +176,7 @@ def declare(form: syntax.FunctionDef, environment: Environment) -> None:
 
 def name_for(name: str, kind: str, scheme: Scheme, environment: Environment,
              form: syntax.FunctionDef | None = None) -> str:
-    """The internal name: that of the definition it replaces, if it has the same type, else one of its own."""
+    """Return the internal name: that of the definition it replaces, if this has the same type, else a new one."""
     before = environment.program.entries.get(name)
     if before is not None and before.kind == kind:
         if canonical(before.scheme) == canonical(scheme):
@@ -189,7 +189,8 @@ def name_for(name: str, kind: str, scheme: Scheme, environment: Environment,
 
 
 def canonical(scheme: Scheme) -> str:
-    """Equal for schemes that differ in the names of their variables, or in which function they are of."""
+    """Return a text that is equal for schemes that differ only in the names of variables, or in the function that they
+    belong to."""
     type_ = scheme.type
     if isinstance(type_, Fun):
         type_ = Pair(type_.argument, type_.result)

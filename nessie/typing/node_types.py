@@ -46,7 +46,7 @@ def pair_type(exp: typed.Exp) -> Type:
 
 
 def pattern_type(pattern: typed.Pattern) -> Type:
-    """The type of what the pattern matches."""
+    """Return the type of the values that the pattern matches."""
     match pattern:
         case typed.NamePattern(_, type_):
             return type_
@@ -70,16 +70,16 @@ def leaves(pattern: typed.Pattern) -> list[typed.NamePattern]:
 
 
 def pattern_names(pattern: typed.Pattern) -> list[typed.NamePattern]:
-    """The names that the pattern binds, in order, but for wildcards."""
+    """Return the names that the pattern binds, in order; wildcards are left out."""
     return [leaf for leaf in leaves(pattern) if leaf.name != "_"]
 
 
 def closure_type(function: Fun, argument: Type) -> Type:
-    """The type of the closure of a function of this type, of two arguments, and its first argument."""
+    """Return the type of the closure of a function of this type, of two arguments, with its first argument."""
     assert isinstance(function.argument, Pair)
     return Fun(function.argument.second, function.result, Identity("closure", (), (function, argument)))
 
 
 def content_type(datatype: typed.Datatype, data: Data) -> Type:
-    """The type of the constructor's argument, at the types that the datatype is at."""
+    """Return the argument type of this datatype's constructor, at the types of the data type."""
     return instantiate(Scheme(datatype.variables, datatype.content), data.arguments)

@@ -3,7 +3,7 @@
     function dotp [a in number] (xs : [a], ys : [a]) : a =
       sum[a]({`*`[a](x, y) : x : a in xs; y : a in ys})
 
-Every use of a global function or primitive says at which types; every binder says its type. Sugar is gone: operators,
+Every use of a global function or primitive states its types; every binder states its type. Sugar is gone: operators,
 ranges and indexing are applications of primitives (library.primitives), `{p in s}` has its body, `#v` is length(v).
 
 Invariants (checked by typing.check after every pass):
@@ -122,7 +122,7 @@ Exp = (Const | String | Name | Global | Let | If | Apply | Pair | Sequence | Eac
 
 @dataclass(frozen=True)
 class NamePattern:
-    """`_` is a wildcard."""
+    """A name with its type; `_` is a wildcard."""
     name: str
     type: Type
 
@@ -155,7 +155,7 @@ class Function(Located):
 
 @dataclass(frozen=True)
 class Datatype(Located):
-    """The constructor has the datatype's name; its argument has type `content`."""
+    """A datatype. The constructor has the datatype's name; its argument has type `content`."""
     name: str
     variables: tuple[Var, ...]
     content: Type

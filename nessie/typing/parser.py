@@ -47,7 +47,7 @@ WORDS: dict[str, typed.Exp] = {
 
 
 def parse(text: str | Source, scheme_of: SchemeOf, places: Places | None = None) -> typed.Program:
-    """The program; scheme_of knows the functions that it does not define."""
+    """Parse the program; scheme_of knows the functions that it does not define."""
     tokens = Tokens(text, KEYWORDS, places)
     own: dict[str, Scheme] = {}
     parser = Parser(tokens, lambda name: own.get(name) or scheme_of(name))
@@ -60,7 +60,7 @@ def parse(text: str | Source, scheme_of: SchemeOf, places: Places | None = None)
 
 
 def read_ahead(tokens: Tokens, own: dict[str, Scheme]) -> None:
-    """The schemes of all functions and constructors: an expression may use what is defined below."""
+    """Read the schemes of all functions and constructors: an expression may use later definitions."""
     for position, token in enumerate(tokens.tokens):
         if token.kind == "name" and token.text in ("function", "datatype"):
             tokens.position = position
@@ -77,7 +77,7 @@ class Parser:
         self.scope: dict[str, Type] = {}
 
     def header(self) -> typed.Function | typed.Datatype:
-        """A datatype, or a function up to its body, with a body that means nothing."""
+        """Read a datatype, or a function up to its body, with a placeholder body."""
         start = self.tokens.take()
         name = self.tokens.name()
         variables = self.bind_variables()
@@ -114,7 +114,7 @@ class Parser:
         return parse_type(self.tokens, self.variables)
 
     def types(self) -> tuple[Type, ...]:
-        """[t1, t2], or nothing between the brackets."""
+        """Read [t1, t2]; there may be nothing between the brackets."""
         self.tokens.expect("[")
         return self.tokens.listed(lambda: parse_part(self.tokens, self.variables), "]")
 
@@ -122,7 +122,7 @@ class Parser:
         self.scope.update((p.name, p.type) for p in pattern_names(pattern))
 
     def inside(self, pattern: typed.Pattern) -> typed.Exp:
-        """An expression in which the pattern's names are bound."""
+        """Read an expression in which the pattern's names are bound."""
         before = dict(self.scope)
         self.bind(pattern)
         exp = self.exp()
@@ -132,7 +132,7 @@ class Parser:
     # Patterns
 
     def patterns(self, end: str) -> typed.Pattern:
-        """Patterns with commas between them, and the end: a tuple."""
+        """Read patterns with commas between them, and the end: a tuple."""
         return nest_right(self.tokens.several(self.pattern, end), typed.PairPattern)
 
     def pattern(self) -> typed.Pattern:
@@ -264,7 +264,7 @@ class Parser:
         return typed.Closure(function, argument, closure_type(type_, type_of(argument)))
 
     def each(self) -> typed.Exp:
-        """{ body : generators | filter }; the generators bind what the body, before them, uses."""
+        """Read { body : generators | filter }; the generators bind names that the body, before them, uses."""
         serial = self.tokens.accept("serial") is not None
         start = self.tokens.position
         self.tokens.skip_body()
@@ -289,7 +289,7 @@ class Parser:
         return self.tokens.mark(start, typed.Generator(pattern, self.exp()))
 
     def lambda_(self) -> typed.Exp:
-        """(fn name[types]{captured} (pattern) => body): the parenthesis and `fn` have been read."""
+        """Read (fn name[types]{captured} (pattern) => body), after its parenthesis and `fn`."""
         name = self.tokens.name()
         types = self.types()
         self.tokens.expect("{")

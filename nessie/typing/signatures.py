@@ -1,4 +1,4 @@
-"""Types as programs write them, made types."""
+"""Converts types as programs write them to types."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ def places(span: Span | None, label: str) -> tuple[tuple[Span, str], ...]:
 
 
 def context_classes(contexts: tuple[syntax.Context, ...]) -> dict[str, str]:
-    """The classes of the variables that a context declares."""
+    """Return the classes of the variables that a context declares."""
     classes: dict[str, str] = {}
     for context in contexts:
         if context.cls not in CLASSES:
@@ -27,7 +27,7 @@ def context_classes(contexts: tuple[syntax.Context, ...]) -> dict[str, str]:
 
 
 def names_in(written: syntax.TypeExp) -> set[str]:
-    """The names of types and variables in the type written."""
+    """Return the names of types and variables in the written type."""
     match written:
         case syntax.TypeName(name, arguments):
             return {name}.union(*map(names_in, arguments))
@@ -40,8 +40,8 @@ def names_in(written: syntax.TypeExp) -> set[str]:
 
 def to_type(written: syntax.TypeExp, variables: dict[str, Type], environment: Environment,
             identity: Callable[[], Type] | None) -> Type:
-    """The type written; `variables` says what its variables stand for, `identity` makes the identity of a function
-    type (None: function types have no place here)."""
+    """Convert the written type; `variables` gives the types of its variables, `identity` makes the identity of a
+    function type (None: function types are not allowed here)."""
     match written:
         case syntax.TypeSeq(element):
             return Seq(to_type(element, variables, environment, identity))
@@ -77,7 +77,7 @@ def named_type(written: syntax.TypeName, variables: dict[str, Type], environment
 
 
 def names(written: syntax.TypeExp) -> Iterator[syntax.TypeName]:
-    """The names in a type."""
+    """Yield the names in a type."""
     match written:
         case syntax.TypeSeq(element):
             yield from names(element)
@@ -91,7 +91,7 @@ def names(written: syntax.TypeExp) -> Iterator[syntax.TypeName]:
 
 
 def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieError:
-    """No type has this name."""
+    """Return the error for a name that no type has."""
     if len(written.name) == 1:
         hint = f"a type variable needs a class: {written.name} in any, after ::"
     else:

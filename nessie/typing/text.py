@@ -1,10 +1,10 @@
-"""typed programs as text; typing.parser reads it back.
+"""Writes typed programs as text; typing.parser reads it back.
 
     function dotp [a in number] (xs : [a], ys : [a]) : a =
       sum[a]({`*`[a](x, y) : x : a in xs; y : a in ys})
 
-A function of the top level always has brackets, with the types it is at; a variable of the top level is `(x : type)`.
-Types that follow from the parts of an expression are left out.
+A top-level function always has brackets, with its types; a top-level variable is `(x : type)`. Types that follow from
+the parts of an expression are left out.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def document(program: typed.Program) -> Doc:
 
 
 def show_expression(exp: typed.Exp) -> str:
-    """The expression alone; its free names are taken for variables of the top level."""
+    """Return the text of the expression alone; its free names are taken for variables of the top level."""
     return render(Group(doc(exp, frozenset())))
 
 
@@ -66,7 +66,7 @@ def types_text(types: tuple[Type, ...]) -> str:
 
 
 def pattern_doc(pattern: typed.Pattern) -> Doc:
-    """A tuple without its own parentheses."""
+    """Lay out a pattern; a tuple without its own parentheses."""
     return Group(join((",", LINE), [item_doc(item) for item in unnest_right(pattern, typed.PairPattern)]))
 
 
@@ -129,18 +129,18 @@ def constant(value: int | float | bool | str, type_: Type) -> str:
 
 
 def primary(exp: typed.Exp, bound: Scope) -> Doc:
-    """An expression before an argument."""
+    """Lay out an expression before an argument."""
     inside = doc(exp, bound)
     return inside if isinstance(exp, typed.Global | typed.Name | typed.Apply) else ("(", inside, ")")
 
 
 def tuple_doc(exp: typed.Exp, bound: Scope) -> Doc:
-    """The components of a tuple, without parentheses."""
+    """Lay out the components of a tuple, without parentheses."""
     return join((",", LINE), [doc(item, bound) for item in unnest_right(exp, typed.Pair)])
 
 
 def let_doc(exp: typed.Exp, bound: Scope) -> Doc:
-    """A chain of lets, one below the other."""
+    """Lay out a chain of lets, one below the other."""
     parts: list[Doc] = []
     names = set(bound)
     while isinstance(exp, typed.Let):
@@ -162,7 +162,7 @@ def each_doc(exp: typed.Each, bound: Scope) -> Doc:
 
 
 def lambda_doc(exp: typed.Lambda, bound: Scope) -> Doc:
-    """(fn name[types]{captured} (pattern) => body)"""
+    """Lay out (fn name[types]{captured} (pattern) => body)."""
     assert isinstance(exp.type, Fun) and isinstance(exp.type.identity, Identity)
     identity = exp.type.identity
     inner = scope(exp.pattern, bound | {v.name for v in exp.captured})

@@ -1,8 +1,8 @@
 """Unification of types with classes.
 
-Types under inference are ordinary types whose variables are named `?1`, `?2`, ..; what is known of a variable stands in
-the unifier. Bindings form chains that `find` shortens (union-find), so no substitution is ever applied before the one
-`resolve` at the end.
+Types under inference are ordinary types whose variables are named `?1`, `?2`, ..; the unifier holds their bindings.
+Bindings form chains that `find` shortens (union-find), so no substitution is ever applied before the one `resolve` at
+the end.
 """
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 
 from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var
 
-LARGEST = 30_000            # nodes of a type; some functions double their argument's, and recursion may without end
+LARGEST = 30_000            # nodes of a type: a function may double its argument's type, recursion may without end
 
 
 class Clash(Exception):
-    """Two types differ; or a type is not in a class; or a type would contain itself."""
+    """Two types differ, a type is not in a class, or a type would contain itself."""
 
     def __init__(self, kind: str, left: Type, right: Type) -> None:
         super().__init__(kind)
@@ -22,7 +22,7 @@ class Clash(Exception):
 
 
 def meet(one: str, other: str) -> str | None:
-    """The smaller of two classes, if one contains the other."""
+    """Return the smaller of two classes, if one contains the other."""
     if one == other or other == "any":
         return one
     if one == "any":
@@ -32,7 +32,7 @@ def meet(one: str, other: str) -> str | None:
 
 
 def parts(type_: Type) -> tuple[Type, ...]:
-    """The types in this one; none in a base type or a variable."""
+    """Return the direct parts of the type; a base type or a variable has none."""
     match type_:
         case Seq(element):
             return (element,)
@@ -48,7 +48,7 @@ def parts(type_: Type) -> tuple[Type, ...]:
 
 
 def is_too_large(types: Iterable[Type], find: Callable[[Type], Type] = lambda type_: type_) -> bool:
-    """Have the types more than LARGEST nodes in all? `find` tells what is known of one."""
+    """Have the types more than LARGEST nodes in all? `find` returns the known type of one."""
     pending, seen = list(types), 0
     while pending and seen <= LARGEST:
         seen += 1
@@ -67,7 +67,7 @@ class Unifier:
         return variable
 
     def find(self, type_: Type) -> Type:
-        """The type's outermost shape, as far as it is known."""
+        """Return the type, with its variable replaced if it is bound; only the outermost shape is resolved."""
         if not isinstance(type_, Var) or type_.name not in self.bindings:
             return type_
         chain = []
@@ -82,7 +82,7 @@ class Unifier:
         return self.classes.get(variable.name, variable.cls)
 
     def unify(self, left: Type, right: Type) -> None:
-        """Makes the types equal, or raises Clash."""
+        """Make the types equal, or raise Clash."""
         while True:
             left, right = self.find(left), self.find(right)
             if left is right:
@@ -143,7 +143,7 @@ class Unifier:
         return False
 
     def resolve(self, type_: Type) -> Type:
-        """The type as far as it is known; unknown variables carry their class."""
+        """Return the type as far as it is known; unknown variables carry their class."""
         type_ = self.find(type_)
         match type_:
             case Var(name):

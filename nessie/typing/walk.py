@@ -10,6 +10,6 @@ parts, expressions = EXPRESSIONS.of, EXPRESSIONS.inside
 
 
 def identity(function: typed.Lambda) -> Identity:
-    """The identity of the lambda."""
+    """Return the identity of the lambda."""
     assert isinstance(function.type, Fun) and isinstance(function.type.identity, Identity)
     return function.type.identity

@@ -1,9 +1,9 @@
-"""The time that work may take, all of it: reading arguments, compiling, running, showing results.
+"""The deadline of all work: reading the input, compiling, running, showing the result.
 
     run_deep(work, Deadline(seconds, hint))         (nessie.base.system.deep)
 
-Who works for long looks at the `deadline()` now and then and raises its error, which says where the program was. All
-other work gets TimeIsUp, from the thread that waits for it, as it gets a KeyboardInterrupt after Ctrl-C.
+Long work looks at the `deadline()` now and then and raises its error, which tells where the program was. The thread
+that waits sends TimeIsUp to all other work, as it sends a KeyboardInterrupt after Ctrl-C.
 """
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from nessie.base.source import NessieError, Span
 
 
 class TimeIsUp(BaseException):
-    """The work's time; not an Exception, so that nothing on the way takes it for a failure of its own."""
+    """The end of the work's time. It is not an Exception, so that no handler on the way takes it for a failure of its
+    own."""
 
 
 class Deadline:
-    """A deadline this many seconds from now; `hint` says how to set it. `places`: of what is being done, for who cannot
-    tell; `told`: its error is on its way."""
+    """A deadline so many seconds from now; `hint` tells how to set it. `places`: those of the current work, for code
+    that does not know them; `told`: its error has been raised."""
 
     def __init__(self, seconds: float, hint: str) -> None:
         self.seconds, self.hint = seconds, hint
         self.begin()
 
     def begin(self, *places: tuple[Span, str]) -> None:
-        """Begin the work at this place, which may take as long again."""
+        """Start the time anew, for the work at these places."""
         self.end, self.told, self.places = time.monotonic() + self.seconds, False, places
 
     def passed(self) -> bool:
@@ -38,7 +39,7 @@ class Deadline:
         return NessieError(f"it took longer than {self.seconds:g} s", *(places or self.places), hint=self.hint)
 
     def left(self) -> float | None:
-        """Seconds, 0 at least; None: any number."""
+        """Return the seconds left, 0 at least; None means no limit."""
         return None if self.end == math.inf else max(0.0, self.end - time.monotonic())
 
 
@@ -47,7 +48,7 @@ _thread = threading.local()
 
 
 def deadline() -> Deadline:
-    """The deadline of the work that this thread does."""
+    """Return the deadline of this thread's work."""
     found: Deadline = getattr(_thread, "deadline", NEVER)
     return found
 

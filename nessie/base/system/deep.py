@@ -1,15 +1,15 @@
-"""Recursion as deep as programs are: passes recurse over trees, and trees may be 10 000 levels deep.
+"""Runs work on a thread with a large stack, so that passes can recurse over trees of 10 000 levels.
 
 Passes recurse from Python to Python only: into list comprehensions, not generators, `map` or `__call__`. From 3.12 on,
-Python bounds recursion through its C code, whatever the recursion limit says; that takes in ==, hash and repr of trees.
+Python bounds recursion through its C code, whatever the recursion limit says; this includes ==, hash and repr of trees.
 
-Ctrl-C reaches the caller, who then ends the work: what runs where Python's exceptions do not reach has said how, with
-`interruptible`; other work gets a KeyboardInterrupt. Work that takes longer than it may (nessie.base.system.deadline)
-is ended in the same way, by TimeIsUp. Where neither helps, as while it waits for another program, the work is left to
-itself.
+Ctrl-C reaches the caller, which then ends the work. Work that runs where Python's exceptions do not reach registers its
+own way with `interruptible`; other work gets a KeyboardInterrupt. Work past its deadline (nessie.base.system.deadline)
+is ended in the same way, by TimeIsUp. Where neither helps, for example while it waits for another program, the work is
+abandoned.
 
-A thread that has done its work waits for more, as starting one takes as long as a small call. One that was at work for
-long, or was given an exception, ends: so stacks that were filled are given back, and no exception comes late.
+A thread that has done its work waits for more, because starting a thread takes as long as a small call. A thread that
+worked for long, or was given an exception, ends. So filled stacks are given back, and no exception comes late.
 """
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _idle: list[Worker] = []
 
 
 def run_deep(work: Callable[[], T], limit: Deadline = NEVER, leaves: float = LEAVES) -> T:
-    """work(), on a thread with a large stack (this one, if its stack is large). Exceptions come out as they are;
-    NessieError, where it takes longer than the limit. `leaves`: so many seconds after a Ctrl-C, or after the limit, it
-    is left to itself."""
+    """Run work() on a thread with a large stack (this one, if its stack is large). Exceptions pass through; work past
+    the limit raises NessieError. `leaves`: the seconds after a Ctrl-C, or after the limit, until the work is
+    abandoned."""
     if getattr(_thread, "task", None):
         return limited(work, limit)
     outcome: list[T] = []
@@ -74,7 +74,7 @@ def run_deep(work: Callable[[], T], limit: Deadline = NEVER, leaves: float = LEA
 
 
 def limited(work: Callable[[], T], limit: Deadline) -> T:
-    """work(), on a thread with a large stack, within the limit."""
+    """Run work() within the limit, on this thread, which has a large stack."""
     if limit is NEVER:
         return work()
     task, before = _thread.task, deadline()
@@ -95,7 +95,7 @@ def limited(work: Callable[[], T], limit: Deadline) -> T:
 
 
 def next_part(*places: tuple[Span, str]) -> None:
-    """The work that this thread does goes on with what stands there, which may take as long as all of it."""
+    """Start the deadline anew for the next part of this thread's work, at these places."""
     limit = deadline()
     while limit is not NEVER and (limit.passed() or limit.places != places):
         with suppress(TimeIsUp), _lock:
@@ -104,9 +104,9 @@ def next_part(*places: tuple[Span, str]) -> None:
 
 
 class Task:
-    """Work for a thread. `ended` is an event, as joining cannot be taken up again after a Ctrl-C; `began`: when, by
-    time.monotonic; `limits`: when it is to end, and parts of it; `struck`: the thread was given an exception; `due`:
-    one that may not have come yet; `waited`: somebody waits for it."""
+    """Work for a thread. `ended` is an event, because a join cannot be resumed after a Ctrl-C. `began`: the start, by
+    time.monotonic; `limits`: the deadlines of the work and of its parts; `struck`: the thread was given an exception;
+    `due`: one that may not have come yet; `waited`: somebody waits for the work."""
 
     def __init__(self, body: Callable[[], None]) -> None:
         self.body, self.ended, self.waited = body, threading.Event(), True
@@ -116,14 +116,14 @@ class Task:
         self.worker: Worker | None = None
 
     def ask(self) -> bool:
-        """End the task in the way that it asked for; False if it asked for none."""
+        """Call the interrupts that the work registered; return False if it registered none."""
         asked = [interrupt for number, interrupt in list(_interrupts) if self.worker and number == self.worker.number]
         for interrupt in asked:
             interrupt()
         return bool(asked)
 
     def strike(self, error: type[BaseException], limit: Deadline | None = None) -> None:
-        """The thread is given the exception while the work is at hand, or its part with this limit."""
+        """Give the thread the exception while it does this work, or the part with this limit."""
         with _lock:
             meant = limit is None or (limit in self.limits and limit.passed() and not limit.told)
             if self.worker is not None and self in _at_work and meant:
@@ -131,15 +131,15 @@ class Task:
                 give_exception(self.worker.number, error)
 
     def forget(self, limit: Deadline) -> None:
-        """A part of the work ends: an exception that has not come yet comes no more."""
+        """End a part of the work: an exception for it that has not come yet is dropped."""
         with _lock:
             self.take_back()
             if limit in self.limits:
                 self.limits.remove(limit)
 
     def take_back(self) -> None:
-        """An exception that this thread was given comes no later than here, and is dropped; the lock is held. (Giving
-        it none instead would leave Python's flag for what is pending set, of which 3.11 hangs under a profiler.)"""
+        """Drop an exception that this thread was given and that has not come yet; the caller holds the lock. (Giving it
+        none instead would leave Python's pending flag set, which makes 3.11 hang under a profiler.)"""
         if self.due:
             try:
                 give_exception(threading.get_ident(), TimeIsUp)
@@ -150,7 +150,7 @@ class Task:
 
 
 def give_exception(thread: int, error: type[BaseException]) -> None:
-    """It comes when the thread is in Python's code next, instead of one that has not come yet."""
+    """Raise the exception when the thread next runs Python code; it replaces one that has not come yet."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
@@ -174,7 +174,7 @@ class Worker:
                     pass
 
     def do(self, task: Task) -> None:
-        """Does it, unless that was begun, or nobody waits any more, and ends it."""
+        """Do the task and end it, unless it has begun already or nobody waits for it."""
         try:
             if self.begin(task):
                 task.body()
@@ -183,7 +183,7 @@ class Worker:
             self.end(task)
 
     def begin(self, task: Task) -> bool:
-        """Allow interrupts to strike the task from here on."""
+        """Begin the task; from here on it may be struck. Return False if it must not begin."""
         global _usual_limit
         with _lock:
             begins = task.began is None and task.waited
@@ -196,7 +196,7 @@ class Worker:
         return begins
 
     def end(self, task: Task) -> None:
-        """No exception comes from where the lock is held and what was on its way is taken back."""
+        """End the task; with the lock held and pending exceptions dropped, no exception comes after this."""
         with _lock:
             task.take_back()
             if task in _at_work:
@@ -215,7 +215,7 @@ def nothing() -> None:
 
 
 def assign(task: Task) -> None:
-    """It is given to a thread with a large stack."""
+    """Give the task to a thread with a large stack."""
     with _lock:
         worker = _idle.pop() if _idle else None
     task.worker = worker or Worker()
@@ -224,7 +224,7 @@ def assign(task: Task) -> None:
 
 @anew_in_children
 def alone() -> None:
-    """Start anew in a forked process, which has only the thread that forked, and its task."""
+    """Keep only the task of the forking thread: a forked process has no other thread."""
     there = [task for task in _at_work if task is getattr(_thread, "task", None)]
     if _at_work and not there:
         sys.setrecursionlimit(_usual_limit)
@@ -235,7 +235,7 @@ def alone() -> None:
 
 @contextmanager
 def frames_for(count: int) -> Iterator[None]:
-    """While the body runs, recursion from Python to Python may be this deep: from 3.11 on, it takes no stack."""
+    """Allow recursion from Python to Python this deep in the body; from 3.11 on, it takes no stack."""
     limit = sys.getrecursionlimit()
     if sys.version_info >= (3, 11):
         sys.setrecursionlimit(max(limit, count))
@@ -246,7 +246,7 @@ def frames_for(count: int) -> Iterator[None]:
 
 
 def started(body: Callable[[], None]) -> threading.Thread:
-    """A thread with a large stack that runs this."""
+    """Start a thread with a large stack that runs the body."""
     try:
         return start_thread(body, "nessie", STACK_BYTES)
     except RuntimeError:
@@ -254,8 +254,8 @@ def started(body: Callable[[], None]) -> threading.Thread:
 
 
 def start_thread(body: Callable[[], None], name: str, stack: int) -> threading.Thread:
-    """A thread that runs this, with so many bytes of stack (0: as is usual). RuntimeError where there is none to be
-    had."""
+    """Start a thread that runs the body, with so many bytes of stack (0: the usual size). RuntimeError if no thread can
+    be had."""
     thread = threading.Thread(target=body, name=name, daemon=True)
     with _lock:                             # the size is the process's setting
         usual = threading.stack_size(stack)
@@ -274,7 +274,7 @@ def no_thread(stack: int) -> NessieError:
 
 @contextmanager
 def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
-    """While the body runs, `interrupt` makes it end soon; it is called in another thread, that which waits for this."""
+    """Register `interrupt` while the body runs: it makes the body end soon, and is called in the waiting thread."""
     added = threading.get_ident(), interrupt
     _interrupts.append(added)
     try:
@@ -284,14 +284,14 @@ def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
 
 
 def forget_interrupt() -> None:
-    """Run a text by exec. If the interrupt left text run by exec, as dataclasses do, Python would die of it: another
-    makes it forget."""
+    """Make Python forget an interrupt that left text run by exec, as dataclasses do; else Python would die of it in the
+    end. Another exec clears it."""
     exec("")
 
 
 class Waiting:
-    """Wait for work to end: by itself, after a Ctrl-C, or because it takes too long. Then it is asked to, then made to,
-    then left to itself; a second Ctrl-C leaves it at once."""
+    """Waits for work to end: by itself, after a Ctrl-C, or at its deadline. Then the work is asked to end, then forced,
+    then abandoned; a second Ctrl-C abandons it at once."""
 
     def __init__(self, task: Task, limit: Deadline, leaves: float) -> None:
         self.task, self.limit, self.leaves = task, limit, leaves
@@ -301,7 +301,7 @@ class Waiting:
         self.insists = INSISTS
 
     def wait(self) -> None:
-        """Gives the task to a thread, and waits for it."""
+        """Give the task to a thread, and wait for it."""
         try:
             while not self.task.ended.is_set():
                 self.hear()
@@ -321,7 +321,7 @@ class Waiting:
             self.begin()
 
     def go_on(self) -> None:
-        """The next action that is due."""
+        """Take the next step that is due."""
         now = time.monotonic()
         if self.interrupt is None:
             self.look(now)
@@ -338,7 +338,7 @@ class Waiting:
                 self.task.strike(TimeIsUp, self.late)
 
     def look(self, now: float) -> None:
-        """The limit that has passed, while nobody says so. That of all of the work is always looked at."""
+        """Find a limit that has passed and that nobody has reported. The limit of the whole work always counts."""
         limits = list(self.task.limits)
         if self.late not in limits or not self.late.passed():
             self.late = next((limit for limit in limits if limit.passed() and (limit is self.limit or not limit.told)),
@@ -352,16 +352,16 @@ class Waiting:
 
 
 def left() -> list[Task]:
-    """The work that was left to itself."""
+    """Return the abandoned work."""
     return [task for task in list(_at_work) if not task.waited]
 
 
 def left_working() -> bool:
-    """Is there work that was left to itself?"""
+    """Is there abandoned work?"""
     return bool(left())
 
 
 def wait_for_left() -> None:
-    """Wait for such work, where the next may not be done beside it. Ctrl-C ends the waiting."""
+    """Wait for abandoned work, before work that cannot run beside it. Ctrl-C ends the waiting."""
     while tasks := left():
         tasks[0].ended.wait(HEARING)

@@ -1,10 +1,10 @@
-"""Object code, and whatever else takes long to make, kept on disk from run to run, under the user's cache folder.
+"""The cache on disk: object code, and other results that take long to make, in the user's cache folder.
 
-A file is named by what it was made from, and holds before the code a checksum of its name and the code; a file that
-does not fit its checksum, under another's name too, is made again. Files are written beside their place and moved
-there, so another process sees all of a file or nothing. Only regular files are read that belong to the user and that
-nobody else can write to, from a folder of which the same is true. Where the folder grows too large, its oldest files
-go: one write in 64 looks.
+A file's name is a digest of its input. The file holds a checksum of its name and the code, then the code; a file that
+does not fit its checksum, for example under another's name, is made again. Files are written beside their place and
+moved there, so another process sees all of a file or nothing. The cache reads only regular files that belong to the
+user and that nobody else can write to, from a folder with the same properties. If the folder grows too large, its
+oldest files go: one write in 64 checks this.
 """
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pathlib import Path
 from nessie.base.system.writing import UNFINISHED, replace_file
 
 MAGIC = b"nessie object 2\n"
-KEPT = ".o"                             # what the names of its files end in; others are left alone
+KEPT = ".o"                             # the ending of the cache's files; other files are left alone
 MOST_BYTES, MOST_FILES = 256 << 20, 4096
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 NOT_WAITING = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))     # and no links
-TRIMMING = 4                            # of the 256 first bytes that a name may have
+TRIMMING = 4                            # a write trims if the first byte of its name is below this: one in 64
 
 
 def cached(source: str, made_for: str, build: Callable[[str], bytes]) -> bytes:
-    """build(source), or what an earlier run built for the same machine."""
+    """Return build(source), or the result of an earlier run for the same machine."""
     key = f"{made_for}\n{source}"
     code = find(key)
     if code is None:
@@ -38,7 +38,7 @@ def cached(source: str, made_for: str, build: Callable[[str], bytes]) -> bytes:
 
 
 def find(key: str) -> bytes | None:
-    """The value kept under this key; None if there is none."""
+    """Return the entry under this key; None if there is none."""
     path = path_of(key)
     return read(path) if path else None
 
@@ -56,7 +56,7 @@ def path_of(key: str) -> Path | None:
 
 @lru_cache(maxsize=8)
 def cache_folder(base: str) -> Path | None:
-    """The folder, made if need be; None, with a warning, where there can be none or others could write to it."""
+    """Return the folder, made if need be; None, with a warning, if it cannot be made or others could write to it."""
     try:
         folder = (Path(base) if base else Path.home() / ".cache") / "nessie"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def cache_folder(base: str) -> Path | None:
 
 
 def unsafe(what: Path, status: os.stat_result) -> str:
-    """The reason not to trust this folder or file; empty if there is none."""
+    """Return the reason not to trust this folder or file; empty if it is safe."""
     if not hasattr(os, "getuid"):
         return ""
     if status.st_uid != os.getuid():
@@ -79,7 +79,7 @@ def unsafe(what: Path, status: os.stat_result) -> str:
 
 
 def read(path: Path) -> bytes | None:
-    """The code in the file; None if there is none, or it is damaged."""
+    """Return the code in the file; None if there is none, or it is damaged."""
     try:
         content = content_of(path)
     except OSError:
@@ -90,7 +90,8 @@ def read(path: Path) -> bytes | None:
 
 
 def content_of(path: Path) -> bytes:
-    """The contents of a file that is the user's alone. OSError where there is none: a link or a pipe is none."""
+    """Return the content of a regular file that belongs to the user alone. OSError otherwise, as for a link or a
+    pipe."""
     handle = os.open(path, os.O_RDONLY | NOT_WAITING)
     try:
         status = os.fstat(handle)
@@ -103,12 +104,12 @@ def content_of(path: Path) -> bytes:
 
 
 def checksum(path: Path, code: bytes) -> bytes:
-    """A digest of the code and of what it was made from; the file's name."""
+    """Return a checksum of the code and of its input, which the file's name is a digest of."""
     return hashlib.sha256(path.name.encode() + b"\n" + code).digest()
 
 
 def write(path: Path, code: bytes) -> None:
-    """Keeps the code, if the disk lets us: a full or read-only disk only makes the next run slower."""
+    """Keep the code if the disk allows it: a full or read-only disk only makes the next run slower."""
     with suppress(OSError):
         replace_file(str(path), MAGIC + checksum(path, code) + code)
         if int(path.name[:2], 16) < TRIMMING:
@@ -116,7 +117,7 @@ def write(path: Path, code: bytes) -> None:
 
 
 def trim(folder: Path) -> None:
-    """Removes the oldest files of code beyond what is kept. Another process may be doing the same."""
+    """Remove the oldest files of code beyond the limit. Another process may be doing the same."""
     found = []
     for entry in os.scandir(folder):
         if entry.name.endswith((KEPT, UNFINISHED)):

@@ -1,11 +1,11 @@
-"""Names of files, as far as they have been typed."""
+"""Completes names of files that have been partly typed."""
 from __future__ import annotations
 
 import os
 
 
 def files(typed: str, ending: str = "") -> list[str]:
-    """The paths that begin so: folders, and files whose names have this ending."""
+    """Return the paths that begin so: folders, and files whose names have this ending."""
     folder, name = os.path.split(typed)
     try:
         with os.scandir(folder or ".") as entries:

@@ -1,11 +1,10 @@
-"""Processes that are forked off while other threads are at work (`os.fork` in a program that uses Nessie).
+"""Locks and properties for processes forked while other threads work (`os.fork` in a program that uses Nessie).
 
-The child has the thread that forked, alone, and every lock as it was: one that another thread held is never given
-back, an import's among them. So the locks of what is long, or whose data would be left half done, are taken before,
-outermost first (`across_forks`): a fork waits for who has them. The others are made anew in the child
-(`anew_in_children`).
+The child has only the thread that forked, and every lock as it was: a lock that another thread held, even an import's,
+is never released. So a fork first takes the locks of long work, or of data that would be left half done, outermost
+first (`across_forks`), and waits for their holders. The child makes the other locks anew (`anew_in_children`).
 
-What a call needs is imported before it is done, or while STEADY is held.
+The modules that a call needs are imported before the call, or while STEADY is held.
 """
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from functools import cached_property
 else:
     class cached_property(_cached_property):
-        """A cached property as in the standard library, which until Python 3.11 has a lock for all objects of the
-        class."""
+        """The standard library's without its lock, which all objects of the class share until Python 3.11."""
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             if instance is None:
@@ -44,8 +42,8 @@ _last: list[Lock] = []
 
 
 def across_forks(lock: L, last: bool = False) -> L:
-    """The lock, which no thread holds while another one forks. Who holds it may ask for one that has been named after
-    it, not before. `last`: who holds it asks for none."""
+    """Return the lock; no thread holds it while another one forks. Its holder may ask only for locks named after it.
+    `last`: its holder asks for none."""
     (_last if last else _locks).append(lock)
     return lock
 
@@ -61,7 +59,7 @@ def _give_back() -> None:
 
 
 def anew_in_children(work: Callable[[], None]) -> Callable[[], None]:
-    """The function, which each child calls, once it is there, to make what belonged to other threads anew."""
+    """Return the function; each child calls it first, to make anew what belonged to other threads."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=work)
     return work

@@ -1,8 +1,8 @@
-"""Measures free memory, before the operating system swaps or kills: that of the machine or of the container.
+"""The memory available before the operating system swaps or kills: the free memory of the machine or the container.
 
-A container's limit is its control group's (cgroups, of version 1 or 2) or that of a group around it. The killer comes
-when a group has used up its limit, however much the machine has free. Pages of files that nobody uses can be taken
-back, so they count as free.
+A container's limit is that of its control group (cgroups, of version 1 or 2) or of a group around it. The killer comes
+when a group has used up its limit, however much the machine has free. Unused pages of files can be reclaimed, so they
+count as free.
 """
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ ROOT = Path("/")
 
 @dataclass(frozen=True)
 class Version:
-    """The folders and files of a version of cgroups: the limit, the use, and its kinds."""
+    """The folder in which a version of cgroups keeps the groups, and the names of their files: the limit, the use and
+    the kinds of use."""
     folder: str
     limit: str
     used: str
@@ -32,14 +33,14 @@ V2 = Version("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
 
 
 def free_memory(root: Path = ROOT) -> int:
-    """Bytes that can be had."""
+    """Return the number of available bytes."""
     machine = field(root / "proc/meminfo", "MemAvailable:")
     found = [] if machine is None else [machine * 1024]
     return max(0, min([*found, *groups(root)], default=ASSUMED))
 
 
 def groups(root: Path) -> Iterator[int]:
-    """The bytes that each limited group around this process leaves."""
+    """Yield the bytes that each limited group around this process has left."""
     for group, version in limited_groups(root):
         left = memory_left(group, version)
         if left is not None:
@@ -48,7 +49,7 @@ def groups(root: Path) -> Iterator[int]:
 
 @cache
 def limited_groups(root: Path) -> list[tuple[Path, Version]]:
-    """The folders of the groups around this process that may have a limit. Limits may change, groups stay."""
+    """Return the folders of the groups around this process that may have a limit. Limits may change, groups stay."""
     found = []
     for line in text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
@@ -65,7 +66,7 @@ def limited_groups(root: Path) -> list[tuple[Path, Version]]:
 
 
 def memory_left(group: Path, version: Version) -> int | None:
-    """The limit less what is used; None where there is no limit, or no such group."""
+    """Return the limit less the used bytes; None where there is no limit, or no such group."""
     limit = text(group / version.limit).strip()
     if not limit.isdigit() or int(limit) > UNLIMITED:       # version 2 says "max"
         return None
@@ -74,7 +75,7 @@ def memory_left(group: Path, version: Version) -> int | None:
 
 
 def field(path: Path, name: str) -> int | None:
-    """The number after the name that a line of the file begins with."""
+    """Return the number after this name at the beginning of a line of the file."""
     for line in text(path).splitlines():
         words = line.split()
         if words[:1] == [name]:

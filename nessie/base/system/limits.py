@@ -1,5 +1,6 @@
-"""The limits of a run: which numbers they may be, on the command line and from Python, and what is said where a run
-goes over one: whoever sets the limits knows how they are set."""
+"""The limits of a run: their valid values, on the command line and from Python, and the hints where a run exceeds
+one.
+Whoever sets the limits knows how to set them."""
 from __future__ import annotations
 
 import math
@@ -10,8 +11,8 @@ from nessie.base.records import dataclass
 
 @dataclass(frozen=True)
 class Amount:
-    """Numbers above 0, up to `most`: far more than makes sense, and what clocks and counters of 64 bits can do with.
-    `wanted` says so."""
+    """Numbers above 0, up to `most`, which is far more than makes sense but fits clocks and counters of 64 bits.
+    `wanted` describes them."""
     wanted: str
     most: int
     whole: bool = True
@@ -20,7 +21,7 @@ class Amount:
         return bool(0 < number <= self.most and (not self.whole or number == math.floor(number)))
 
 
-COUNT = Amount("a whole number from 1 to 10^18", 10**18)            # of threads, of calls inside each other
+COUNT = Amount("a whole number from 1 to 10^18", 10**18)            # of threads or nested calls
 BYTES = Amount("a number of bytes up to 10^18, such as 5000, 64K or 2.5G", 10**18)
 SECONDS = Amount("a number of seconds up to 10^9, such as 0.5 or 60", 10**9, whole=False)
 
@@ -29,7 +30,7 @@ UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def bytes_of(text: str) -> int:
-    """The number of bytes that a text such as 64K says; ValueError where it says none."""
+    """Return the number of bytes that a text such as 64K stands for; ValueError if it stands for none."""
     unit = UNITS.get(text[-1:].lower(), 1)
     number = float(text if unit == 1 else text[:-1]) * unit
     if not math.isfinite(number) or not BYTES.takes(number // 1):
@@ -47,7 +48,7 @@ def too_deep(most: int) -> str:
 
 @dataclass(frozen=True)
 class LimitHints:
-    """The hints that say how to allow more memory, deeper recursion, a larger stack, more time."""
+    """Hints that tell how to allow more memory, deeper recursion, a larger stack, more time."""
     memory: str
     depth: str
     stack: str

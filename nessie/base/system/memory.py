@@ -1,4 +1,4 @@
-"""Memory that something may take, counted before it is taken."""
+"""Counts memory before it is taken."""
 from __future__ import annotations
 
 from nessie.base.records import dataclass
@@ -8,17 +8,17 @@ from nessie.base.system.limits import out_of_memory
 
 @dataclass
 class MemoryBudget:
-    """Bytes that may be taken, None: any number; `hint` says how to set that. `used`: what has been taken."""
+    """Bytes that may be taken (None: any number); `hint` tells how to set the limit. `used`: the bytes taken."""
     limit: int | None = None
     hint: str = ""
     used: int = 0
 
     def take(self, size: int, what: str) -> None:
-        """Count bytes that are about to be made of `what`; NessieError where that is more than is allowed."""
+        """Count so many bytes for `what`; raise NessieError if that exceeds the limit."""
         if self.limit is not None and self.used + size > self.limit:
             raise NessieError(f"{what}: {out_of_memory(size, self.used, self.limit)}", hint=self.hint)
         self.used += size
 
     def give(self, size: int) -> None:
-        """Take bytes that are free again off the count."""
+        """Return so many bytes."""
         self.used -= size

@@ -1,11 +1,11 @@
-"""Files are written here and nowhere else: whoever reads one sees what it was or the whole of what it is.
+"""Writes all files: a reader sees either the old content or the complete new content.
 
-    write(path, content)        what a user names: a file, a link, a pipe, a device
-    replace_file(path, content) exactly this entry of a folder, whatever lies there
+    write(path, content)        for a path that a user names: a file, a link, a pipe, a device
+    replace_file(path, content) for exactly this entry of a folder, whatever lies there
 
 The content goes into a file beside the old one, which is then moved into its place. Until then a full disk, Ctrl-C or
-a signal leaves the old file as it was. The new file has no name before it is whole, where the system makes such files
-(Linux), so that nothing is left behind, however the process ends.
+a signal leaves the old file as it was. Where the system supports it (Linux), the new file has no name before it is
+complete, so nothing is left behind, however the process ends.
 
     a link                      is followed: its file is replaced, and the link stays
     mode, owner and group       of a file that is replaced are kept
@@ -24,19 +24,19 @@ from contextlib import suppress
 
 from nessie.base.source import NessieError
 
-PIECE = 1 << 20                         # bytes written at a time, so that Ctrl-C is heard
+PIECE = 1 << 20                         # bytes written at a time, so that Ctrl-C takes effect
 DESCRIPTOR = re.compile(r"/dev/(?:(stdin|stdout|stderr)|fd/(\d+))\Z|/proc/(?:self|thread-self)/fd/(\d+)\Z")
 STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
-UNMOVABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)       # what the folder or its mount says
+UNMOVABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)       # errors of the folder or its mount
 NAMELESS = getattr(os, "O_TMPFILE", 0)
-NO_NAMELESS = (errno.EISDIR, errno.EOPNOTSUPP, errno.ENOENT, errno.EINVAL)      # of file systems without such files
-UNFINISHED = ".part"                    # how the names end that files have before they are moved
+NO_NAMELESS = (errno.EISDIR, errno.EOPNOTSUPP, errno.ENOENT, errno.EINVAL)      # file systems without such files
+UNFINISHED = ".part"                    # the ending of a file's name before it is moved
 BINARY = getattr(os, "O_BINARY", 0)
 
 
 def write(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write the file; text as UTF-8, what UTF-8 has not by its code. NessieError, with the reason, where that cannot
-    be."""
+    """Write the file; text as UTF-8, and characters that UTF-8 lacks by their codes. NessieError, with the reason, if
+    it cannot be written."""
     try:
         write_file(os.fspath(path), encoded(content))
     except (OSError, ValueError) as error:
@@ -52,9 +52,9 @@ def encoded(content: str | bytes) -> bytes:
 
 
 def write_file(path: str, content: bytes) -> None:
-    """Write to what the user names. OSError where that cannot be."""
+    """Write to a path that the user names. OSError if it cannot be written."""
     number = descriptor_of(path)
-    if number is not None:              # opened anew it would begin at its beginning
+    if number is not None:              # opening it anew would write from its beginning
         with open(os.dup(number), "wb", buffering=0) as stream:
             write_all(stream.fileno(), content)
         return
@@ -69,7 +69,7 @@ def write_file(path: str, content: bytes) -> None:
     if old is None:
         replace_file(target, content, 0o666, durable=True)
         return
-    os.close(os.open(target, os.O_WRONLY | BINARY))        # a file that says it must not be changed is not replaced
+    os.close(os.open(target, os.O_WRONLY | BINARY))        # never replace a write-protected file
     if old.st_nlink > 1:
         overwrite(target, content)
         return
@@ -82,7 +82,7 @@ def write_file(path: str, content: bytes) -> None:
 
 
 def descriptor_of(path: str) -> int | None:
-    """The number of this process's stream that the path names."""
+    """Return the number of this process's stream that the path names, if any."""
     found = DESCRIPTOR.match(path)
     if found is None:
         return None
@@ -90,7 +90,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def status_of(path: str) -> os.stat_result | None:
-    """The status of the file, behind links; None where there is none."""
+    """Return the status of the file behind links; None if there is none."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -99,8 +99,9 @@ def status_of(path: str) -> os.stat_result | None:
 
 def replace_file(path: str, content: bytes, mode: int = 0o600, like: os.stat_result | None = None,
                  durable: bool = False) -> None:
-    """Put a file with this content in this place: as a fresh one of this mode, or with mode, owner and group of `like`.
-    `durable`: even the loss of power leaves one of both. OSError where that cannot be: nothing has changed then."""
+    """Put a file with this content in this place: a fresh one of this mode, or with mode, owner and group of `like`.
+    `durable`: even after a loss of power either the old or the new file is there. OSError if it cannot be written; then
+    nothing has changed."""
     beside = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}{UNFINISHED}")
     try:
         handle = new_file(beside, mode)
@@ -116,12 +117,12 @@ def replace_file(path: str, content: bytes, mode: int = 0o600, like: os.stat_res
             os.close(handle)
         os.replace(beside, path)
     finally:
-        with suppress(OSError):             # it is there only where something has gone wrong
+        with suppress(OSError):             # the file remains only after an error
             os.unlink(beside)
 
 
 def new_file(path: str, mode: int) -> int:
-    """A descriptor of an empty file in the path's folder: without a name if that can be, else with this one."""
+    """Return a descriptor of an empty file in the path's folder: nameless if possible, else with this name."""
     if NAMELESS and os.path.isdir("/proc/self/fd"):
         try:
             return os.open(os.path.dirname(path) or ".", NAMELESS | os.O_WRONLY, mode)
@@ -132,7 +133,7 @@ def new_file(path: str, mode: int) -> int:
 
 
 def keep_owner(handle: int, old: os.stat_result) -> None:
-    """PermissionError where another's file would become this user's."""
+    """Keep the old owner; PermissionError if another user's file would become this user's."""
     if not hasattr(os, "fchown"):
         return
     now = os.fstat(handle)
@@ -148,7 +149,7 @@ def write_all(handle: int, content: bytes) -> None:
 
 
 def overwrite(path: str, content: bytes) -> None:
-    """Change the file where it lies; if that fails, back to what it was: that much room it has."""
+    """Change the file in place; if that fails, write its old content back, for which there is room."""
     handle = os.open(path, os.O_RDWR | BINARY)
     with open(handle, "r+b", buffering=0) as file:
         old = file.readall()

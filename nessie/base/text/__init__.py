@@ -1,10 +1,9 @@
-"""Texts of programs in all their forms: read by tokens, written by documents.
+"""The texts of programs in all their forms: reading by tokens, writing by documents.
 
     tokens          tokens of all intermediate forms, and the cursor by which parsers read them
-    places          where the parts of a program stand in the text that they were read from
-    layout          documents: what fits on a line, and what is broken where
-    grammar         one table that writes nodes and reads them back
+    places          the places of a program's parts in the text that they were read from
+    layout          documents: text laid out to fit its lines
     types_text      types as text and back
     values_text     values as NESL prints them
-    nearest         the word that was probably meant
+    nearest         the known word that was probably meant
 """

@@ -1,11 +1,11 @@
-"""Laying out text: on one line where it fits, else broken at its marked places.
+"""Lays out text: on one line where it fits, else broken at its marked places.
 
 A document is a string, a tuple of documents one after another, or
     LINE, SOFT     a line break; where its group fits on the line: a blank, nothing
     HARD           a line break in any case
     Nest(doc)      its line breaks indent by `by` more
     Group(doc)     on one line if it fits
-    Mark(doc, of)  as it is; the text that it becomes shows `of`: a part of a program, say
+    Mark(doc, of)  the document itself; its text shows `of`, for example a part of a program
 After Wadler's "prettier printer"; render takes time linear in the text, at any depth of nesting.
 """
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Iterable
 from nessie.base.records import dataclass
 
 WIDTH = 100
-DEEPEST_INDENT = 60             # deeper text stays here, so that deep programs have short lines
+DEEPEST_INDENT = 60             # deeper text stays at this indentation, so that deep programs have short lines
 
 
 @dataclass(frozen=True)
 class Break:
-    flat: str | None            # what it is on one line; None: a line break even there
+    flat: str | None            # its text on one line; None: a line break even there
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Shown:
-    """text[start:end] shows `of`."""
+    """The mark that text[start:end] shows `of`."""
     start: int
     end: int
     of: object
@@ -67,7 +67,7 @@ def render(doc: Doc, width: int = WIDTH) -> str:
 
 
 def render_marked(doc: Doc, width: int = WIDTH) -> tuple[str, list[Shown]]:
-    """The document as text, and what its marks say, outer ones before those inside them."""
+    """Return the document as text, and its marks, outer ones before those inside them."""
     out: list[str] = []
     marks: list[Shown] = []
     column = length = 0
@@ -101,7 +101,7 @@ def render_marked(doc: Doc, width: int = WIDTH) -> tuple[str, list[Shown]]:
 
 
 def fits(doc: Doc, room: int) -> bool:
-    """Does the document, on one line, take at most `room` columns? Looks at no more than that much of it."""
+    """Does the document, on one line, take at most `room` columns? The test looks at no more than that much of it."""
     work: list[Doc] = [doc]
     looks = 8 * max(room, 0)
     while work:

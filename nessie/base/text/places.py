@@ -1,8 +1,8 @@
 """The places of a program's parts in the text that it was read from, for errors of validators.
 
-A parser marks what it makes (base.text.tokens); nodes that have an origin or a span need no mark. A validator walks
-down the program by functions that take a part each, as arguments: the innermost of those that have failed tells the
-place, so no check has to.
+A parser marks the parts that it makes (base.text.tokens); nodes that have an origin or a span need no mark. A validator
+walks down the program by functions that take parts as arguments. The innermost function that failed tells the place, so
+no check has to.
 """
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from collections.abc import Iterator
 
 from nessie.base.source import IllFormed, Source, Span
 
-SHARED = (str, int, float, type(None))      # of which an equal one elsewhere may be the same object
+SHARED = (str, int, float, type(None))      # types whose equal values may be one object
 
 
 class Places:
-    """The places in this text. Parts are told apart by identity."""
+    """The places of parts in this text. Parts are told apart by identity."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.marked: dict[int, tuple[object, Span]] = {}        # by id; the part itself, so that it keeps its id
+        self.marked: dict[int, tuple[object, Span]] = {}        # by id, with the part, so that it keeps its id
 
     def mark(self, part: object, span: Span) -> None:
-        """The part stands there; of two marks the first, inner one counts."""
+        """Mark the part's place; of two marks the first, inner one counts."""
         if part != () and not isinstance(part, SHARED):
             self.marked.setdefault(id(part), (part, span))
 
     def of(self, part: object) -> Span | None:
-        """The part's place."""
+        """Return the part's place."""
         if (found := self.marked.get(id(part))) is not None:
             return found[1]
         origin = getattr(part, "origin", None)
@@ -34,7 +34,7 @@ class Places:
         return span if isinstance(span, Span) and span.source == self.source else None
 
     def of_error(self, error: IllFormed) -> Span | None:
-        """The place of the part that a validator was looking at."""
+        """Return the place of the part that a validator was looking at."""
         innermost = None
         for argument in arguments(error):
             innermost = self.of(argument) or innermost
@@ -42,7 +42,8 @@ class Places:
 
 
 def arguments(error: BaseException) -> Iterator[object]:
-    """The parts in the frames that the error has come through, outer functions first; of each, the first one last."""
+    """Yield the arguments of the functions that the error has come through, outer functions first; of each function,
+    the first argument last."""
     passed = error.__traceback__
     while passed is not None:
         frame, passed = passed.tb_frame, passed.tb_next

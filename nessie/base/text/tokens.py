@@ -1,4 +1,4 @@
-"""Tokens that the texts of all intermediate forms share, and a cursor to parse them by recursive descent.
+"""The tokens that the texts of all intermediate forms share, and a cursor to parse them by recursive descent.
 
     names       x, sum_1; any other text between backquotes: `f^`, `let`
     numbers     12, 1.5, 2e-9   (no sign: a parser makes -1 of '-' and 1)
@@ -9,7 +9,7 @@
     tokens = Tokens(text, KEYWORDS)
     if tokens.accept("let"): name = tokens.name(); tokens.expect("="); ...
 
-Keywords are names that are not backquoted and that the form reserves.
+Keywords are unquoted names that the form reserves.
 """
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class Token:
-    """`kind` is int, float, name, quoted, string, char, symbol or end; `value` what a literal stands for."""
+    """A token. `kind` is int, float, name, quoted, string, char, symbol or end; `value` is the value of a literal."""
     kind: str
     text: str
     value: Any
@@ -52,10 +52,10 @@ class Token:
 
 
 class Tokens:
-    """A text's tokens and the place that a parser has reached among them."""
+    """A text's tokens and a parser's position among them."""
 
     def __init__(self, text: str | Source, keywords: Iterable[str] = (), places: Places | None = None) -> None:
-        """`places`: is told where the parts stand."""
+        """Tokenize the text; `places` records the places of parts."""
         self.places = places
         self.source = text if isinstance(text, Source) else Source("<text>", text)
         self.keywords = frozenset(keywords)
@@ -81,7 +81,7 @@ class Tokens:
         return token.kind == "quoted" or (token.kind == "name" and token.text not in self.keywords)
 
     def take(self) -> Token:
-        """The next token, whatever it is; the end stays."""
+        """Return the next token, whatever it is, and go on behind it; the end stays."""
         token = self.tokens[self.position]
         if token.kind != "end":
             self.position += 1
@@ -110,17 +110,17 @@ class Tokens:
         return self.take().value
 
     def integer(self) -> int:
-        """An int with or without a minus sign."""
+        """Return an int with or without a minus sign."""
         negative = self.accept("-")
         value: int = self.literal("int")
         return -value if negative else value
 
     def listed(self, item: Callable[[], T], end: str, separator: str = ",") -> tuple[T, ...]:
-        """Items up to `end`, which is taken too."""
+        """Return the items up to `end`, which is taken too."""
         return () if self.accept(end) else self.several(item, end, separator)
 
     def several(self, item: Callable[[], T], end: str, separator: str = ",") -> tuple[T, ...]:
-        """At least one item, up to `end`, which is taken too."""
+        """Return at least one item, up to `end`, which is taken too."""
         items = [item()]
         while not self.accept(end):
             self.expect(separator)
@@ -140,17 +140,17 @@ class Tokens:
         self.take()
 
     def finish(self) -> None:
-        """Nothing may be left."""
+        """Fail unless all tokens have been read."""
         if self.current.kind != "end":
             self.fail(f"'{self.current.text}' is not expected here")
 
     def span(self, start: Token) -> Span:
-        """The span from this token to the last one taken."""
+        """Return the span from this token to the last one taken."""
         last = self.tokens[max(self.position - 1, 0)]
         return Span(self.source, start.start, max(last.end, start.end))
 
     def mark(self, start: Token, part: T) -> T:
-        """The part, which begins with this token and ends with the last one taken."""
+        """Mark the part's place, from this token to the last one taken, and return the part."""
         if self.places is not None:
             self.places.mark(part, self.span(start))
         return part
@@ -161,7 +161,7 @@ class Tokens:
 
 
 def tokenize(source: Source) -> list[Token]:
-    """All tokens of the text, then one of kind 'end'."""
+    """Return all tokens of the text, then one of kind 'end'."""
     tokens: list[Token] = []
     text, position = source.text, 0
     while position < len(text):
@@ -201,7 +201,7 @@ def unescape(code: str | None, letter: str) -> str:
 
 
 def show_name(name: str, keywords: frozenset[str] = frozenset()) -> str:
-    """The name as the tokenizer reads it back."""
+    """Return the name in a form that the tokenizer reads back."""
     return name if PLAIN_NAME.match(name) and name not in keywords else f"`{name}`"
 
 

@@ -3,8 +3,8 @@
 For users, as NESL prints them (show_scheme):    (a, a) -> a :: (a in number)
 In typed programs, with identities:              (int -> int by negate[int]), point, table(int, [char]), a
 
-The text of an identity is NAME[types]{types of what it captured}; empty brackets are left out. Where a function is
-among the types that an identity is at, it stands by its own identity: apply[int, by negate[int]].
+The text of an identity is NAME[types]{types of its captured values}; empty brackets are left out. A function among the
+types of an identity appears as its own identity: apply[int, by negate[int]].
 """
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ BASES = {name: Base(name) for name in ("int", "float", "bool", "char")}
 
 
 def letters() -> Iterator[str]:
-    """a b c .. z a1 b1 .., without the constants t and f."""
+    """Yield a b c .. z a1 b1 .., without the constants t and f."""
     yield from (c for c in "abcdeghijklmnopqrsuvwxyz")
     yield from (f"{chr(ord('a') + n % 26)}{n // 26}" for n in range(26, 1 << 30))
 
 
 def visible_variables(type_: Type) -> list[Var]:
-    """The variables that show_type shows, each once."""
+    """Return the variables that show_type shows, each once."""
     match type_:
         case Fun(argument, result, _):
             found = visible_variables(argument) + visible_variables(result)
@@ -60,7 +60,7 @@ def visible_variables(type_: Type) -> list[Var]:
 
 
 def show_scheme(type_: Type) -> str:
-    """The type as NESL prints it, its variables named a b c .. in order, each with its class."""
+    """Return the type as NESL prints it, its variables named a b c .. in order, each with its class."""
     variables = visible_variables(type_)
     names = {v.name: Var(n, v.cls) for v, n in zip(variables, letters(), strict=False)}
     text = show_type(substitute(type_, dict(names)))
@@ -71,7 +71,7 @@ def show_scheme(type_: Type) -> str:
 
 
 def show(type_: Type) -> str:
-    """The type with its identities; parse_type reads it back."""
+    """Return the type with its identities; parse_type reads it back."""
     match type_:
         case Base(name) | Var(name):
             return name
@@ -100,7 +100,8 @@ Variables = dict[str, Var]
 
 
 def parse_type(tokens: Tokens, variables: Variables) -> Type:
-    """The names in `variables` are type variables, int float bool char the base types, others datatypes."""
+    """Read a type. The names in `variables` are type variables, int float bool char the base types, others
+    datatypes."""
     if tokens.accept("["):
         element = parse_type(tokens, variables)
         tokens.expect("]")
@@ -133,12 +134,12 @@ def parse_identity(tokens: Tokens, variables: Variables) -> Type:
 
 
 def parse_part(tokens: Tokens, variables: Variables) -> Type:
-    """A type, or `by` and an identity: what a variable of an identity stands for."""
+    """Read a type, or `by` and an identity, which a variable of an identity stands for."""
     return parse_identity(tokens, variables) if tokens.accept("by") else parse_type(tokens, variables)
 
 
 def parse_variables(tokens: Tokens) -> tuple[Var, ...]:
-    """[a in number, b], or nothing."""
+    """Read [a in number, b], or nothing."""
     def variable() -> Var:
         name = tokens.name()
         if not tokens.accept("in"):
@@ -156,7 +157,7 @@ def show_variables(variables: tuple[Var, ...]) -> str:
 
 @cache
 def primitive_scheme(name: str, text: str) -> Scheme:
-    """The scheme of a function of this name, from its type as NESL writes it: (a, a) -> a :: (a in number)."""
+    """Return the scheme of a function of this name, from its type as NESL writes it: (a, a) -> a :: (a in number)."""
     type_, _, context = text.partition("::")
     classes = dict(re.findall(r"(\w+) in (\w+)", context))
     variables = {n: Var(n, classes.get(n, "any")) for n in re.findall(r"\b[a-z]\b", type_)}

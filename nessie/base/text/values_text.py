@@ -2,7 +2,7 @@
 
     1   -2.5   1.0e7   T   `a   "a string"   [1, 2, 3]   (1, (2, 3), 4)   point(1.0, 2.0)   fn
 
-Takes plain and flat values (base.values), also mixed. Of a long sequence only the elements shown are looked at.
+Takes plain and flat values (base.values), also mixed. Only the shown elements of a long sequence are looked at.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nessie.base.values import Column, Flat, Nested, Record, text_of
 
 
 def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = no_datatypes) -> str:
-    """The value as text; of sequences other than strings the first `limit` elements."""
+    """Return the value as text; a sequence that is not a string shows its first `limit` elements."""
     match type_:
         case Base(name):
             return show_scalar(value, name)
@@ -43,7 +43,7 @@ def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = n
 
 
 def show_components(value: Any, type_: Type, limit: int, content: ContentOf) -> list[str]:
-    """The components of a tuple, which nests to the right; of anything else, itself."""
+    """Return the components of a tuple, which nests to the right; any other value is its only component."""
     shown = []
     while isinstance(type_, Pair):
         shown.append(show_value(value[0], type_.first, limit, content))
@@ -64,7 +64,8 @@ def show_scalar(value: Any, base: str) -> str:
 
 
 def show_float(x: float) -> str:
-    """The shortest text that reads back as x rounded to 15 digits; decimal in [1e-3, 1e7), else with an exponent."""
+    """Return the shortest text that reads back as x rounded to 15 digits; decimal in [1e-3, 1e7), else with an
+    exponent."""
     if not math.isfinite(x):
         return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
     rounded = float(f"{x:.14e}")
@@ -86,14 +87,14 @@ def size(sequence: Any) -> int:
 
 
 def elements(sequence: Any) -> Iterator[Any]:
-    """The elements one by one; those of a flat sequence are flat."""
+    """Yield the elements one by one; those of a flat sequence are flat."""
     if isinstance(sequence, Flat):
         return (element_at(sequence.column, i) for i in range(sequence.length))
     return iter(sequence)
 
 
 def element_at(column: Column, i: int) -> Any:
-    """Element i of a column, as a flat value that shares the column's memory."""
+    """Return element i of a column, as a flat value that shares the column's memory."""
     if isinstance(column, Nested):
         start, end = int(column.offsets[i]), int(column.offsets[i + 1])
         return Flat(end - start, part(column.content, start, end))
@@ -103,7 +104,7 @@ def element_at(column: Column, i: int) -> Any:
 
 
 def part(column: Column, start: int, end: int) -> Column:
-    """Elements start .. end-1 of a column; its offsets then count from where its payload starts."""
+    """Return elements start .. end-1 of a column; its offsets then count from where its payload starts."""
     if isinstance(column, Nested):
         return Nested(column.offsets[start:end + 1], column.content)
     if isinstance(column, tuple):

@@ -1,6 +1,6 @@
-"""Analyses of the payloads of sequences: the memory that their elements lie in.
+"""Analyses of the payloads of sequences: the memory that holds their elements.
 
-    provenance      which payloads an expression's value can share
-    summaries       the same of functions, for their callers
+    provenance      the payloads that an expression's value can share
+    summaries       the same for functions, for their callers
     last_uses       parameters that no caller uses again
 """

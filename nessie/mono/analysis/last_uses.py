@@ -1,11 +1,11 @@
-"""Finds the parameters that are given away: no caller has any use for what it passes there.
+"""Finds the parameters that are given away: no caller uses its argument again.
 
 A parameter is given away if every call passes it a sequence that nobody uses afterwards: no name that may share its
 elements is used after the call, and if one of these is a parameter itself, it is given away, too. A name is used when
-the value that it is part of is: the v of (v, g(v)) by the pair, which is made after the call of g; the v of
-{x + g(v) : x in v} until the apply-to-each ends; the v of h(v), if the result may share it, after the call. The entry's
-parameters are not given away: who calls it from outside may go on with them. Nor is one whose payload all calls of a
-recursion share, or results are given as bounds into (mono.analysis.summaries).
+the value that contains it is used: the pair uses the v of (v, g(v)), after the call of g; the v of
+{x + g(v) : x in v} is used until the apply-to-each ends; the v of h(v), if the result may share it, after the call. The
+entry's parameters are not given away, because an outside caller may go on with them. Nor is a parameter whose payload
+all calls of a recursion share, or results are bounds into (mono.analysis.summaries).
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Step = tuple[Callable[[mono.Exp], "list[Step]"], mono.Exp]
 
 
 def given_away(program: mono.Program, known: Mapping[str, Summary]) -> set[Place]:
-    """The parameters that are: the most for which that holds of all calls."""
+    """Return the parameters that are given away: the largest set that satisfies the condition for all calls."""
     passed = [one for f in program.functions for one in Passing(f, known).passed()]
     found = {(f.name, k) for f in program.functions if f.name != program.entry and f.name in known
              for k in set(range(len(f.parameters))).difference([path[0] for path in named(known[f.name])])}
@@ -41,9 +41,9 @@ def given_away(program: mono.Program, known: Mapping[str, Summary]) -> set[Place
 
 
 class Passing:
-    """A function's names, in the order of evaluation. `shares`: of each name, those whose elements it may share, itself
-    among them; `last`: where it is used last; `calls`: each with where it ends; `found`: of each expression that has
-    been left, by its id, what its value may share, in terms of all names."""
+    """A function's names, in the order of evaluation. `shares`: for each name, the names whose elements it may share,
+    itself among them; `last`: its last use; `calls`: each call with its end; `found`: for each expression that has been
+    left, by its id, what its value may share, in terms of all names."""
 
     def __init__(self, function: mono.Function, known: Mapping[str, Summary]) -> None:
         self.function, self.returned = function, calls_in("", known)
@@ -62,7 +62,7 @@ class Passing:
             waiting += reversed(step(exp))
 
     def enter(self, exp: mono.Exp) -> list[Step]:
-        """The work that takes the place of the expression."""
+        """Return the steps that replace the expression."""
         match exp:
             case mono.Let(_, value, body):
                 return [(self.enter, value), (self.define, exp), (self.enter, body), (self.leave, exp)]
@@ -82,8 +82,9 @@ class Passing:
         return []
 
     def leave(self, exp: mono.Exp) -> list[Step]:
-        """All parts have been computed, and are used now, what a call gives from now on. Of an apply-to-each, the
-        sequences of scalars are: a name for a row shares it, and stands where the row is used."""
+        """Use the parts of the expression now, since all have been computed; the result of a call is used from now on.
+        Of an apply-to-each, the sequences of scalars are used: a name for a row shares it, and stands where the row is
+        used."""
         match exp:
             case mono.Var(name):
                 self.last[name] = self.place
@@ -105,18 +106,18 @@ class Passing:
         return []
 
     def use(self, exps: Iterable[mono.Exp], place: int) -> None:
-        """The values are used here: what they may share, too."""
+        """Note that the values, and all that they may share, are used here."""
         for exp in exps:
             self.last.update(dict.fromkeys(names_of(self.found[id(exp)]), place))
 
     def bind(self, name: str, type_: Type, signature: Signature) -> None:
-        """Make each name stand for itself in what is bound later."""
+        """Bind a name; in later bindings each name stands for itself."""
         self.env[name] = parameter(type_, (name,), {})
         self.shares[name] = {name}.union(*(self.shares[other] for other in names_of(signature)))
 
     def passed(self) -> list[tuple[Place, set[Place] | None]]:
-        """The parameters of this function that must be given away for each argument of a call to be so; None
-        where nothing helps."""
+        """Return for each argument of a call the parameters of this function that must be given away for it to be so;
+        None where nothing helps."""
         return [((call.function, k), self.needs(self.found[id(argument)], end))
                 for call, end in self.calls for k, argument in enumerate(call.arguments)]
 
@@ -134,7 +135,7 @@ def element_of(generator: mono.Generator) -> Type:
 
 
 def names_of(signature: Signature) -> set[str]:
-    """The names that any level of it can lie in."""
+    """Return the names that any level of it can lie in."""
     match signature:
         case (first, second):
             return names_of(first) | names_of(second)

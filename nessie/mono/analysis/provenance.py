@@ -1,9 +1,9 @@
-"""Provenance: which payloads can an expression's value share?
+"""Provenance analysis: the payloads that an expression's value can share.
 
-A signature mirrors a type: None for a scalar, a pair for a pair, Sources for a sequence: the set of payloads of the
-function's parameters that its elements can lie in, FRESH among them where elements are built. Indexing, slicing,
-partition, conditionals and lets move sources; what builds elements is FRESH at that level and keeps its arguments'
-sources for the levels below. What calls return is the caller's business (mono.analysis.summaries).
+A signature mirrors a type: None for a scalar, a pair for a pair, Sources for a sequence. Sources are the payloads of
+the function's parameters in which the elements can lie, with FRESH among them where elements are built. Indexing,
+slicing, partition, conditionals and lets move sources. An operation that builds elements is FRESH at that level and
+keeps its arguments' sources for the levels below. The caller supplies the results of calls (mono.analysis.summaries).
 """
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def of_element(signature: Signature) -> Signature:
 
 
 def shared(signature: Signature) -> list[Path]:
-    """The payloads of parameters that a sequence lies in, in a fixed order; none if it may be fresh."""
+    """Return the payloads of parameters in which a sequence lies, in a fixed order; none if it may be fresh."""
     if not isinstance(signature, Sources) or not signature.paths or FRESH in signature.paths:
         return []
     return sorted(signature.paths, key=str)
 
 
 def sequence_signature(element: Signature) -> Signature:
-    """A fresh sequence of such elements."""
+    """Return the signature of a fresh sequence of such elements."""
     return Sources(frozenset([FRESH]), element)
 
 
 def nowhere(type_: Type) -> Signature:
-    """The least signature of the type: no sources."""
+    """Return the least signature of the type: no sources."""
     match type_:
         case Pair(first, second):
             return nowhere(first), nowhere(second)
@@ -65,7 +65,7 @@ def nowhere(type_: Type) -> Signature:
 
 
 def fresh(type_: Type) -> Signature:
-    """Nothing of it is shared."""
+    """Return the signature of a value of which nothing is shared."""
     match type_:
         case Pair(first, second):
             return fresh(first), fresh(second)
@@ -75,7 +75,8 @@ def fresh(type_: Type) -> Signature:
 
 
 def parameter(type_: Type, path: Path, pools: Mapping[Path, tuple[Path, ...]]) -> Signature:
-    """A parameter, or a part of one. `pools`: where parameters lie, if not just in the payloads passed for them."""
+    """Return the signature of a parameter, or of a part of one. `pools`: the payloads of parameters that lie not just
+    in those passed for them."""
     match type_:
         case Pair(first, second):
             return parameter(first, (*path, 0), pools), parameter(second, (*path, 1), pools)
@@ -106,7 +107,7 @@ def join(a: Signature, b: Signature) -> Signature:
 
 
 def instantiate(signature: Signature, sources: Callable[[Path], frozenset[Path]]) -> Signature:
-    """A callee's signature in terms of the caller's sources; `sources`: of what was passed at a path."""
+    """Return a callee's signature in terms of the caller's sources; `sources` gives those of the argument at a path."""
     match signature:
         case (first, second):
             return instantiate(first, sources), instantiate(second, sources)
@@ -124,11 +125,11 @@ def sources_at(arguments: list[Signature], path: Path) -> frozenset[Path]:
 
 
 Env = Mapping[str, Signature]
-Calls = Callable[[str, list[Signature]], Signature]         # what a call of the function returns, by its arguments
+Calls = Callable[[str, list[Signature]], Signature]         # a call's result, by the function and its arguments
 
 
 def provenance(exp: mono.Exp, env: Env, calls: Calls) -> Signature:
-    """The sources of the expression's value. All calls in it are asked for."""
+    """Return the sources of the expression's value; `calls` is asked about all calls in it."""
     def go(part: mono.Exp) -> Signature:
         return provenance(part, env, calls)
 
@@ -136,7 +137,7 @@ def provenance(exp: mono.Exp, env: Env, calls: Calls) -> Signature:
         case mono.Var(name):
             return env[name]
         case mono.Let():
-            inner = dict(env)               # a chain of lets extends one environment: names are bound once
+            inner = dict(env)               # names are bound once, so a chain of lets extends one environment
             while isinstance(exp, mono.Let):
                 inner[exp.name] = provenance(exp.value, inner, calls)
                 exp = exp.body
@@ -150,7 +151,7 @@ def provenance(exp: mono.Exp, env: Env, calls: Calls) -> Signature:
 
 
 def of_parts(exp: mono.Exp, found: list[Signature], calls: Calls) -> Signature:
-    """The signature of an expression that binds no names, by those of its parts."""
+    """Return the sources of an expression that binds no names, by the signatures of its parts."""
     match exp:
         case mono.If():
             return join(found[1], found[2])

@@ -1,20 +1,20 @@
-"""Summaries: what the callers of a function know of payloads. Its result: in which payloads of the parameters does it
-lie? Its parameters: which of their payloads are the same in all calls of a recursion?
+"""Summaries of functions for their callers: the parameters' payloads in which the result lies, and the parameters'
+payloads that are the same in all calls of a recursion.
 
-A result none of whose sources is fresh crosses a call as bounds only; without this, a function that selects (a row,
-one of two sequences, its own argument) would copy payloads at every level of a recursion.
+A result without fresh sources crosses a call as bounds only. Without this, a function that selects (a row, one of two
+sequences, its own argument) would copy payloads at every level of a recursion.
 
     function choose(k, a, b) = if k < 1 then a else choose(k - 1, b, if odd(k) then a else b)
 
-So would one that passes on what lies in several payloads. A parameter that it is passed for is *pooled*: the
-outermost call passes payloads, which all calls within pass on as they are, and the parameter is bounds into several of
-these: its own, and all that can flow into it. Here a and b are pooled, in the payloads that came for both. This takes
-that none of the payloads is made anew within the recursion; where one is, or at a call of another function, what lies
-in several places is brought into one, which is a fresh payload.
+So would a function that passes on a sequence that lies in several payloads. The parameter that takes it is *pooled*:
+the outermost call passes payloads, which all inner calls pass on as they are, and the parameter is bounds into several
+of these: its own, and all that can flow into it. Here a and b are pooled, in the payloads passed for both. Pooling
+requires that no such payload is made anew within the recursion. Where one is, or at a call of another function, a
+sequence that lies in several payloads is brought into one, which is fresh.
 
-How: the signature of a result is the least fixpoint over the function's body, given the pools; the pools are all that
-these signatures ask for. What turns out to be made anew stays so, which ends the search. Functions that call each
-other have no pools.
+The signature of a result is the least fixpoint over the function's body, given the pools; the pools are all that these
+signatures require. A payload found to be made anew stays so, which ends the search. Functions that call each other have
+no pools.
 """
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ Pools = Mapping[Path, tuple[Path, ...]]
 
 @dataclass(frozen=True)
 class Summary:
-    """`pools`: for pooled paths, the payloads that the parameter lies in. What is in a pooled path's payload is passed
-    on with it, and is no pool itself. `again`: the functions that this one calls and that call it."""
+    """`pools`: for pooled paths, the payloads that the parameter lies in. The payloads inside a pooled path's payload
+    are passed on with it, and are not pools themselves. `again`: the functions that this one calls and that call it."""
     result: Signature
     pools: Pools = field(default_factory=dict)
     again: frozenset[str] = frozenset()
 
 
 def summaries(functions: tuple[mono.Function, ...]) -> dict[str, Summary]:
-    """The summaries of the functions that are called."""
+    """Return the summaries of the functions that are called."""
     by_name = {f.name: f for f in functions}
     graph = {name: frozenset(called(f.body)) for name, f in by_name.items()}
     wanted = frozenset().union(*graph.values())
@@ -71,7 +71,7 @@ def summaries(functions: tuple[mono.Function, ...]) -> dict[str, Summary]:
 
 
 def named(summary: Summary) -> set[Path]:
-    """The payloads that parameters or results are bounds into."""
+    """Return the payloads that parameters or results are bounds into."""
     return {path for pool in summary.pools.values() for path in pool} | named_in(summary.result)
 
 
@@ -89,8 +89,8 @@ def of_parameters(function: mono.Function, pools: Pools | None = None) -> dict[s
 
 
 def calls_in(function: str, known: Mapping[str, Summary], poolable: frozenset[Path] = frozenset()) -> Calls:
-    """The values that calls in the function's body return. `poolable`: where its calls of itself may pass on several
-    payloads."""
+    """Return the function that gives the results of calls in the body. `poolable`: the parameters for which its calls
+    of itself may pass on several payloads."""
     def result(callee: str, arguments: list[Signature]) -> Signature:
         summary, itself = known[callee], callee == function
 
@@ -104,12 +104,12 @@ def calls_in(function: str, known: Mapping[str, Summary], poolable: frozenset[Pa
 
 
 def passed_on(path: Path, pools: Pools) -> bool:
-    """Is it the payload of a pooled path, or in one?"""
+    """Is it the payload of a pooled path, or inside one?"""
     return any([path[:end] in pools for end in range(1, len(path) + 1)]) if pools else False
 
 
 def least_fixpoint(functions: list[mono.Function], known: dict[str, Summary]) -> None:
-    """The least fixpoint of functions that call each other."""
+    """Find the least fixpoint of functions that call each other."""
     again = frozenset([f.name for f in functions])
     known.update({f.name: Summary(nowhere(f.result), again=again) for f in functions})
     changed = True
@@ -142,7 +142,7 @@ def recursive(function: mono.Function, known: dict[str, Summary]) -> Summary:
 
 def fixpoint(function: mono.Function, start: Summary, known: dict[str, Summary],
              poolable: frozenset[Path]) -> tuple[Summary, list[list[Signature]]]:
-    """The function with these pools, and the arguments of each call of itself."""
+    """Return the function's summary with these pools, and the arguments of each call of itself."""
     env = of_parameters(function, start.pools)
     found = replace(start, result=nowhere(function.result))
     while True:
@@ -165,7 +165,8 @@ def once_around(function: mono.Function, env: Env, calls: Calls) -> tuple[Signat
 
 
 def reachable(path: Path, flows: list[list[Signature]]) -> frozenset[Path]:
-    """The payloads that the parameter can lie in: its own, and those that flow into it through any number of calls."""
+    """Return the payloads that the parameter can lie in: its own, and those that flow into it through any number of
+    calls."""
     found = {path}
     pending = [path]
     while pending:
@@ -177,8 +178,8 @@ def reachable(path: Path, flows: list[list[Signature]]) -> frozenset[Path]:
 
 
 def pools_for(needed: frozenset[Path], reach: Mapping[Path, frozenset[Path]], anew: frozenset[Path]) -> Pools:
-    """The pools of these paths and of all that flows into them. A pool is as far out as none of it is made anew, so
-    that rows need not be moved from pool to pool where the sequences of the rows are exchanged."""
+    """Return the pools of these paths and of all that flows into them. A pool is as far out as none of it is made anew,
+    so that exchanging the sequences of rows does not move rows from pool to pool."""
     found: dict[Path, tuple[Path, ...]] = {}
     pending = sorted(needed, key=str)
     while pending:
@@ -191,6 +192,6 @@ def pools_for(needed: frozenset[Path], reach: Mapping[Path, frozenset[Path]], an
 
 
 def in_order(paths: frozenset[Path], pooled: Path) -> tuple[Path, ...]:
-    """One order for all pools of the same payloads, so that bounds need not be moved from pool to pool. But rows that
-    are made anew by each call have their own payload first: what the outermost call passes need not be moved then."""
+    """Return one order for all pools of the same payloads, so that bounds need not move from pool to pool. But rows
+    that each call makes anew have their own payload first, so that those passed by the outermost call need not move."""
     return tuple(sorted(paths, key=lambda path: (path != pooled or "e" not in path, "e" not in path, str(path))))

@@ -1,14 +1,14 @@
-"""Pass: one copy of each function per use at different types; no type variables, function values or datatypes left.
+"""Pass: make one copy of each function per use at different types; drop type variables, function values and datatypes.
 
   in    an environment of typed definitions; the entry, a function at argument types or an expression
-  out   mono.Program, with what the entry's parameters stand for
+  out   mono.Program, with the meanings of the entry's parameters
   how   on demand from the entry: a function at types is an instance, translated once (mono.copies.specialise).
-        Functions are nominal, so a function value's type says which function it is: calls through it call that
-        function's instance, and an argument of function type is only the values it captured. Variables of the top
-        level become parameters of all functions that need them, the entry's callers give their values.
-  ends  because the types that functions are used at are finitely many; where they grow without end (recursion at
-        ever larger types, which forward declarations allow: mono.copies.ever_larger) an error says so. Of finitely many
-        there may still be more than anybody can compile.
+        Functions are nominal, so a function value's type names the function: calls through it call that function's
+        instance, and an argument of function type is only its captured values. Top-level variables become parameters
+        of all functions that need them; the entry's callers pass their values.
+  ends  because functions are used at finitely many types. If the types grow without end (recursion at ever larger
+        types, which forward declarations allow: mono.copies.ever_larger), an error says so. Finitely many types may
+        still be more than anybody can compile.
 """
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ SMALLER = "a function is compiled for each type that it is called at; sequences 
 
 @dataclass(frozen=True)
 class Monomorphised:
-    """The program; what its entry's parameters are: the parts of the argument, whose types these are, and then the
-    values of the variables; the types are those of the source, as is the result's."""
+    """The program and its entry's parameters: first the parts of the argument, of these types, then the values of the
+    variables. The types are those of the source, as is the result's."""
     program: mono.Program
     parameters: tuple[Type, ...]
     variables: tuple[typed.Name, ...]
@@ -59,8 +59,8 @@ class Monomorphised:
 
 
 def monomorphic(environment: Environment, entry: str, argument: Type | None = None) -> Monomorphised:
-    """The program that calls the function `entry` (an internal name) on an argument of this type; None where its
-    type says it all."""
+    """Return the program that calls the function `entry` (an internal name) on an argument of this type; None if the
+    function's type determines it."""
     function = environment.function(entry)
     parameter = pattern_type(function.parameter)
     types = match_types(parameter, parameter if argument is None else argument)
@@ -78,7 +78,7 @@ def monomorphic(environment: Environment, entry: str, argument: Type | None = No
 
 
 def monomorphic_expression(environment: Environment, exp: typed.Exp, type_: Type, name: str = "it") -> Monomorphised:
-    """The program whose entry computes the expression, of this type."""
+    """Return the program whose entry computes the expression, of this type."""
     instances = Instances(environment)
     nothing = typed.NamePattern("_", Fun(type_, type_, Identity("it")))         # erased: the entry has no argument
     return instances.finish(instances.add(Instance(instances.names.fresh(name), nothing, type_, exp, {},
@@ -86,7 +86,7 @@ def monomorphic_expression(environment: Environment, exp: typed.Exp, type_: Type
 
 
 class Instances:
-    """The instances asked for so far, and those whose bodies are still to be made."""
+    """The requested instances, and those whose bodies are still to be made."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -120,7 +120,7 @@ class Instances:
         return self.made[key]
 
     def refuse_endless(self) -> None:
-        """Tell calls that lead from a function to the same one at a larger type."""
+        """Report calls that lead from a function to the same one at a larger type."""
         if circle := ever_larger(self.environment, dict.fromkeys(name for name, _ in self.made)):
             places = [place for number, edge in enumerate(circle)
                       for place in at(edge.call.origin, "" if number else "the type grows here")]
@@ -128,7 +128,7 @@ class Instances:
                               *dict.fromkeys(places), hint="let the depth be data: a sequence, a number")
 
     def too_many(self, origin: Origin) -> NessieError:
-        """The function that has the most copies, and the types."""
+        """Return the error that names the function with the most copies, and their types."""
         most = max(self.copies, key=self.copies.__getitem__)
         last = [types for name, types in self.made if name == most][-1]
         shown = show_type(nest_right(last, Pair)) if last else ""
@@ -148,7 +148,7 @@ class Instances:
         self.lambdas[typed_walk.identity(function).name] = function, variables
 
     def anonymous(self, kind: Fun) -> Instance:
-        """The instance of a lambda: its captured variables come before its own parameters."""
+        """Return the instance of a lambda: its captured variables come before its own parameters."""
         grounded, identity = ground(kind), ground(kind.identity)
         assert isinstance(grounded, Fun) and isinstance(identity, Identity)
         key = identity.name, (*identity.types, *identity.captured, grounded)
@@ -163,7 +163,7 @@ class Instances:
         return self.made[key]
 
     def finish(self, entry: Instance) -> Monomorphised:
-        """Make all bodies that are still to be made, and those that they ask for."""
+        """Make all bodies that are still to be made, and those that they need."""
         functions: list[mono.Function] = []
         wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]] = {}
         while self.pending:
@@ -183,13 +183,13 @@ def at(origin: Origin, label: str = "here") -> list[tuple[Span, str]]:
 
 
 def ground(type_: Type) -> Type:
-    """The type without variables: on those that are left open nothing depends, and int is in every class."""
+    """Return the type without variables: nothing depends on those left open, and int is in every class."""
     open_: dict[str, Type] = {variable.name: INT for variable in free_variables(type_)}
     return substitute(type_, open_) if open_ else type_
 
 
 def with_captured(function: typed.Lambda) -> typed.Pattern:
-    """The arguments of a lambda: the tuple of its captured values, and its argument."""
+    """Return a lambda's parameter: the tuple of its captured values, and its argument."""
     if not function.captured:
         return function.pattern
     captures: list[typed.Pattern] = [typed.NamePattern(name.name, name.type) for name in function.captured]
@@ -197,13 +197,13 @@ def with_captured(function: typed.Lambda) -> typed.Pattern:
 
 
 def derive(name: str, types: tuple[Type, ...], environment: Environment) -> typed.Function:
-    """The function that a derived primitive is at these types."""
+    """Return the function of a derived primitive at these types."""
     from nessie.mono.copies.derived import derive as derive_at
     return derive_at(name, types, environment)
 
 
 def close(pattern: typed.Pattern, by: dict[str, Type]) -> typed.Pattern:
-    """The pattern at these types."""
+    """Return the pattern at these types."""
     match pattern:
         case typed.NamePattern(name, type_):
             return typed.NamePattern(name, substitute(type_, by))
@@ -216,8 +216,8 @@ def close(pattern: typed.Pattern, by: dict[str, Type]) -> typed.Pattern:
 
 def pass_variables(functions: list[mono.Function], wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]],
                    binders: Names) -> dict[str, tuple[typed.Name, ...]]:
-    """Gives every function the top-level variables that it needs, or that one it calls needs, as further parameters,
-    and every call the arguments; which they are, for each function."""
+    """Add to every function the top-level variables that it or a callee needs, as further parameters, and to every call
+    the arguments. Return these variables for each function."""
     calls = {f.name: set(called(f.body)) for f in functions}
     spread_over(wanted, calls, binders)
     if any(wanted.values()):
@@ -231,7 +231,7 @@ def pass_variables(functions: list[mono.Function], wanted: dict[str, dict[str, t
 
 def spread_over(wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]], calls: dict[str, set[str]],
                 binders: Names) -> None:
-    """Hand the wants of callees on to their callers."""
+    """Add to the callers the variables that their callees need."""
     callers: dict[str, list[str]] = {name: [] for name in calls}
     for caller, callees in calls.items():
         for callee in callees:
@@ -250,7 +250,7 @@ def spread_over(wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]], calls
 
 def with_variables(exp: mono.Exp, own: dict[str, tuple[typed.Name, mono.Var]],
                    wanted: dict[str, dict[str, tuple[typed.Name, mono.Var]]]) -> mono.Exp:
-    """The expression with its calls given the variables that the callees want."""
+    """Return the expression with its calls passing the variables that the callees need."""
     exp = map_parts(exp, lambda part: with_variables(part, own, wanted))
     if isinstance(exp, mono.Call) and wanted[exp.function]:
         more = tuple(own[name][1] for name in sorted(wanted[exp.function]))

@@ -1,6 +1,6 @@
 """Functions for every type, made for the type at hand: equality, text, zeros, hashing, labels, numbers.
 
-derive(name, types) gives the function that a primitive of kind "derived" stands for at concrete types, as a typed
+derive(name, types) returns the function that a primitive of kind "derived" stands for at concrete types, as a typed
 function that monomorphisation treats like any other. Each maker below builds a body from its parameters; for a pair or
 a sequence the body applies the same primitive to the parts, at their types.
 """
@@ -35,7 +35,7 @@ SHOWN_ELEMENTS = 5              # of a sequence, in a limited text
 
 
 def derive(name: str, types: tuple[Type, ...], environment: Environment) -> typed.Function:
-    """The derived primitive at these types."""
+    """Return the derived primitive at these types."""
     scheme = primitive_scheme(name, PRIMITIVES[name].type)
     type_ = instantiate(scheme, types)
     assert isinstance(type_, Fun)
@@ -59,7 +59,7 @@ class Maker:
         self.environment = environment
 
     def call(self, name: str, types: tuple[Type, ...], *arguments: Exp) -> Apply:
-        """The function at these types, applied."""
+        """Apply the function at these types."""
         scheme = self.environment.global_scheme(name)
         assert scheme is not None, name
         type_ = instantiate(scheme, types)
@@ -67,11 +67,11 @@ class Maker:
         return Apply(Global(name, types, type_), nest_right(arguments, typed.Pair), type_.result)
 
     def content(self, type_: Data) -> Type:
-        """The type of the datatype's content."""
+        """Return the datatype's content type."""
         return content(type_, self.environment)
 
     def opened(self, name: str, type_: Data, value: Exp, body: Callable[[Name], Exp]) -> Exp:
-        """The body with the name bound to what the value, of a datatype, holds."""
+        """Return the body with the name bound to the content of the value, which is of a datatype."""
         inner = Name(name, self.content(type_))
         pattern = typed.DataPattern(type_.name, type_.arguments, NamePattern(inner.name, inner.type))
         return Let(pattern, value, body(inner))
@@ -126,7 +126,7 @@ def string(make: Maker, type_: Type, x: Name) -> Exp:
 
 
 def text(make: Maker, type_: Type, x: Exp, part: Callable[[Type, Exp], Exp]) -> Exp:
-    """The text of x, of parts whose text `part` makes."""
+    """Return the text of x, from the texts of its parts, which `part` makes."""
     match type_:
         case Base(name):
             return make.call(STRINGS[name], (), x)
@@ -141,7 +141,8 @@ def text(make: Maker, type_: Type, x: Exp, part: Callable[[Type, Exp], Exp]) -> 
 
 
 def pair_text(make: Maker, type_: Pair, x: Exp, part: Callable[[Type, Exp], Exp]) -> Exp:
-    """Three components stand side by side; a tail beyond them has parentheses of its own."""
+    """Return the text of a pair: three components stand side by side, and a tail beyond them has its own
+    parentheses."""
     whole = Name("p", type_)
     texts = [part(type_.first, make.first(whole))]
     bound: list[tuple[Name, Exp]] = [(whole, x)]
@@ -158,7 +159,8 @@ def pair_text(make: Maker, type_: Pair, x: Exp, part: Callable[[Type, Exp], Exp]
 
 
 def string_limited(make: Maker, type_: Type, x: Name, levels: Name) -> Exp:
-    """At most so many levels of sequences, the first elements of each; what is left out shows as three dots."""
+    """Return the text of at most so many levels of sequences, with the first elements of each; the rest shows as three
+    dots."""
     if not isinstance(type_, Seq):
         return text(make, type_, x, lambda t, part: make.call("_string_limited", (t,), part, levels))
     element = type_.element
@@ -178,7 +180,7 @@ def string_limited(make: Maker, type_: Type, x: Name, levels: Name) -> Exp:
 
 
 def zero_of_type(make: Maker, type_: Type) -> Exp:
-    """The zero of the type, from nothing."""
+    """Return the zero of the type, without a value of it."""
     match type_:
         case Base(name):
             return Const(ZEROS[name], type_)
@@ -194,7 +196,7 @@ def zero_of_type(make: Maker, type_: Type) -> Exp:
 
 
 def identity(make: Maker, type_: Type, x: Name | Apply) -> Exp:
-    """The zero of the type; functions, which have none, stay what they are in x."""
+    """Return the zero of the type; functions, which have none, stay as they are in x."""
     match type_:
         case Fun():
             return x
@@ -254,7 +256,7 @@ def code(make: Maker, type_: Type, x: Name) -> Exp:
 
 
 def label(make: Maker, type_: Type, v: Name) -> Exp:
-    """The position, for each element, of the first that equals it."""
+    """Return for each element the position of the first that equals it."""
     match type_:
         case Base("bool"):
             x = Name("x", type_)

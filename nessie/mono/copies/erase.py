@@ -1,8 +1,8 @@
-"""Erasure: what is left of a value at run time.
+"""Erasure of types to those that values have at run time.
 
-A datatype is its content. Which function a function value is its type tells, so at run time it is the values that it
-captured, as a tuple; nothing, if none. Nothing is no component of a tuple; where a type is needed all the same, as in a
-sequence of functions, it is a bool, false.
+A datatype becomes its content. A function value's type names the function, so at run time it is only the tuple of its
+captured values, or nothing if there are none. A component that is nothing leaves its tuple; where a type is needed all
+the same, as in a sequence of functions, nothing is the bool false.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Erased = dict[Type, "Type | None"]
 
 
 def erase(type_: Type, environment: Environment, known: Erased | None = None) -> Type | None:
-    """The type at run time; None for nothing. `known`: what types were found to be before, which grows."""
+    """Return the type at run time; None for nothing. `known`: the types erased before, to which this adds."""
     known = {} if known is None else known
     if type_ not in known:
         known[type_] = found(type_, environment, known)
@@ -38,12 +38,12 @@ def found(type_: Type, environment: Environment, known: Erased) -> Type | None:
                 result = both(erase(inner, environment, known), result)
             return result
         case Var():
-            return INT              # nothing depends on it: any type does, and int is in every class
+            return INT              # nothing depends on it, and int is in every class
     raise InternalError(f"a value of type {type_}")
 
 
 def remains(type_: Type, environment: Environment) -> bool:
-    """Is anything of a value of the type there at run time?"""
+    """Is anything of a value of the type left at run time?"""
     match type_:
         case Pair(first, second):
             return remains(first, environment) or remains(second, environment)
@@ -59,7 +59,7 @@ def both(first: Type | None, second: Type | None) -> Type | None:
 
 
 def content(data: Data, environment: Environment) -> Type:
-    """The type of the datatype's content."""
+    """Return the argument type of the datatype's constructor."""
     datatype = environment.datatype(data.name)
     if datatype is None:
         raise InternalError(f"datatype {data.name} is not defined")

@@ -1,6 +1,6 @@
-"""Values at run time of typed values: how they are put together and taken apart.
+"""Puts the run-time values of typed values together and takes them apart.
 
-A typed value is a mono expression of the erased type (mono.copies.erase), or, where that is nothing at all, Nothing.
+A typed value is a mono expression of the erased type (mono.copies.erase), or Nothing where that type is nothing.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nessie.typing.unify import LARGEST, parts
 
 @dataclass(frozen=True)
 class Nothing:
-    """A value of which nothing is left at run time, after these have been evaluated."""
+    """A value of which nothing is left at run time, after these effects have been evaluated."""
     effects: tuple[Exp, ...] = ()
 
 
@@ -34,7 +34,7 @@ FALSE = mono.Const(False, BOOL)
 
 @dataclass(frozen=True)
 class Extraction:
-    """A binding in taking a value apart: the part for a leaf of the pattern, or (leaf None) a helper's."""
+    """A step in taking a value apart: the part for a leaf of the pattern, or (leaf None) a helper's binding."""
     leaf: typed.NamePattern | None
     name: str
     value: Value
@@ -42,7 +42,8 @@ class Extraction:
 
 @dataclass(frozen=True)
 class Erasure:
-    """The erasure in one function at types: `types` are those of its type variables; `origin` is the function's."""
+    """The erasure of values in one function at types. `types`: the types of its type variables; `origin`: the
+    function's."""
     environment: Environment
     binders: Names
     types: dict[str, Type]
@@ -51,7 +52,7 @@ class Erasure:
     sizes: dict[Type, int] = field(default_factory=dict)        # nodes of types, no more than one too many
 
     def bare(self, value: Value) -> Exp:
-        """The value as an expression: for nothing, false."""
+        """Return the value as an expression: for nothing, false."""
         return self.after(value.effects, FALSE) if isinstance(value, Nothing) else value
 
     def close(self, type_: Type) -> Type:
@@ -71,7 +72,7 @@ class Erasure:
         return self.sizes[type_]
 
     def outermost(self, type_: Type) -> Type:
-        """The type, no datatype."""
+        """Return the type, with datatypes on the outside replaced by their content."""
         while isinstance(type_, Data):
             type_ = content(type_, self.environment)
         return type_
@@ -99,7 +100,7 @@ class Erasure:
         return result
 
     def after(self, effects: Iterable[Exp], value: Exp) -> Exp:
-        """The value, once the effects have been evaluated."""
+        """Return the value, once the effects have been evaluated."""
         return let_chain([(self.fresh("ignored"), effect) for effect in effects], value)
 
     def pattern_type(self, pattern: typed.Pattern) -> Type | None:
@@ -111,7 +112,7 @@ class Erasure:
         return self.pattern_type(pattern.argument)
 
     def remains(self, pattern: typed.Pattern) -> bool:
-        """Is anything of what the pattern takes apart there at run time?"""
+        """Is anything that the pattern takes apart left at run time?"""
         match pattern:
             case typed.NamePattern(_, type_):
                 return remains(self.close(type_), self.environment)
@@ -120,7 +121,7 @@ class Erasure:
         return self.remains(pattern.argument)
 
     def spread(self, pattern: typed.Pattern, value: Value) -> list[Extraction]:
-        """The value taken apart along the pattern, from left to right."""
+        """Take the value apart along the pattern, from left to right."""
         match pattern:
             case typed.NamePattern():
                 return [Extraction(pattern, "", value)]
@@ -143,8 +144,8 @@ class Erasure:
 
     def with_arguments(self, pattern: typed.Pattern, argument: Value, result: Type,
                        made: Callable[[tuple[Exp, ...], Type], Exp], drop: bool) -> Value:
-        """An application to the parts of the argument; those of which nothing is left are dropped, or false. What
-        stands before a part that a helper binds is bound too: evaluation goes from left to right."""
+        """Return an application to the parts of the argument; parts of which nothing is left are dropped, or false.
+        Parts before one that a helper binds are bound too, because evaluation goes from left to right."""
         steps = self.spread(pattern, argument)
         arguments: list[Exp] = []
         bound: list[tuple[str, Exp]] = []
@@ -172,5 +173,5 @@ def needs_binding(step: Extraction) -> bool:
 
 
 def nothing(effects: tuple[Exp, ...]) -> Nothing:
-    """Nothing, after these; what is trivial need not be evaluated."""
+    """Return Nothing after these effects; trivial ones need no evaluation."""
     return Nothing(tuple(effect for effect in effects if not is_trivial(effect)))

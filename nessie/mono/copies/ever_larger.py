@@ -1,12 +1,12 @@
-"""Finds functions that are called at ever larger types, without end, and the calls.
+"""Finds calls of functions at ever larger types, without end.
 
   in    an environment of typed definitions, and functions that are called in a program
-  out   calls that lead round in a circle, the first from a function to one at a larger type; none, if there are none
+  out   calls that form a circle, the first from a function to one at a larger type; none, if there are none
   how   type variables are nodes. Where f calls g at types, an edge goes from each variable of f in one of them to g's
-        variable there, and the edge *grows* where the type is more than that variable. Each way round a circle with an
-        edge that grows makes a type that holds the one before, and the calls are made at any type: so there is no end.
-        Without such a circle types are finitely many, save where the functions called depend on types, as those do that
-        are arguments; calls of these are no edges, nor are those in anonymous functions.
+        variable there, and the edge *grows* where the type is more than that variable. Each round of a circle with an
+        edge that grows makes a type that contains the one before, and the calls are made at any type, so there is no
+        end. Without such a circle types are finitely many, unless the functions called depend on types, as functions
+        that are arguments do. Calls of these are not edges, nor are calls in anonymous functions.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Edge:
 
 
 def ever_larger(environment: Environment, functions: Iterable[str]) -> tuple[Edge, ...]:
-    """The edges of a circle that grows, the first of them does."""
+    """Return the edges of a circle that grows; the first of them grows."""
     edges: dict[Variable, list[Edge]] = {}
     for edge in all_edges(environment, functions):
         edges.setdefault(edge.source, []).append(edge)
@@ -44,7 +44,7 @@ def ever_larger(environment: Environment, functions: Iterable[str]) -> tuple[Edg
 
 
 def all_edges(environment: Environment, functions: Iterable[str]) -> Iterator[Edge]:
-    """The calls of these functions and of those that they lead to."""
+    """Yield the edges of these functions and of those that they lead to."""
     pending = list(functions)
     seen = set(pending)
     while pending:
@@ -67,12 +67,12 @@ def all_edges(environment: Environment, functions: Iterable[str]) -> Iterator[Ed
 
 
 def defined(environment: Environment, name: str) -> typed.Function | None:
-    """The function of this internal name: no primitive, no constructor, no anonymous one."""
+    """Return the function of this internal name; None for primitives, constructors and anonymous functions."""
     return environment.program.function(name) or environment.library.function(name)
 
 
 def calls_in(body: typed.Exp) -> Iterator[tuple[typed.Apply, Identity]]:
-    """The calls whose function is known, with that at types."""
+    """Yield the calls whose function is known, with the function at types."""
     pending = [body]
     while pending:
         exp = pending.pop()

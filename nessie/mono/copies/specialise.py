@@ -1,7 +1,7 @@
-"""One function at types, made mono: the body of monomorphisation.
+"""Translates one function at types to mono: the core of monomorphisation.
 
 A typed expression becomes a mono expression of the erased type, or Nothing (mono.copies.erased_values). Patterns become
-projections of single names; a tuple written out is taken apart without being made.
+projections of single names; a tuple that is written out is taken apart without being made.
 """
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from nessie.typing.node_types import leaves, pattern_names
 
 @dataclass(frozen=True)
 class Instance:
-    """A function at types: its name in the mono program, its parameter (types closed), and how to make its body."""
+    """A function at types: its name in the mono program, its parameter (types closed), and the means to make its
+    body."""
     name: str
     parameter: typed.Pattern
     result: Type
@@ -37,8 +38,8 @@ class Instance:
 
 @dataclass(frozen=True)
 class Supply:
-    """The services that specialising a function needs: names for binders; the instance of a function or primitive at
-    types; the instance of a lambda, and to remember one."""
+    """The services for specialising a function: names for binders; the instance of a function or primitive at types;
+    the instance of a lambda, and a way to remember a lambda."""
     environment: Environment
     binders: Names
     function: Callable[[str, tuple[Type, ...], Origin], Instance]
@@ -47,7 +48,7 @@ class Supply:
 
 
 class Specialiser:
-    """Translates one instance; `variables` are the top-level variables it met."""
+    """Translates one instance; `variables` are the top-level variables that it uses."""
 
     def __init__(self, supply: Supply, instance: Instance) -> None:
         self.supply = supply
@@ -113,7 +114,7 @@ class Specialiser:
         raise TypeError(exp)
 
     def time(self, value: Value, origin: Origin) -> Value:
-        """The value and the seconds that it took."""
+        """Return the value and the seconds that it took."""
         bound, there, seconds = timed(self.erasure.bare(value), self.erasure.binders, origin)
         result = value if isinstance(value, Nothing) and not value.effects else there
         return let_chain(bound, self.erasure.bare(self.erasure.pair(result, seconds, origin)))
@@ -130,7 +131,7 @@ class Specialiser:
         return self.variables[exp.name][1]
 
     def let(self, exp: typed.Exp) -> Value:
-        """A chain of lets, of any length."""
+        """Translate a chain of lets, of any length."""
         bound: list[tuple[str, Exp]] = []
         hidden: list[tuple[str, Value | None]] = []
         while isinstance(exp, typed.Let):
@@ -145,7 +146,7 @@ class Specialiser:
         return let_chain(bound, body)
 
     def bind(self, step: Extraction, hidden: list[tuple[str, Value | None]]) -> list[tuple[str, Exp]]:
-        """Bind the value in the mono program; the leaf's name means it from now on."""
+        """Return the bindings of a step in the mono program; from now on the leaf's name means the step's value."""
         if step.leaf is None:
             return [(step.name, self.erasure.bare(step.value))]
         hidden.append((step.leaf.name, self.locals.get(step.leaf.name)))
@@ -187,7 +188,7 @@ class Specialiser:
     # Applications
 
     def apply(self, kind: Type, function: Value, argument: Value, origin: Origin) -> Value:
-        """A function of this type, whose captured values are `function`, applied."""
+        """Apply a function of this type, whose captured values are `function`."""
         if not isinstance(kind, Fun) or not isinstance(kind.identity, Identity):
             raise InternalError(f"an application of {kind}")
         name, types, captured = kind.identity.name, kind.identity.types, kind.identity.captured
@@ -208,7 +209,7 @@ class Specialiser:
         return self.call(self.supply.function(name, types, origin), argument, origin)
 
     def apply_closure(self, captured: tuple[Type, ...], function: Value, argument: Value, origin: Origin) -> Value:
-        """closure(g, x) applied to y is g applied to (x, y)."""
+        """Apply closure(g, x) to y, which is g applied to (x, y)."""
         inner, given = captured
         pattern = typed.PairPattern(typed.NamePattern("function", inner), typed.NamePattern("given", given))
         steps = self.erasure.spread(pattern, function)
@@ -235,7 +236,7 @@ class Specialiser:
         return self.erasure.with_arguments(pattern, argument, kind.result, made, drop=False)
 
     def projection(self, which: str, pair: Pair, argument: Value, origin: Origin) -> Value:
-        """first or second (rest) of a value of this type."""
+        """Return first or second (rest) of a value of this type."""
         first, second = self.erasure.erase(pair.first), self.erasure.erase(pair.second)
         wanted, other = (first, second) if which == "first" else (second, first)
         if wanted is None:
@@ -249,7 +250,7 @@ CLOSURE = "closure"
 
 
 def is_anonymous(name: str) -> bool:
-    """Does the identity's name say that it is of a lambda?"""
+    """Is this the name of a lambda's identity?"""
     return "'fn" in name
 
 
@@ -260,7 +261,7 @@ def primitive_type(row: Primitive) -> Fun:
 
 
 def component_pattern(declared: Type, actual: Type) -> typed.Pattern:
-    """A name for each argument that a primitive is declared with, at its actual type."""
+    """Return a pattern with a name for each declared argument of a primitive, at its actual type."""
     if isinstance(declared, Pair) and isinstance(actual, Pair):
         return typed.PairPattern(typed.NamePattern("argument", actual.first),
                                  component_pattern(declared.second, actual.second))
@@ -268,7 +269,7 @@ def component_pattern(declared: Type, actual: Type) -> typed.Pattern:
 
 
 def type_of(exp: typed.Exp) -> Type:
-    """The type of an expression that stands for a function."""
+    """Return the type of an expression that stands for a function."""
     while isinstance(exp, typed.Let | typed.If):
         exp = exp.body if isinstance(exp, typed.Let) else exp.then
     if isinstance(exp, typed.Name | typed.Global | typed.Apply | typed.Lambda | typed.Closure):

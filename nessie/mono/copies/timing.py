@@ -1,9 +1,9 @@
-"""time(e) as mono code: the clock before, the value, the clock after.
+"""Translates time(e) to mono code: the clock before, the value, the clock after.
 
     let began = _now(t); value = e; ended = _now(some scalar of value) in (value, ended - began)
 
-The clock is looked at again only once a scalar of every array of the value is there: so the value is computed between
-the two, even where the program does not need it. `_now` does not look at its argument.
+The second reading of the clock depends on a scalar of every array of the value. So the value is computed between the
+two readings, even if the program does not need it. `_now` does not look at its argument.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRUE, ZERO = mono.Const(True, BOOL), mono.Const(0, INT)
 
 
 def timed(exp: Exp, names: Names, origin: Origin) -> tuple[list[tuple[str, Exp]], mono.Var, Exp]:
-    """The lets, the value's name, and the seconds."""
+    """Return the lets, the value's name, and the seconds."""
     began, value, ended = map(names.fresh, ("began", "value", "ended"))
     there = mono.Var(value, type_of(exp))
     bound = [(began, now(TRUE, origin)), (value, exp), (ended, now(scalar_of(there, names, origin), origin))]
@@ -31,7 +31,7 @@ def now(argument: Exp, origin: Origin) -> Exp:
 
 
 def scalar_of(value: Exp, names: Names, origin: Origin) -> Exp:
-    """A bool that depends on a scalar of each array of the value, where it has elements."""
+    """Return a bool that depends on a scalar of each array of the value that has elements."""
     match type_of(value):
         case Pair():
             both = scalar_of(mono.First(value), names, origin), scalar_of(mono.Second(value), names, origin)

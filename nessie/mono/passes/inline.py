@@ -1,13 +1,13 @@
-"""Pass: calls become the bodies of what they call, so that flattening and fusion see through them.
+"""Pass: replace calls by the bodies of their callees, so that flattening and fusion see through them.
 
   in    mono
-  out   mono; calls are left of functions that are recursive, or large and called from many places
+  out   mono; the only calls left are of functions that are recursive, or large and called from many places
   how   from the entry on, a call is replaced by lets of the arguments and the callee's body, its binders renamed,
-        the call's origin at the end of its origins. The library's functions always; a function called from one
-        place only; others while they are small and the program has not grown GROWTH times.
+        the call's origin at the end of its origins. This always applies to the library's functions and to a function
+        called from one place; to others while they are small and the program has not grown GROWTH times.
   sound because lets evaluate the arguments as the call did, in order, whether they are used or not. Only names,
-        projections of names and constants are put in the place of a name; a tuple is bound part by part, and
-        a projection of it is the part. What can fail is neither dropped nor moved.
+        projections of names and constants replace a name; a tuple is bound part by part, and a projection of it
+        is the part. An expression that can fail is neither dropped nor moved.
 """
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Inliner:
         self.pending: list[str] = []
 
     def candidates(self) -> set[str]:
-        """The functions whose calls are replaced, all or while there is room."""
+        """Return the functions whose calls are replaced, all or while there is room."""
         order, recursive = callees_first({name: dict.fromkeys(found) for name, found in self.calls.items()})
         found: set[str] = set()
         full: dict[str, int] = {}                   # the size with the calls in it replaced
@@ -73,11 +73,11 @@ class Inliner:
         return found
 
     def is_free(self, name: str) -> bool:
-        """Are its calls replaced however large it is?"""
+        """Are the function's calls replaced however large it is?"""
         return self.uses[name] <= 1 or is_library(self.functions[name])
 
     def takes(self, name: str) -> bool:
-        """Is this call of the function to be replaced?"""
+        """Shall this call of the function be replaced?"""
         cost = 0 if self.is_free(name) else self.sizes[name]
         if name in self.inlined and cost <= self.room:
             self.room -= cost
@@ -92,15 +92,15 @@ class Inliner:
 
 
 class Copy:
-    """Copies an expression: names replaced as `by` says; if `renamed`, with binders of its own, as inlined by a call
-    of that origin."""
+    """Copies an expression, with names replaced according to `by`; if `renamed`, with fresh binders, as inlined by a
+    call of that origin."""
 
     def __init__(self, inliner: Inliner, renamed: bool, origin: Origin = ()) -> None:
         self.inliner, self.renamed, self.origin = inliner, renamed, origin
         self.by: dict[str, Exp] = {}
 
     def at(self, origin: Origin) -> Origin:
-        """The origin of a copied node: its own, then the call's."""
+        """Return the origin of a copied node: its own, then the call's."""
         whole = origin + self.origin if self.origin else origin
         return whole if len(whole) <= LONGEST_ORIGIN else whole[:LONGEST_ORIGIN - 1] + whole[-1:]
 
@@ -124,12 +124,12 @@ class Copy:
         return self.parts(exp)
 
     def parts(self, exp: Exp) -> Exp:
-        """The same node over copied parts."""
+        """Return the same node over copied parts."""
         copied = map_parts(exp, self.exp)
         return replace(copied, origin=self.at(exp.origin)) if self.origin else copied
 
     def binder(self, name: str, source: Exp) -> str:
-        """The name of a generator's variable in the copy."""
+        """Return the name of a generator's variable in the copy."""
         if not self.renamed:
             return name
         fresh = self.inliner.binders.fresh(name)
@@ -137,7 +137,7 @@ class Copy:
         return fresh
 
     def spread(self, exp: Exp) -> Spread:
-        """The copy without the lets around it, and those lets: a chain of any length, made once."""
+        """Return the lets around the expression, and the copy without them. A chain of any length is made once."""
         bound: Bound = []
         while isinstance(exp, mono.Let):
             lets, value = self.spread(exp.value)
@@ -151,7 +151,7 @@ class Copy:
         return bound + lets, value
 
     def body(self, function: str, arguments: list[Spread], origin: Origin) -> Spread:
-        """The function's body, for a call with these arguments. The body of the only call keeps its names."""
+        """Return the function's body for a call with these arguments. The body of the only call keeps its names."""
         callee = self.inliner.functions[function]
         copy = Copy(self.inliner, self.renamed or self.inliner.uses[function] > 1, origin)
         bound: Bound = []
@@ -161,8 +161,8 @@ class Copy:
         return bound + lets, value
 
     def bind(self, name: str, value: Exp) -> Bound:
-        """Makes the name mean the value: itself if it is trivial, else by the lets that are returned. Lets around
-        the value come first: let x = (let y = v in e) in b is let y = v; x = e in b."""
+        """Make the name mean the value: the value itself if it is trivial, else by the lets that are returned. Lets
+        around the value come first: let x = (let y = v in e) in b is let y = v; x = e in b."""
         bound: Bound = []
         while isinstance(value, mono.Let):
             bound.append((value.name, value.value))
@@ -188,7 +188,7 @@ def element_type(source: Exp) -> Type:
 
 
 def project(projection: mono.First | mono.Second) -> Exp:
-    """The part itself, where the pair is written out and its other part is nothing to evaluate."""
+    """Return the part itself, if the pair is written out and its other part needs no evaluation."""
     pair = projection.pair
     if not isinstance(pair, mono.Pair):
         return projection
@@ -197,5 +197,5 @@ def project(projection: mono.First | mono.Second) -> Exp:
 
 
 def is_idle(exp: Exp) -> bool:
-    """Made of pairs of what is trivial."""
+    """Is it trivial, or made of pairs of trivial parts?"""
     return is_idle(exp.first) and is_idle(exp.second) if isinstance(exp, mono.Pair) else is_trivial(exp)

@@ -1,13 +1,14 @@
-"""Pass: calls of one function that end both branches of a conditional become one call.
+"""Pass: join calls of one function that end both branches of a conditional.
 
   in    mono
-  out   mono: of `if c then f(a, x) else f(b, x)`, f(if c then a else b, x)
-  how   Where a branch is a conditional again, one of whose branches ends in a call and the other does not, whether to
-        call is decided first, then for what. Arguments that are the same are passed as they are. Others are chosen by
-        the conditional where that costs no more than making them did: scalars, and sequences of scalars made here.
-  why   A lifted function runs both calls one after the other, each for a part of the elements. In a recursion, a
-        binary search say, the calls would double with each level, and launches be as many as elements.
-  sound because each element evaluates what it did, in the same order.
+  out   mono: `if c then f(a, x) else f(b, x)` becomes f(if c then a else b, x)
+  how   If a branch is again a conditional, with a call at the end of only one of its branches, a first conditional
+        decides whether to call, a second chooses the arguments. Equal arguments are passed as they are. The
+        conditional chooses others if that costs no more than making them did: scalars, and sequences of scalars made
+        here.
+  why   A lifted function runs both calls one after the other, each for a part of the elements. In a recursion such as
+        a binary search, the calls would double with each level, and launches would be as many as elements.
+  sound because each element evaluates the same expressions in the same order.
 """
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def unchained(exp: Exp) -> tuple[Bound, Exp]:
 
 
 def endings(exp: Exp) -> list[Ending]:
-    """The ways to see the branch as one that ends in a call."""
+    """Return the ways to see the branch as one that ends in a call."""
     bound, last = unchained(exp)
     if isinstance(last, mono.Call):
         return [Ending([], TRUE, bound, last, None)]
@@ -73,7 +74,7 @@ def endings(exp: Exp) -> list[Ending]:
 
 @dataclass(frozen=True)
 class Frame:
-    """The expressions that one domain evaluates; `values`: of the names bound there."""
+    """The expressions that one domain evaluates; `values`: the values of the names bound there."""
     functions: Mapping[str, mono.Function]
     names: Names
     values: dict[str, Exp]
@@ -99,7 +100,7 @@ class Frame:
         return let_chain(bound, exp)
 
     def conditional(self, exp: mono.If) -> Exp:
-        """The conditional, with one call for those at the ends of its branches, if there is a way."""
+        """Return the conditional, with one call instead of those at the ends of its branches, if that is possible."""
         for then in endings(exp.then):
             for orelse in endings(exp.orelse):
                 if then.call.function == orelse.call.function:
@@ -109,7 +110,7 @@ class Frame:
         return exp
 
     def one_call(self, exp: mono.If, then: Ending, orelse: Ending) -> Exp | None:
-        """A conditional of two endings in calls of one function; None if it would cost more than it does. Of
+        """Join a conditional of two endings in calls of one function; None if the result would cost more. From
 
             if c then f(a, x) else let y = e in if d then z else f(b, x)
 
@@ -120,8 +121,8 @@ class Frame:
             let again = first(both) in let y = second(both) in
             if again then f(if taken then a else b, x) else z
 
-        What the branches bind on the way is bound for all that follows, zeros where the other branch was taken: names
-        are bound once in a program, so nobody else sees them.
+        The names that the branches bind on the way are bound for all that follows, to zeros where the other branch was
+        taken. Names are bound once in a program, so nobody else sees them.
         """
         choices = Choices(self)
         names = [p.name for p in self.functions[then.call.function].parameters]
@@ -148,7 +149,8 @@ class Frame:
         return let_chain(bound, mono.If(when, call, other, origin=exp.origin))
 
     def decision(self, ending: Ending, before: Bound, after: Bound) -> Exp:
-        """Whether the branch calls, with what it binds on the way, between zeros for what the other one binds."""
+        """Return whether the branch calls, with the values that it binds on the way, between zeros for those of the
+        other branch."""
         inner = {name: self.names.fresh(name) for name, _ in ending.bound}
         bound = [(inner[name], renamed(value, inner)) for name, value in ending.bound]
         own = [mono.Var(name, type_of(value)) for name, value in bound]
@@ -156,20 +158,20 @@ class Frame:
         return let_chain(bound, tupled([renamed(ending.when, inner), *zeros[0], *own, *zeros[1]]))
 
     def parts(self, names: list[str], value: Exp) -> Bound:
-        """The components of a tuple, or the value itself, by these names."""
+        """Bind the components of a tuple, or the value itself, to these names."""
         if len(names) == 1:
             return [(names[0], value)]
         whole = mono.Var(self.names.fresh("both"), type_of(value))
         return [(whole.name, value), *zip(names, untupled(whole, len(names)))]
 
     def is_cheap(self, exp: Exp) -> bool:
-        """Is a copy of the value, at most, as much work as has been done here to make it? Then choosing it does not
-        more than double what the function does."""
+        """Was making the value here at least as much work as a copy of it? Then choosing it at most doubles the
+        function's work."""
         type_ = type_of(exp)
         return is_scalars(type_) or (isinstance(type_, Seq) and is_scalars(type_.element) and self.is_made(exp))
 
     def is_made(self, exp: Exp) -> bool:
-        """Have the elements of this sequence been made in this domain, since the function began?"""
+        """Have the sequence's elements been made in this domain, since the function began?"""
         match exp:
             case mono.Var(name):
                 return name in self.values and self.is_made(self.values[name])
@@ -186,7 +188,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A part of an argument that is not the same in both calls."""
+    """A part of an argument that differs between both calls."""
     name: str
     then: Exp
     orelse: Exp
@@ -199,7 +201,7 @@ class Choices:
     cheap: bool = True
 
     def argument(self, then: Exp, orelse: Exp, hint: str) -> Exp:
-        """The argument for both calls."""
+        """Return the argument for both calls."""
         if isinstance(then, mono.Pair) and isinstance(orelse, mono.Pair):
             return mono.Pair(self.argument(then.first, orelse.first, hint),
                              self.argument(then.second, orelse.second, hint), origin=then.origin)
@@ -224,7 +226,7 @@ def tupled(exps: list[Exp]) -> Exp:
 
 
 def untupled(exp: Exp, count: int) -> list[Exp]:
-    """The components of a tuple of so many."""
+    """Return the components of a tuple of `count`."""
     found: list[Exp] = []
     for _ in range(count - 1):
         found.append(mono.First(exp))
@@ -233,7 +235,7 @@ def untupled(exp: Exp, count: int) -> list[Exp]:
 
 
 def zero(type_: Type) -> Exp:
-    """Any value of a type of scalars."""
+    """Return any value of a type of scalars."""
     if isinstance(type_, Pair):
         return mono.Pair(zero(type_.first), zero(type_.second))
     assert isinstance(type_, Base)

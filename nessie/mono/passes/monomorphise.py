@@ -1,8 +1,8 @@
-"""Pass: the mono program that begins with a function.
+"""Pass: make the mono program that begins with a function.
 
   in    typed programs: a library's and a session's definitions, and the program
   out   mono: one copy of each function per use at other types, without function values and datatypes
-  how   The entry is found by the name that the user wrote; mono.copies makes what it needs.
+  how   The entry is found by the name that the user wrote; mono.copies makes the copies that it needs.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from nessie.typing.signatures import to_type
 
 def monomorphise(program: typed.Program, environment: Environment, entry: str,
                        argument: syntax.TypeExp | None) -> mono.Program:
-    """The mono program that calls this function; its argument's type where its own leaves that open. The program may
-    use what is in the environment."""
+    """Return the mono program that calls this function; `argument` is its argument's type if the function's own type is
+    open. The program may use the definitions of the environment."""
     environment = with_definitions(environment, program)
     name = function_named(entry, program)
     type_ = None if argument is None else to_type(argument, {}, environment, None)
@@ -28,7 +28,7 @@ def monomorphise(program: typed.Program, environment: Environment, entry: str,
 
 
 def with_definitions(environment: Environment, program: typed.Program) -> Environment:
-    """The environment with the program's definitions. A type may be written with the program's datatypes."""
+    """Return the environment with the program's definitions, because a type may name the program's datatypes."""
     environment = environment.copy()
     for definition in program.definitions:
         environment.program.add(definition)
@@ -39,7 +39,7 @@ def with_definitions(environment: Environment, program: typed.Program) -> Enviro
 
 
 def function_named(name: str, program: typed.Program) -> str:
-    """The internal name of the last function that the user called so."""
+    """Return the internal name of the last function to which the user gave this name."""
     if not name:
         raise UsageError("which function is to be compiled? Name it with -e")
     functions = {shown_name(d.name): d.name for d in program.definitions if isinstance(d, typed.Function)}

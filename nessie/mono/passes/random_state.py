@@ -1,19 +1,19 @@
-"""Pass: random numbers are made from a state that is passed along; drawing becomes arithmetic.
+"""Pass: make random numbers from a state that is passed along, so that drawing becomes arithmetic.
 
-  in    mono, in which `_draw` gives 64 random bits as interpreter.random_numbers says
-  out   mono without `_draw`. Where the program may draw, its entry begins by asking for the seed, by `_seed`;
-        `rand_seed` stays, for the sake of what comes after the program
-  how   A function that may draw takes the state as one more parameter and gives its result with the state after it.
-        In a body, what draws is bound by lets, in the order of evaluation, and so are the states; a conditional, a
-        check or a call that draws is bound as a pair of value and state, or is one where it comes last, so that
-        tail calls stay tail calls. In an apply-to-each that draws, elements have states of their own from one more
-        generator, and say whether theirs has changed, on which the state around it depends. A filter that draws
+  in    mono, in which `_draw` returns 64 random bits as interpreter.random_numbers defines them
+  out   mono without `_draw`. If the program may draw, its entry begins by asking for the seed, by `_seed`;
+        `rand_seed` stays, because later programs see its effect
+  how   A function that may draw takes the state as one more parameter and returns its result with the state after it.
+        In a body, lets bind the expressions that draw and the states, in the order of evaluation. A conditional, a
+        check or a call that draws is bound as a pair of value and state; where it comes last, it is that pair itself,
+        so that tail calls stay tail calls. In an apply-to-each that draws, elements have states of their own from one
+        more generator, and tell whether theirs has changed, on which the state around it depends. A filter that draws
         is evaluated by an apply-to-each before.
-  sound because what is evaluated before something that draws is bound before it, and what a conditional or a check
-        guards stays in it. Filters come before bodies in flattened programs, too. A state does not come back: each
+  sound because an expression evaluated before a draw is bound before it, and an expression guarded by a conditional
+        or a check stays in it. Filters come before bodies in flattened programs, too. A state does not recur: each
         step adds an odd number, and there are fewer than 2**64 steps.
 
-    {bits(_draw(t)) + i : i in v}       where the state is s, becomes the last line of
+    {bits(_draw(t)) + i : i in v}       in state s becomes the last line of
 
     let key = mix(s);
         states = {mix(key xor mix(position)) : position in [0:#v]};
@@ -54,7 +54,7 @@ def random_state(program: mono.Program) -> mono.Program:
 
 
 def functions_that_draw(program: mono.Program) -> dict[str, str]:
-    """The functions that may draw, with what each is called in the new program."""
+    """Return the functions that may draw, with their names in the new program."""
     found = {f.name: f.name for f in program.functions if any(map(is_draw, expressions(f.body)))}
     calls = {f.name: called(f.body) for f in program.functions} if found else {}
     for component in components(calls):         # callees first
@@ -64,12 +64,12 @@ def functions_that_draw(program: mono.Program) -> dict[str, str]:
 
 
 def is_draw(exp: Exp) -> bool:
-    """Does this change the state?"""
+    """Does this primitive change the state?"""
     return isinstance(exp, mono.Prim) and exp.name in ("_draw", "rand_seed")
 
 
 def starting(entry: mono.Function, inner: str, names: Names) -> mono.Function:
-    """The new entry: it calls what the old one has become, in the first state."""
+    """Return the new entry, which calls the old one's new version in the first state."""
     parameters = tuple([mono.Parameter(names.fresh(p.name), p.type) for p in entry.parameters])
     arguments: list[Exp] = [mono.Var(p.name, p.type) for p in parameters]
     arguments.append(mix(mono.Prim("_seed", (TRUE,), INT)))
@@ -78,7 +78,7 @@ def starting(entry: mono.Function, inner: str, names: Names) -> mono.Function:
 
 
 def threaded(function: mono.Function, drawing: dict[str, str], names: Names) -> mono.Function:
-    """The function, taking the state and giving it."""
+    """Return the function that takes the state and returns it."""
     marked: set[int] = set()                # the expressions in the body that may draw, by their ids
     for exp in reversed(list(expressions(function.body))):
         if is_draw(exp) or is_call(exp, drawing) or any(id(part) in marked for part in parts(exp)):
@@ -95,7 +95,7 @@ def is_call(exp: Exp, drawing: dict[str, str]) -> bool:
 
 
 class Line:
-    """A straight line of evaluation: what has been bound on it, and the state after that, which is trivial."""
+    """A straight line of evaluation: the names bound on it, and the state after them, which is trivial."""
 
     def __init__(self, names: Names, drawing: dict[str, str], marked: set[int], state: Exp) -> None:
         self.names, self.drawing, self.marked, self.state = names, drawing, marked, state
@@ -105,7 +105,7 @@ class Line:
         return id(exp) in self.marked
 
     def bind(self, name: str, value: Exp) -> Exp:
-        """The value, evaluated here."""
+        """Return the value, evaluated here."""
         if is_trivial(value):
             return value
         name = self.names.fresh(name)
@@ -113,20 +113,20 @@ class Line:
         return mono.Var(name, type_of(value))
 
     def branch(self, exp: Exp, state: Exp) -> Exp:
-        """The expression's value with the state after it, on a line of its own that begins in this state."""
+        """Return the expression's value with the state after it, on a line of its own that begins in this state."""
         line = Line(self.names, self.drawing, self.marked, state)
         end = line.last(line.lets(exp))
         return let_chain(line.bound, end)
 
     def lets(self, exp: Exp) -> Exp:
-        """Binds what the lets around an expression bind; the expression."""
+        """Bind the names of the lets around an expression, and return the expression."""
         while isinstance(exp, mono.Let):
             self.bound.append((exp.name, self.value(exp.value)))
             exp = exp.body
         return exp
 
     def value(self, exp: Exp) -> Exp:
-        """The expression's value, wanted after what has been bound; what draws in it is bound."""
+        """Return the expression's value, to be used after the current bindings; parts that draw are bound."""
         if not self.draws(exp):
             return exp
         match exp:
@@ -153,12 +153,12 @@ class Line:
         return self.parts(exp)
 
     def parts(self, exp: Exp) -> Exp:
-        """The expression with the values of its parts, all of which it evaluates."""
+        """Return the expression with the values of its parts, all of which it evaluates."""
         values = iter(self.values(parts(exp)))
         return map_parts(exp, lambda part: next(values))
 
     def values(self, exps: tuple[Exp, ...]) -> list[Exp]:
-        """The states of expressions that are evaluated one after another."""
+        """Return the values of expressions that are evaluated one after another."""
         waiting = sum(map(self.draws, exps))
         found: list[Exp] = []
         for exp in exps:
@@ -168,7 +168,7 @@ class Line:
         return found
 
     def is_split(self, exp: Exp) -> bool:
-        """Does its value come with a state, that of the branch that was taken or of a call?"""
+        """Does its value come with a state, that of the branch taken or of a call?"""
         match exp:
             case mono.If(_, then, orelse):
                 return self.draws(then) or self.draws(orelse)
@@ -177,7 +177,7 @@ class Line:
         return is_call(exp, self.drawing)
 
     def last(self, exp: Exp) -> Exp:
-        """The expression's value with the state after it."""
+        """Return the expression's value with the state after it."""
         if not self.is_split(exp):
             value = self.value(exp)
             return mono.Pair(value, self.state)
@@ -195,7 +195,7 @@ class Line:
         raise TypeError(exp)
 
     def each(self, each: mono.Each) -> Exp:
-        """The sequence; its elements draw from states of their own, in the filter and then in the body."""
+        """Return the sequence; its elements draw from states of their own, in the filter and then in the body."""
         sources = self.values(tuple([g.source for g in each.generators]))
         each = replace(each, generators=tuple([
             mono.Generator(g.name, self.bind("source", s)) for g, s in zip(each.generators, sources, strict=True)]))
@@ -222,7 +222,7 @@ class Line:
         return value
 
     def first_states(self, source: Exp) -> Exp:
-        """The states in which the elements begin."""
+        """Return the states in which the elements begin."""
         key = self.bind("key", mix(self.state))
         position = mono.Var(self.names.fresh("position"), INT)
         length = mono.Prim("length", (source,), INT)
@@ -230,7 +230,7 @@ class Line:
         return mono.Each(mix(mono.Prim("xor", (key, mix(position)), INT)), (mono.Generator(position.name, positions),))
 
     def elements(self, each: mono.Each, states: Exp) -> Exp:
-        """The value of each element, the state after it, and whether that is another than before."""
+        """Return for each element its value, the state after it, and whether the state has changed."""
         state = mono.Var(self.names.fresh("state"), INT)
         both = self.branch(each.body, state)
         drawn = mono.Var(self.names.fresh("drawn"), type_of(both))
@@ -240,14 +240,14 @@ class Line:
                          (*each.generators, mono.Generator(state.name, states)), each.filter, origin=each.origin)
 
     def parts_of(self, elements: Exp, part: Callable[[Exp], Exp]) -> Exp:
-        """A part of each of them."""
+        """Return a part of each of the elements."""
         type_ = type_of(elements)
         assert isinstance(type_, Seq)
         element = mono.Var(self.names.fresh("element"), type_.element)
         return mono.Each(part(element), (mono.Generator(element.name, elements),))
 
     def steps(self, elements: Exp) -> Exp:
-        """Has one of them drawn?"""
+        """Has one of the elements drawn?"""
         changes = self.parts_of(elements, lambda element: mono.Second(mono.Second(element)))
         return mono.Prim("reduce_or", (changes,), BOOL)
 
@@ -261,7 +261,7 @@ def after(state: Exp) -> Exp:
 
 
 def renamed(exp: Exp, by: dict[str, str]) -> Exp:
-    """The expression with other names for these, bound or free."""
+    """Return the expression with other names for these, bound or free."""
     exp = map_parts(exp, lambda part: renamed(part, by))
     match exp:
         case mono.Var(name):

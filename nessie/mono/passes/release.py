@@ -1,13 +1,13 @@
-"""Pass: sequences that would keep a large payload alive for a small part of it are marked for copying.
+"""Pass: mark sequences for copying that would keep a large payload alive for a small part of it.
 
   in    mono
   out   mono, with _compact(e) for e where
           - the value of e outlives the function's frame or is held by it during a recursion: a let that is used
             after a call that may come back here, an argument of such a call, a result of a function;
           - nothing of e's payload belongs to a caller (mono.analysis.provenance), or it has been given away
-            (mono.analysis.last_uses): what is kept alive is this frame's own
-  how   Flattening makes a run-time choice of _compact (flatten.calls.compaction). A frame copies no more of a payload
-        than a quarter of what it took to make it, for each _compact in its text; so cost is kept.
+            (mono.analysis.last_uses): this frame owns what it keeps alive
+  how   Flattening turns _compact into a run-time choice (flatten.calls.compaction). For each _compact in its text, a
+        frame copies at most a quarter of what it took to make the payload, so the cost is preserved.
   why   A view holds the whole of its payload. Each level of a recursion could hold one, without bound.
 """
 from __future__ import annotations
@@ -40,14 +40,14 @@ def released(function: mono.Function, known: dict[str, Summary], given: Containe
 
 
 def parameters(function: mono.Function, pools: Pools, given: Container[Place]) -> dict[str, Signature]:
-    """The sharing of the function's parameters: those that are given away are its own."""
+    """Return what the function's parameters share; those that are given away are the function's own."""
     own = {p.name: fresh(p.type) for k, p in enumerate(function.parameters) if (function.name, k) in given}
     return {**of_parameters(function, pools), **own}
 
 
 def coming_back(body: mono.Exp, functions: frozenset[str]) -> frozenset[int]:
-    """The ids of the expressions in which the host calls one of the functions. In the body of an apply-to-each,
-    lifted versions are called: the host has one frame for all of these."""
+    """Return the ids of the expressions in which the host calls one of the functions. The body of an apply-to-each
+    calls lifted versions, for all of which the host has one frame."""
     found: set[int] = set()
     for exp in reversed(list(expressions(body)) if functions else []):
         inside = [g.source for g in exp.generators] if isinstance(exp, mono.Each) else parts(exp)
@@ -58,12 +58,12 @@ def coming_back(body: mono.Exp, functions: frozenset[str]) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Marker:
-    """The sharing of a function's body; the expressions `back` may come back to the function."""
+    """Marks a function's body; the expressions `back` may come back to the function."""
     calls: Calls
     back: frozenset[int]
 
     def tail(self, exp: mono.Exp, env: Env) -> mono.Exp:
-        """The expression whose value is the function's result."""
+        """Mark the expression whose value is the function's result."""
         match exp:
             case mono.Let():
                 return self.lets(exp, env, self.tail)
@@ -74,9 +74,9 @@ class Marker:
         return self.marked(self.inner(exp, env), exp, env)
 
     def lets(self, exp: mono.Exp, env: Env, last: Callable[[mono.Exp, Env], mono.Exp]) -> mono.Exp:
-        """A chain of lets: of each, whether it is used after a call that comes back here."""
+        """Mark those in a chain of lets that are used after a call that comes back here."""
         chain: list[mono.Let] = []
-        inner = dict(env)               # a chain of lets extends one environment: names are bound once
+        inner = dict(env)               # names are bound once, so a chain of lets extends one environment
         while isinstance(exp, mono.Let):
             chain.append(exp)
             inner[exp.name] = provenance(exp.value, inner, self.calls)
@@ -95,11 +95,11 @@ class Marker:
         return result
 
     def held_during(self, exp: mono.Exp) -> set[str]:
-        """The names that the expression may use after a call in it that comes back; none, if it is that call."""
+        """Return the names that the expression may use after a call in it that comes back; none, if it is that call."""
         return names_in(exp) if id(exp) in self.back and not isinstance(exp, mono.Call) else set()
 
     def inner(self, exp: mono.Exp, env: Env) -> mono.Exp:
-        """An expression whose value the function goes on with."""
+        """Mark an expression whose value the function uses further."""
         if id(exp) not in self.back:
             return exp
         match exp:
@@ -114,7 +114,7 @@ class Marker:
         return map_parts(exp, lambda part: self.inner(part, env))
 
     def marked(self, exp: mono.Exp, before: mono.Exp, env: Env) -> mono.Exp:
-        """The expression, marked if there is reason to; `before`: as it was."""
+        """Return the expression, marked if there is reason to; `before` is the original expression."""
         type_ = type_of(before)
         if is_scalars(type_) or not own(provenance(before, env, self.calls)):
             return exp

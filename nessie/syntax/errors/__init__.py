@@ -1,6 +1,6 @@
-"""The messages about a text that is no NESL.
+"""The errors and hints for a text that is not NESL.
 
-    messages            what was found, and what could have stood there
-    advice              the likely mistake: a table, of which the first row that fits is told
-    other_languages     what other languages write where NESL writes something else
+    messages            syntax errors: the token found, and those that could have stood there
+    advice              hints at the likely mistake: the first row of a table that fits
+    other_languages     hints at the syntax of other languages that NESL writes differently
 """

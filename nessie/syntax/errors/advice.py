@@ -1,4 +1,5 @@
-"""The likely mistake where a text stops being NESL: a table of what tells it and what is said; the first row counts."""
+"""Hints at the likely mistake where a text stops being NESL: a table of conditions and hints, of which the first row
+that fits counts."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,15 +16,15 @@ BRACKETS = {"LPAREN": "(", "RPAREN": ")", "LBRACKET": "[", "RBRACKET": "]", "LBR
 OPERATORS = {"ADD", "STAR", "COMPARE", "POWER", "MUL", "AND", "OR", "GATHER", "SCATTER"}
 OPERANDS = {"NAME", "NUMBER", "STRING", "CHAR", "BOOL"}
 ENDS = {"SEMI", "EOF"}
-FORMS = {"EOF", "FUNCTION", "DATATYPE"}         # where a new form begins, or none is left
+FORMS = {"EOF", "FUNCTION", "DATATYPE"}         # tokens that begin a new form, or end the text
 AS_FUNCTIONS = {"+": "sum(v) and plus_scan(v) add", "++": "flatten(v) joins sequences", "*": "product(v) multiplies",
                 "and": "all(v) and and_scan(v) combine bools", "or": "any(v) and or_scan(v) combine bools"}
 
 
 @dataclass(frozen=True)
 class Stop:
-    """The point where the text stops being NESL: the form's tokens up to there, the one found, the kinds that could
-    stand there."""
+    """The place where the text stops being NESL: the form's tokens up to there, the token found, and the kinds that
+    could stand there."""
     source: Source
     seen: tuple[Token, ...]
     found: Token
@@ -39,18 +40,18 @@ class Stop:
             elif found and CLOSING.get(token.kind) == OPENED_BY[found[-1].kind]:
                 found.pop()
             elif token.kind in OPENERS and any(at.kind in CLOSERS for at in found):
-                while found.pop().kind == "LET":        # one that a bracket has ended
+                while found.pop().kind == "LET":        # a bracket has ended the let
                     pass
         return found
 
     @property
     def bracket(self) -> Token | None:
-        """The innermost bracket that is open."""
+        """The innermost open bracket."""
         return next((token for token in reversed(self.open) if token.kind in CLOSERS), None)
 
     @property
     def inside(self) -> str:
-        """The kind of what is open innermost."""
+        """The kind of the innermost open token."""
         return self.open[-1].kind if self.open else ""
 
     @property
@@ -62,33 +63,33 @@ class Stop:
         return self.found.kind in kinds
 
     def defines(self) -> bool:
-        """Whether a function's head goes on, before its `=`."""
+        """Is this inside a function's head, before its `=`?"""
         kinds = {token.kind for token in self.seen}
         return self.seen[:1] != () and self.seen[0].kind == "FUNCTION" and not kinds & {"EQUALS", "COLON"}
 
     def since_opening(self, kind: str) -> bool:
-        """Whether there is a token of this kind behind the innermost open bracket."""
+        """Is there a token of this kind behind the innermost open bracket?"""
         return self.bracket is not None and any(t.kind == kind for t in self.seen[self.seen.index(self.bracket):])
 
 
-# What tells a mistake -----------------------------------------------------------------------------------
+# Conditions of mistakes ---------------------------------------------------------------------------------
 
 
 def comment(stop: Stop) -> bool:
-    """Whether one of the tokens is in a comment of another language."""
+    """Is one of the tokens in a comment of another language?"""
     spans = [Span(stop.source, token.start, token.end) for token in (*stop.seen[-2:], stop.found)]
     return any(in_comment(span) for span in spans if span.start < span.end)
 
 
 def word(stop: Stop) -> str:
-    """The hint about a word of other languages before a name or a number, where NESL has none."""
+    """Return the hint for a word of other languages that stands before a name or a number, as no word of NESL does."""
     pairs = zip(stop.seen, [*stop.seen[1:], stop.found])
     return next((WORDS[str(first.value)] for first, second in pairs if first.kind == "NAME"
                  and str(first.value) in WORDS and second.kind in OPERANDS), "")
 
 
 def sign(stop: Stop) -> str:
-    """The hint about a sign of other languages, made of the last tokens, with nothing between them."""
+    """Return the hint for a sign of other languages, made of the last tokens without space between them."""
     near = [*stop.seen[-2:], stop.found]
     pairs = [(one, other) for one, other in zip(near, near[1:]) if one.end == other.start]
     spelled = [stop.source.text[one.start:other.end] for one, other in reversed(pairs)]
@@ -98,7 +99,7 @@ def sign(stop: Stop) -> str:
 
 
 def operator_alone(stop: Stop) -> str:
-    """The hint about an operator that stands as an argument."""
+    """Return the replacement for an operator that stands as an argument."""
     if stop.found.kind in OPERATORS and stop.last in ("LPAREN", "COMMA"):
         return as_a_value(str(stop.found.value))
     if stop.finds("COMMA", "RPAREN") and stop.last in ("MINUS", "POUND"):
@@ -113,13 +114,13 @@ def as_a_value(operator: str) -> str:
 
 
 def one_comma_too_many(stop: Stop) -> bool:
-    """Whether nothing that a comma would join stands between it and what ends an expression."""
+    """Is a comma followed by a token that ends an expression, so that it joins nothing?"""
     ends = {"THEN", "ELSE", "IN", "SEMI" if stop.bracket is None else CLOSERS[stop.bracket.kind]}
     return stop.last == "COMMA" and stop.found.kind in ends
 
 
 def closes_nothing(stop: Stop) -> str:
-    """The hint about a bracket that closes none, or another one than is open."""
+    """Return the hint for a bracket that closes none, or another one than is open."""
     if stop.found.kind not in OPENERS or (stop.bracket and CLOSERS[stop.bracket.kind] == stop.found.kind):
         return ""
     if stop.bracket is None:
@@ -128,26 +129,26 @@ def closes_nothing(stop: Stop) -> str:
 
 
 def still_open(stop: Stop) -> str:
-    """The hint where the form ends before its brackets do."""
+    """Return the hint for a form that ends before its brackets do."""
     ends = stop.bracket is not None and "COMMA" in stop.expected and stop.finds("SEMI", *FORMS)
     return f"is a {BRACKETS[CLOSERS[stop.bracket.kind]]} missing?" if stop.bracket and ends else ""
 
 
 def let_goes_on(stop: Stop) -> bool:
-    """Whether a let has had a binding, and still no `in`, or nothing behind it."""
+    """Has a let had a binding, and still no `in`, or nothing behind it?"""
     bound = stop.last == "SEMI" or not stop.expected.isdisjoint(("IN", "EQUALS"))
     return (stop.inside == "LET" and bound) or (stop.finds(*ENDS) and stop.last == "IN" and stop.bracket is None)
 
 
 def indexes(stop: Stop, bracket: Token | None) -> bool:
-    """Whether this is a `[` that follows something that it indexes."""
+    """Is this a `[` that indexes what precedes it?"""
     at = stop.seen.index(bracket) if bracket else 0
     return at > 0 and stop.seen[at].kind == "LBRACKET" and \
         stop.seen[at - 1].kind in ("NAME", "RPAREN", "RBRACKET", "STRING", "RBRACE")
 
 
 def begins_line(stop: Stop) -> bool:
-    """Whether the pattern that was read last, a name or in parentheses, begins a line which is not the form's first."""
+    """Does the pattern read last, a name or in parentheses, begin a line that is not the form's first?"""
     seen, at = stop.seen, len(stop.seen) - 1
     if at > 0 and seen[at].kind == "RPAREN":
         while at > 0 and seen[at].kind != "LPAREN":
@@ -168,7 +169,7 @@ def command_of_the_prompt(stop: Stop) -> bool:
 
 
 def open_context(stop: Stop) -> bool:
-    """Whether the form may go on in the contexts of its type."""
+    """May the form go on in the contexts of its type?"""
     return any(token.kind == "DCOLON" for token in stop.seen) and (
         stop.finds(*FORMS) or (stop.finds("SEMI") and stop.last == "SEMI"))
 
@@ -181,7 +182,7 @@ def likely_mistake(stop: Stop) -> str:
     return ""
 
 
-# A condition and a hint, or what gives the hint itself.
+# A condition and a hint, or a function that returns the hint itself.
 MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
     (comment, COMMENT),
     (operator_alone, ""),

@@ -1,4 +1,4 @@
-"""The errors of a text that is no NESL: the token found, those that could have stood there, the likely mistake.
+"""Syntax errors: the token found, those that could have stood there, and the likely mistake.
 
     error: syntax error: found `;`
      --> sum.nesl:2:8
@@ -25,9 +25,9 @@ EXPRESSION_KINDS = {"NUMBER", "LPAREN", "NAME"}
 
 
 def syntax_error(source: Source, seen: list[Token], found: Token) -> NessieError:
-    """The error for this token, after the tokens of the form that came before it."""
+    """Return the error for this token, after the tokens of the form that came before it."""
     if found.kind == "EOF" and seen and seen[-1].start == seen[-1].end:
-        seen = seen[:-1]                # a `;` that the text need not have
+        seen = seen[:-1]                # an optional `;`
     stop = Stop(source, tuple(seen), found, frozenset(acceptable(seen)))
     places = [(Span(source, found.start, found.end), f"expected {in_words(stop.expected)}")]
     opening = stop.bracket
@@ -40,7 +40,7 @@ def syntax_error(source: Source, seen: list[Token], found: Token) -> NessieError
 
 
 def acceptable(seen: list[Token]) -> set[str]:
-    """The kinds of token with which the text could go on after those seen."""
+    """Return the kinds of token that could follow those seen."""
     states = [0]
     for token in seen:
         shift(states, token.kind)
@@ -48,7 +48,7 @@ def acceptable(seen: list[Token]) -> set[str]:
 
 
 def in_words(expected: frozenset[str]) -> str:
-    """`)`, `,` or an operator"""
+    """Return the kinds in words, such as: `)`, `,` or an operator."""
     operand = "NAME" in expected and "LBRACKET" in expected        # an expression or a type begins here
     words = [f"`{SPELLED[kind]}`" for kind in SPELLED if kind in expected and not (operand and kind in CLOSERS)]
     if expected >= OPERATOR_KINDS:

@@ -1,5 +1,6 @@
-"""The signs, words and names of functions of other languages, for which NESL writes something else. What was meant by
-them is said in a hint; nobody reads this module before there is an error. """
+"""Hints at syntax of other languages that NESL writes differently: signs, words, names of functions. Nobody reads this
+module before there is an error.
+"""
 from __future__ import annotations
 
 import re
@@ -16,7 +17,7 @@ COMMENT = "a comment stands between two %: % like this %"
 COMMENT_BEGINS = re.compile(r"\s*(#\s+[^\W\d]|--\s|//|/\*)")
 TYPE_WORDS = ("int", "float", "bool", "char")
 
-# Signs, as they are written. Each is an error where it stands in a text, or at least in an expression of bools.
+# Signs, as they are written. Each is an error in a NESL text, or at least in an expression of bools.
 SIGNS = {
     "!=": UNEQUAL, "!==": UNEQUAL, "<>": UNEQUAL, "~=": UNEQUAL, "===": EQUAL, "=<": "<= is at most",
     "!": NEGATED, "~": NEGATED, "&&": BOTH, "&": BOTH, "||": EITHER,
@@ -30,7 +31,7 @@ SIGNS = {
 }
 LONGEST = max(map(len, SIGNS))
 
-# Words that begin what NESL has otherwise.
+# Words that begin constructs which NESL writes differently.
 EACH = "an apply-to-each does something with every element: {x * 2 : x in v}; [0:n] is the ints below n"
 LOOP = "a loop is a function that calls itself: function g(n) : int -> int = if n > 9 then n else g(2 * n);"
 DEFINED = "a function is defined by: function g(x) = x + 1;"
@@ -45,7 +46,7 @@ WORDS = {
     **dict.fromkeys(("var", "val", "const", "auto"), SET),
     **dict.fromkeys(("elif", "elsif", "elseif", "endif", "case", "switch", "match"), BRANCHES),
     **dict.fromkeys(("import", "include", "require"), 'load "file"; evaluates the forms of another file')}
-TYPED = dict.fromkeys(("int", "float", "bool", "char", "string", "double"), SET)     # before the name that is set
+TYPED = dict.fromkeys(("int", "float", "bool", "char", "string", "double"), SET)     # before a variable's name
 
 # Names of functions and constants.
 REDUCES = "sum, product, max_val, min_val, count, all and any reduce a sequence; scan(g, identity, v) takes any g"
@@ -74,7 +75,7 @@ NAMES = {
 
 
 def name_hint(name: str, span: Span | None) -> str:
-    """The hint about an unknown name at its place."""
+    """Return the hint for an unknown name, by its place."""
     if span is None:
         return NAMES.get(name, "")
     before, after = span.source.text[:span.start], span.source.text[span.end:]
@@ -92,7 +93,7 @@ def name_hint(name: str, span: Span | None) -> str:
 
 
 def in_comment(span: Span) -> bool:
-    """Whether the span is behind what begins a comment in other languages, on its line or after a `;`."""
+    """Is the span behind a sign that begins a comment in other languages, on its line or after a `;`?"""
     text = span.source.text
     begin = max(text.rfind("\n", 0, span.start), text.rfind(";", 0, span.start)) + 1
     found = COMMENT_BEGINS.match(text, begin)
@@ -100,6 +101,6 @@ def in_comment(span: Span) -> bool:
 
 
 def sign_at(text: str, start: int) -> str:
-    """The hint about the longest sign that begins there; empty if there is none."""
+    """Return the hint for the longest sign of another language that begins there; empty if there is none."""
     ends = range(start + LONGEST, start, -1)
     return next((SIGNS[text[start:end]] for end in ends if text[start:end] in SIGNS), "")

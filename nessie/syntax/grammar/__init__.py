@@ -1,8 +1,8 @@
-"""The grammar of NESL and the automaton that reads by it; PLY makes the one of the other, ahead of time.
+"""The grammar of NESL and the automaton that reads by it. PLY makes the automaton from the grammar ahead of time.
 
     rules           the grammar: each function's docstring is its rule
     build_tables    makes tables from rules (python -m nessie.syntax.grammar.build_tables)
-    tables          the automaton's tables; made, not to be edited
-    signature       tells tables that are older than the rules
+    tables          the automaton's tables; generated, not to be edited
+    signature       detects tables that are older than the rules
     automaton       one step of the automaton
 """

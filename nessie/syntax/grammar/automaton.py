@@ -1,4 +1,4 @@
-"""The LR automaton of NESL's grammar: a stack of states that goes through the tables of syntax.grammar.tables."""
+"""The LR automaton of NESL's grammar: a stack of states that steps through the tables of syntax.grammar.tables."""
 from __future__ import annotations
 
 from nessie.syntax.grammar.tables import ACTIONS, GOTOS, RULES
@@ -10,8 +10,8 @@ def needs_token(states: list[int]) -> bool:
 
 
 def step(states: list[int], kind: str) -> int | None:
-    """One step, before a token of this kind: takes it (the state after it) or applies a rule (minus the rule's number).
-    None if no such token can stand here."""
+    """Do one step before a token of this kind: take it (return the state after it) or apply a rule (return minus the
+    rule's number). Return None if no such token can stand here."""
     actions = ACTIONS[states[-1]]
     action = actions if isinstance(actions, int) else actions.get(kind)
     if action is None:
@@ -26,7 +26,7 @@ def step(states: list[int], kind: str) -> int | None:
 
 
 def shift(states: list[int], kind: str) -> bool:
-    """Go on by one token; whether the automaton takes it."""
+    """Go on by one token; return whether the automaton takes it."""
     action = step(states, kind)
     while action is not None and action < 0:
         action = step(states, kind)

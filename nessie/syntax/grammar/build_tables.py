@@ -1,6 +1,6 @@
-"""Makes tables.py from rules.py, which lie beside it:   python -m nessie.syntax.grammar.build_tables
+"""Makes tables.py from rules.py beside it:   python -m nessie.syntax.grammar.build_tables
 
-PLY finds the LALR tables, here, once; whoever runs Nessie needs neither PLY nor the time.
+PLY finds the LALR tables here, once; running Nessie needs neither PLY nor the time.
 """
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Complaints:
     error = critical = warning
 
     def info(self, message: str, *arguments: object, **_: object) -> None:
-        """A log for PLY: its reports of progress are no complaints."""
+        """Ignore PLY's reports of its progress."""
 
     debug = info
 
 
 def build() -> tuple[str, list[str]]:
-    """The text of the module of tables, and what PLY complained about."""
+    """Return the text of the module of tables, and PLY's complaints."""
     from ply import yacc
 
     complaints = Complaints()
@@ -67,7 +67,7 @@ def entry(value: object) -> str:
 
 
 def only_rule(actions: dict[str, int]) -> int | None:
-    """The rule that the state applies whatever comes next, if it is such a state."""
+    """Return the rule that the state applies whatever comes next, if it is such a state."""
     rules = set(actions.values())
     return rules.pop() if len(rules) == 1 and min(rules) < 0 else None
 

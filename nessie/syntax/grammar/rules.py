@@ -3,16 +3,16 @@
     exp      an expression, tuples included              a + 1, b
     item     one without a comma outside brackets        a + 1
     app      applications and indexing                   f(x)[i] y
-    atom     what may stand as an argument behind a function, and needs no parentheses     x  5  (e)  {x : x in v}
+    atom     an argument behind a function that needs no parentheses     x  5  (e)  {x : x in v}
 
-A `[` behind an app indexes it, so `[a, b]` is no atom.
+A `[` behind an app indexes it, so `[a, b]` is not an atom.
 
-Operators are told apart by the table of precedences, and so is how far `if` and `let` reach: their last part is an
-exp whose rule has the lowest precedence, so every operator that may follow, the comma included, is shifted into it.
+The table of precedences tells operators apart, and decides how far `if` and `let` reach: their last part is an exp
+whose rule has the lowest precedence, so every operator that may follow, the comma included, is shifted into it.
 The body of `=>` ends at a comma.
 
-A pattern is parsed as an expression and converted by syntax.patterns: which of the two it is, only a later token
-tells. PLY makes the tables from this module (syntax.grammar.build_tables); syntax.parser runs them.
+A pattern is parsed as an expression, because only a later token tells that it is one; syntax.patterns converts it.
+PLY makes the tables from this module (syntax.grammar.build_tables); syntax.parser runs them.
 """
 from __future__ import annotations
 
@@ -375,7 +375,7 @@ def p_type_tuple(p: Any) -> None:
 
 
 def tuple_type(types: list[syntax.TypeExp], p: Any) -> syntax.TypeExp:
-    """Nested to the right, as tuples are."""
+    """Return the tuple type, nested to the right."""
     return nest_right(types, lambda first, second: syntax.TypePair(first, second, span=p.span()))
 
 

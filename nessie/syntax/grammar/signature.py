@@ -1,4 +1,4 @@
-"""The signature of the grammar, by which tables of an older one are noticed."""
+"""The grammar's signature, by which tables of an older grammar are detected."""
 from __future__ import annotations
 
 import zlib
@@ -7,6 +7,6 @@ from nessie.syntax.grammar import rules as grammar
 
 
 def signature() -> str:
-    """A digest of its tokens, precedences and rules, in order."""
+    """Return a checksum of the grammar's tokens, precedences and rules, in order."""
     rules = [(name, (rule.__doc__ or "").split()) for name, rule in vars(grammar).items() if name.startswith("p_")]
     return f"{zlib.crc32(repr((grammar.tokens, grammar.precedence, rules)).encode()):08x}"

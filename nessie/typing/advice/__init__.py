@@ -1,6 +1,5 @@
-"""The messages about wrong names and types.
+"""The errors and hints for wrong names and types.
 
-    messages        both types, both places
-    hints           what may have been meant
-    hidden          names that differ in capitals only
+    messages        errors with both types and both places
+    hints           hints at what may have been meant
 """

@@ -1,4 +1,4 @@
-"""Hints about wrong names and types: what the user may have wanted, and places that explain."""
+"""Hints for wrong names and types: what the user may have wanted, and places that explain."""
 from __future__ import annotations
 
 import re
@@ -48,13 +48,13 @@ def is_operator(function: str) -> bool:
 
 
 def written(span: Span | None) -> str:
-    """The text of a span, if it is short enough to be quoted in a line."""
+    """Return the text of a span, if it is short enough to quote in a line."""
     text = span.source.text[span.start:span.end] if span else ""
     return text if len(text) <= 40 and "\n" not in text else ""
 
 
 def bare(argument: str) -> str:
-    """The text of a function's only argument, without the parentheses around it."""
+    """Return the text of a function's only argument, without the parentheses around it."""
     return argument[1:-1] if argument.startswith("(") else argument
 
 
@@ -62,7 +62,8 @@ def bare(argument: str) -> str:
 
 
 def definition(name: str, span: Span | None) -> tuple[list[tuple[Span, str]], str]:
-    """The places of the text that define this name, which is not known at the span, and a hint about them."""
+    """Return the place of a definition of this name elsewhere in the text, which is not known at the span, and a hint
+    about it."""
     if span is None:
         return [], ""
     word = re.escape(name)
@@ -81,7 +82,7 @@ def definition(name: str, span: Span | None) -> tuple[list[tuple[Span, str]], st
 
 
 def declaration(name: str, place: Span) -> str:
-    """The forward declaration of a function that is defined there: its types, if they stand there on one line."""
+    """Return the forward declaration of a function defined there, with its types if they stand there on one line."""
     found = re.match(r"[ \t]*(\([^()\n]*\))[ \t]*(?::[ \t]*([^=\n]*?->[^=\n]*?)[ \t]*=)?",
                      place.source.text[place.end:])
     parameters, types = (found[1], found[2]) if found else ("(x)", None)
@@ -93,7 +94,7 @@ def declaration(name: str, place: Span) -> str:
 
 def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]], clash: Clash,
                   called: Span | None) -> str:
-    """The hint about what a function, called at this place, may have been meant to be applied to."""
+    """Return a hint at the argument that may have been meant for a function called at this place."""
     actual = [type_ for _, type_ in parts]
     if hint := semicolon_hint(called, parts[0][0]):
         return hint
@@ -116,7 +117,7 @@ def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
 
 
 def sequence_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
-    """The hint about a sequence that stands for its elements, or elements for it, and about a sign of bools
+    """Return a hint where a sequence stands for its elements, or elements for it, or for a sign that works on bools
     elsewhere."""
     texts = [written(span) for span, _ in parts]
     match function, [type_ for _, type_ in parts]:
@@ -161,7 +162,7 @@ def taken_apart(pair: str) -> str:
 
 
 def power_hint(function: str, parts: Sequence[tuple[Span | None, Type]]) -> str:
-    """The exponent of ^ is an int."""
+    """Return a hint that the exponent of ^ is an int."""
     if function != "^" or len(parts) != 2 or parts[1][1] != FLOAT:
         return ""
     (base, type_), (exponent, _) = parts
@@ -171,7 +172,7 @@ def power_hint(function: str, parts: Sequence[tuple[Span | None, Type]]) -> str:
 
 
 def swap_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
-    """Two arguments that would fit in each other's place."""
+    """Return a hint at two arguments that would fit in each other's place."""
     if function in NOT_TO_SWAP:
         return ""
     for one, other in combinations(range(len(parts)), 2):
@@ -188,7 +189,7 @@ def swap_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, 
 
 
 def floats_hint(expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
-    """A sequence of ints, where one of floats is due."""
+    """Return a hint for a sequence of ints where one of floats is due."""
     beside = any(type_ == Seq(FLOAT) for _, type_ in parts)         # the other side of an operator
     for (span, type_), due in zip(parts, components(expected)):
         text = bare(written(span)).strip()
@@ -200,7 +201,7 @@ def floats_hint(expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> st
 
 
 def error_hint(choice: syntax.If) -> str:
-    """`error` has the type bool."""
+    """Return a hint that `error` has the type bool."""
     for failing, other in ((choice.then, choice.orelse), (choice.orelse, choice.then)):
         match failing:
             case syntax.Apply(syntax.Name("error")):
@@ -217,14 +218,14 @@ def number_hint(left: Type, right: Type) -> str:
 
 
 def function_hint(left: Type, right: Type) -> str:
-    """Two function types that look alike differ in which function they are."""
+    """Return a hint that two function types that look alike belong to different functions."""
     if isinstance(left, Identity) and isinstance(right, Identity):
         return "every function has a type of its own: two different ones cannot take each other's place"
     return ""
 
 
 def applied_hint(applied: syntax.Exp, type_: Type, argument: syntax.Exp, argument_type: Type) -> str:
-    """The likely reason why something that is no function stands before an expression."""
+    """Return a hint for an expression after something that is not a function."""
     function = applied.span
     if function is None or argument.span is None or function.source != argument.span.source:
         return ""
@@ -259,7 +260,7 @@ def applied_hint(applied: syntax.Exp, type_: Type, argument: syntax.Exp, argumen
 
 
 def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: NessieError) -> NessieError:
-    """The error, with the parameters that have the name of a constant which it is about."""
+    """Return the error with the places of parameters that have the name of the constant that the error is about."""
     told = {span.source.text[span.start:span.end].strip("() \t\n").lower()            # an argument is in parentheses
             for span, _ in error.places if body and body.holds(span)}
     for name, span in constant_names(parameter):
@@ -270,9 +271,9 @@ def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: Nessi
 
 
 def doubts(form: syntax.TopLevel) -> list[NessieError]:
-    """The warnings about a form: a parameter with the name of a constant that the body uses, an
-    application to what begins the next line, a function of two numbers that stands between them, an index below 0, the
-    end of a line in a string as in other languages."""
+    """Return warnings for text that is correct but hardly meant: a parameter with the name of a constant that the body
+    uses, an application to the beginning of the next line, a function of two numbers written between them, an index
+    below 0, the end of a line in a string written as in other languages."""
     match form:
         case syntax.FunctionDef(body=body) if body is not None:
             return [*doubts_of(body), *hiding_constants(form.parameter, body), *hidden_by_case(form)]
@@ -282,7 +283,8 @@ def doubts(form: syntax.TopLevel) -> list[NessieError]:
 
 
 def narrowed(form: syntax.TopLevel, type_: Type) -> list[NessieError]:
-    """A signature's type variables are unified with what the body needs, as in CMU NESL, and nothing says so."""
+    """Warn where the body makes a signature's type variables less general: unification, as in CMU NESL, does so
+    silently."""
     if not isinstance(form, syntax.FunctionDef) or form.signature is None or form.signature.span is None:
         return []
     used = names_in(form.signature.type)
@@ -298,7 +300,7 @@ def doubts_of(body: syntax.Exp) -> list[NessieError]:
 
 
 def mere_letters(body: syntax.Exp) -> list[NessieError]:
-    """The warning about a backslash: in a string of NESL, the character after one stands for itself."""
+    """Warn of escapes of other languages: in a string of NESL, a character after a backslash stands for itself."""
     found = []
     for exp in EXPRESSIONS.inside(body):
         if isinstance(exp, syntax.String) and exp.span:
@@ -318,7 +320,7 @@ def below_zero(body: syntax.Exp) -> list[NessieError]:
 
 
 def from_end(index: Span) -> str:
-    """The hint for v[-1], which is the last element in other languages."""
+    """Return the NESL for v[-1], which is the last element in other languages."""
     found = FROM_END.fullmatch(index.source.text[index.start:index.end])
     return f"{found[1]}[#{found[1]} - {found[2]}] counts from the end" if found else ""
 
@@ -331,7 +333,7 @@ def applied_across_lines(body: syntax.Exp) -> list[NessieError]:
 
 
 def used_as_operators(body: syntax.Exp) -> list[NessieError]:
-    """`x rem 3` applies x to rem, and what that gives to 3."""
+    """Warn of `x rem 3`, which applies x to rem, and the result to 3."""
     found = []
     for exp in EXPRESSIONS.inside(body):
         match exp:
@@ -345,7 +347,7 @@ def used_as_operators(body: syntax.Exp) -> list[NessieError]:
 
 
 def semicolon_hint(before: Span | None, after: Span | None) -> str:
-    """The hint where an expression follows on a new line without a sign between, as forms do."""
+    """Return a hint where an expression that follows without a sign between begins a line, as forms do."""
     if before is None or after is None or before.source != after.source or after.column > 1:
         return ""
     if after.source.text[after.start] == "(" or "\n" not in before.source.text[before.end:after.start]:
@@ -362,7 +364,7 @@ def hiding_constants(parameter: syntax.Pattern, body: syntax.Exp) -> list[Nessie
 
 
 def constants_in(body: syntax.Exp, value: bool) -> list[Span]:
-    """The places of t, or of f, in the expression."""
+    """Return the places where the expression writes t, or f."""
     found = [exp.span for exp in EXPRESSIONS.inside(body) if isinstance(exp, syntax.Bool) and exp.value == value]
     return sorted([span for span in found if span], key=lambda span: span.start)
 
@@ -372,7 +374,7 @@ def constant(name: str) -> str:
 
 
 def constant_names(pattern: syntax.Pattern) -> list[tuple[str, Span]]:
-    """The parameters written t or f. NESL takes them, and lets the constants keep their meaning."""
+    """Return the parameters written t or f. NESL accepts them, but the constants keep their meaning."""
     found: list[tuple[str, Span]] = []
     waiting = [pattern]
     while waiting:

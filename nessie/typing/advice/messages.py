@@ -1,4 +1,4 @@
-"""The errors of inference: both types, both places, and what may help (typing.advice.hints)."""
+"""The errors of inference: both types, both places, and a hint that may help (typing.advice.hints)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ GRAPHICS = """
     w_write_text_centered w_write_text_left w_write_paragraph w_get_input w_get_input_noblock w_get_button_input
     w_get_zoom_box w_get_color w_black w_white w_red w_blue w_green w_cyan w_yellow w_magenta w_pink w_light_green
     w_light_blue w_purple w_gray w_dark_gray w_orange
-"""                                             # of the original library, and what begins with xps_
+"""                                             # of the original library, and names that begin with xps_
 
 
 def complaint(message: str, *places: Place, hint: str = "") -> NessieError:
@@ -54,7 +54,8 @@ def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
 
 
 def no_function(name: str, own: Iterable[str], known: Iterable[str] = ()) -> NessieError:
-    """No function of this name is there to be called or compiled; `own` are the program's, `known` others."""
+    """Return the error that no function of this name can be called or compiled; `own` are the program's functions,
+    `known` others."""
     functions = list(own)
     near = nearest(name, functions, 0.7) or nearest(name, known, 0.7)
     return NessieError(f"the program has no function {name}",
@@ -63,7 +64,7 @@ def no_function(name: str, own: Iterable[str], known: Iterable[str] = ()) -> Nes
 
 def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]], clash: Clash,
                    called: Span | None) -> NessieError:
-    """A function applied to what it does not take; `parts` are the components of the argument."""
+    """Return the error of a function applied to a wrong argument; `parts` are the components of the argument."""
     actual = [type_ for _, type_ in parts]
     given = show_scheme(nest_right(actual, Pair))
     operator = is_operator(function)
@@ -113,7 +114,7 @@ def no_match(pattern: syntax.Pattern, shape: str, type_: Type, value: Span | Non
 
 
 def too_few_components(pattern: syntax.Pattern, count: int, type_: Type, value: Span | None) -> NessieError:
-    """A tuple of `count` patterns for a shorter tuple of this type."""
+    """Return the error of a tuple of `count` patterns for a shorter tuple of this type."""
     return complaint(f"the pattern has {count} components, the value {len(components(type_))}", (pattern.span, ""),
                      (value, of_type(type_)))
 

@@ -1,8 +1,8 @@
-"""The rules of type inference. Each takes the state and an expression, and gives a typed one with its type.
+"""The rules of type inference. Each takes the state and an expression, and returns a typed one with its type.
 
-    state           what is known while a form is inferred; the rule for names
-    calls           applications: of functions, and of what syntax has operators for
-    patterns        patterns
-    structure       everything else, and the table of all rules
-    resolve         puts what was found into the types of a finished definition
+    state           the state while a form is inferred; the rule for names
+    calls           rules for applications of functions and operators
+    patterns        rules for patterns
+    structure       all other rules, and the table of all rules
+    resolve         resolves the types of a finished definition
 """

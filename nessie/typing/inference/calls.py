@@ -1,4 +1,4 @@
-"""The types of applications: of functions, and of what the syntax has operators for."""
+"""The rules for applications: of functions, and of operators in the syntax."""
 from __future__ import annotations
 
 from nessie.base.ints import MIN_INT
@@ -17,7 +17,7 @@ Argument = tuple[Result, "Span | None"]
 
 def builtin(state: Inference, function: str, shown: str, arguments: tuple[syntax.Exp, ...],
             span: Span | None) -> Result:
-    """A function of the library, whatever the program calls by its name now, applied by syntax of its own."""
+    """Apply a function of the library by syntax of its own, even if the program has redefined the function's name."""
     entry = state.environment.builtin(function)
     assert entry is not None, function
     at = (span,) if span else ()
@@ -27,7 +27,7 @@ def builtin(state: Inference, function: str, shown: str, arguments: tuple[syntax
 
 def call(state: Inference, shown: str, function: tuple[typed.Exp, Type, Span | None], arguments: list[Argument],
          at: Origin) -> Result:
-    """The function applied to the tuple of the arguments."""
+    """Apply the function to the tuple of the arguments."""
     applied, type_, span = function
     assert isinstance(type_, Fun)
     argument, argument_type = tuple_of([result for result, _ in arguments])
@@ -45,7 +45,7 @@ def call(state: Inference, shown: str, function: tuple[typed.Exp, Type, Span | N
 
 
 def tuple_of(items: list[Result]) -> Result:
-    """A tuple: pairs nested to the right."""
+    """Return the tuple of the items: pairs nested to the right."""
     return nest_right(items, pair_of)
 
 
@@ -85,14 +85,14 @@ def not_a_function(state: Inference, written: syntax.Apply, type_: Type, argumen
 
 
 def callee(state: Inference, function: syntax.Exp) -> Entry | None:
-    """The global function that is called by name, if it is one."""
+    """Return the entry of the global function that is called by name, if it is one."""
     if isinstance(function, syntax.Name) and function.name not in state.scope:
         return state.lookup(function.name)
     return None
 
 
 def with_defaults(entry: Entry, items: list[syntax.Exp], written: syntax.Apply) -> list[syntax.Exp]:
-    """The arguments, with the defaults of those left out."""
+    """Return the arguments, with the defaults of those left out."""
     given: list[syntax.Exp] = [item for item in items if not isinstance(item, syntax.Default)]
     named = {item.name: item for item in items if isinstance(item, syntax.Default)}
     names = [parameter for parameter, _ in entry.defaults]
@@ -149,7 +149,7 @@ def binary(state: Inference, written: syntax.Binary) -> Result:
 
 
 def product_power(state: Inference, base: syntax.Exp, exponent: int, written: syntax.Binary) -> Result:
-    """x^2 and x^3 are products."""
+    """Translate x^2 and x^3 to products."""
     value, type_ = state.exp(base)
     state.temporaries += 1
     temporary = f"x'{state.temporaries}"

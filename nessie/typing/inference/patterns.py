@@ -1,4 +1,4 @@
-"""The types of patterns."""
+"""The rules for patterns."""
 from __future__ import annotations
 
 from nessie.base.source import Span
@@ -12,7 +12,7 @@ from nessie.typing.unify import Clash
 
 def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[str, Type],
             value: Span | None) -> typed.Pattern:
-    """The typed pattern for a value of this type; puts what it binds into `names`."""
+    """Return the typed pattern for a value of this type, and put the names that it binds into `names`."""
     match written:
         case syntax.NamePattern(name):
             refuse_too_large(state, type_, value or written.span)
@@ -37,7 +37,8 @@ def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[
 
 
 def refuse_too_few(state: Inference, written: syntax.PairPattern, type_: Type, value: Span | None) -> None:
-    """A pair, which has no third component, is told as such. What is no tuple at all is left to unification."""
+    """Refuse a pattern of more components than the tuple has, such as three for a pair. A value that is not a tuple is
+    left to unification."""
     rest: syntax.Pattern = written
     shape, count = state.find(type_), 1
     if not isinstance(shape, Pair):
@@ -51,7 +52,7 @@ def refuse_too_few(state: Inference, written: syntax.PairPattern, type_: Type, v
 
 
 def refuse_function(state: Inference, written: syntax.Pattern, how: str) -> None:
-    """`g(x) = ...` takes a datatype apart; a function is defined otherwise: `how`, of its name and parameter."""
+    """Refuse `g(x) = ...` unless it takes a datatype apart; the hint `how` shows how a function is defined."""
     match written:
         case syntax.DataPattern(name, argument) if not ((entry := state.lookup(name)) and entry.kind == "constructor"):
             from nessie.typing.advice.hints import bare  # only mistakes need it
@@ -62,7 +63,7 @@ def refuse_function(state: Inference, written: syntax.Pattern, how: str) -> None
 
 
 def data_shape(state: Inference, written: syntax.DataPattern) -> tuple[tuple[Type, ...], Fun]:
-    """The types that the pattern's constructor is at, and its type there."""
+    """Return the types of the pattern's constructor, and its type at them."""
     entry = state.lookup(written.constructor)
     if entry is None:
         raise complaints.unbound(written.constructor, written.span, state.environment.names())

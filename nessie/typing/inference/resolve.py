@@ -1,8 +1,8 @@
-"""Puts what inference found out into the types of a typed definition.
+"""Resolves the types of a typed definition after inference.
 
   in    a definition whose types have variables of the unifier
-  out   the same with every variable resolved: bound ones by their types, those that the definition is
-        general in by its type variables a, b, c ..; a type that nothing depends on becomes int
+  out   the same with every variable resolved: bound ones become their types, those in which the definition is
+        general become its type variables a, b, c ..; a type that nothing depends on becomes int
 """
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nessie.typing import nodes as typed
 from nessie.typing.inference.state import SELF
 from nessie.typing.unify import Unifier
 
-NO_FUNCTION = Identity("no function")       # where no function can ever come
+NO_FUNCTION = Identity("no function")       # for a function type without functions
 
 
 class Resolution:
     """`general`: the types whose unresolved variables become the definition's type variables; `reserved`: names that
-    these may not have, those of datatypes; `own`: the identities that are made in it, which are at its type
+    these may not have, those of datatypes; `own`: the identities made in the definition, which are at its type
     variables."""
 
     def __init__(self, unifier: Unifier, general: list[Type], reserved: Container[str], own: set[str]) -> None:
@@ -118,7 +118,7 @@ class Resolution:
 
 
 def unresolved(unifier: Unifier, types: list[Type]) -> list[Var]:
-    """The variables of the types that nothing is known of, in order of appearance, those of identities last."""
+    """Return the unbound variables of the types in order of appearance, those of identities last."""
     resolved = [unifier.resolve(t) for t in types]
     shown = [v for t in resolved for v in visible_variables(t)]
     return list(dict.fromkeys([*shown, *free_variables(*resolved)]))

@@ -1,12 +1,12 @@
-"""The state while the types of one top-level form are inferred, and the rules for what it is about: names.
+"""The state while the types of one top-level form are inferred, and the rules for names.
 
     inference               the state; names and constants
     inference_patterns      patterns
     inference_calls         applications, operators
     inference_structure     all other expressions, and RULES: the rule for each construct of the syntax
 
-A rule takes an expression and gives its typed form and its type. Types in the typed form may still have variables of
-the unifier; typing.inference.resolve puts in what became of them once the whole definition is done.
+A rule takes an expression and returns its typed form and its type. Types in the typed form may still have variables of
+the unifier; typing.inference.resolve replaces them once the whole definition is done.
 """
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from nessie.typing.unify import LARGEST, Unifier, is_too_large
 Result = tuple[typed.Exp, Type]
 Rules = Mapping[type, Callable[["Inference", Any], Result]]
 
-SELF = "'self"                  # the function being defined; settle puts in its name and variables
+SELF = "'self"                  # the function being defined; settle inserts its name and variables
 
 
 @dataclass(frozen=True)
 class Local:
-    """A local variable: its type, and how many lambdas are around its binder."""
+    """A local variable: its type, and the number of lambdas around its binder."""
     type: Type
     depth: int
 
@@ -44,7 +44,7 @@ class Inference:
         self.environment, self.definition, self.rules = environment, definition, rules
         self.unifier = Unifier()
         self.scope: dict[str, Local] = {}
-        self.captured: list[dict[str, typed.Name]] = []         # per enclosing lambda: what it captures
+        self.captured: list[dict[str, typed.Name]] = []         # captured names per enclosing lambda
         self.itself: tuple[str, Entry] | None = None            # the function being defined
         self.lambdas: set[str] = set()                          # the identities of the lambdas met
         self.temporaries = 0
@@ -72,7 +72,7 @@ class Inference:
 
     @contextmanager
     def binding(self, names: dict[str, Type]) -> Iterator[None]:
-        """The names are bound inside."""
+        """Bind the names inside the block."""
         before = {name: self.scope.get(name) for name in names}
         self.scope.update({name: Local(type_, len(self.captured)) for name, type_ in names.items()})
         yield
@@ -84,7 +84,7 @@ class Inference:
 
 
 def refuse_too_large(state: Inference, type_: Type, where: Span | None = None) -> None:
-    """A few functions that double a type make of any type one that no memory holds."""
+    """Refuse a type that is too large: a few functions that double a type make one that no memory holds."""
     if is_too_large([type_], state.find):
         raise complaints.complaint(f"the type of this has more than {LARGEST:,} parts", (where, ""))
 
@@ -123,7 +123,7 @@ def name(state: Inference, written: syntax.Name) -> Result:
 
 
 def capture(state: Inference, variable: typed.Name, depth: int) -> typed.Name:
-    """The lambdas between the variable's binder and this use capture it."""
+    """Let the lambdas between the variable's binder and this use capture it."""
     for captured in state.captured[depth:]:
         captured.setdefault(variable.name, variable)
     return variable
@@ -139,7 +139,7 @@ def global_name(state: Inference, entry: Entry, at: Origin) -> Result:
 
 
 def constant(state: Inference, value: int | float | str, type_: Type, at: Origin) -> typed.Exp:
-    """A constant of the library: a scalar, or a datatype's constructor applied to an int."""
+    """Return a constant of the library: a scalar, or a datatype's constructor applied to an int."""
     if not isinstance(type_, Data):
         return typed.Const(value, type_, origin=at)
     scheme = state.environment.global_scheme(type_.name)

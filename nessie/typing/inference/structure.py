@@ -1,4 +1,4 @@
-"""The types of what is no name and no application; and the table of all rules."""
+"""The rules for all expressions except names and applications, and the table of all rules."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -65,7 +65,7 @@ def let(state: Inference, written: syntax.Let) -> Result:
 
 
 def bindings(state: Inference, written: syntax.Let, position: int) -> Result:
-    """The let from this binding on."""
+    """Infer the let from this binding on."""
     if position == len(written.bindings):
         return state.exp(written.body)
     bound = written.bindings[position]
@@ -134,7 +134,7 @@ def each(state: Inference, written: syntax.Each) -> Result:
 
 
 def refuse_twice(patterns: list[syntax.Pattern]) -> None:
-    """The generators of an apply-to-each bind each name once."""
+    """Refuse generators of an apply-to-each that bind a name twice."""
     seen: dict[str, syntax.NamePattern] = {}
     for leaf in (leaf for bound in patterns for leaf in pattern_names(bound) if leaf.name != "_"):
         if leaf.name in seen:
@@ -148,7 +148,7 @@ def shown(bound: syntax.Pattern) -> str:
 
 
 def without_wildcards(state: Inference, written: syntax.Pattern) -> syntax.Pattern:
-    """The pattern with a name for each `_`, so that an expression can build what it matches."""
+    """Return the pattern with a name for each `_`, so that an expression can build the values that it matches."""
     match written:
         case syntax.NamePattern("_"):
             state.temporaries += 1
@@ -162,7 +162,7 @@ def without_wildcards(state: Inference, written: syntax.Pattern) -> syntax.Patte
 
 
 def pattern_exp(written: syntax.Pattern) -> syntax.Exp:
-    """The expression that builds what the pattern matches."""
+    """Return the expression that builds the values that the pattern matches."""
     match written:
         case syntax.NamePattern(name, _, span=span):
             return syntax.Name(name, span=span)
