@@ -1,9 +1,9 @@
-"""Calls of a program's functions on flat values: compiled for their types and layouts, then kept.
+"""Calls a program's functions on flat values. A call is compiled for its types and layouts, and the code is kept.
 
-A function at the types of its arguments is one program (Typed); for a target, and arguments that lie in memory as these
-do, it is compiled (Compiled), which the disk cache keeps as well. A device does one call at a time: whoever calls takes
-an idle one or makes another, so that any number of threads may call. Compiling, and what has effects, goes one by one.
-Whoever finds nothing kept looks again once it is his turn, as another thread may have compiled it meanwhile.
+A function at the types of its arguments is one program (Typed). It is compiled (Compiled) for a target and for the
+layouts of the arguments; the disk cache keeps the compiled code, too. A device runs one call at a time. A call takes an
+idle device or makes another, so that any number of threads may call. Compilations, and calls with effects, run one at a
+time. A thread that finds nothing kept looks again when it has the lock, as another may have compiled it meanwhile.
 """
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ LOOKED_UP = 0.5                 # seconds until free memory is looked up again
 
 @dataclass(frozen=True)
 class Number:
-    """The description of an argument."""
+    """A reference to the argument of this number, from 0."""
     number: int
 
 
 @dataclass
 class Compiled:
-    """A built program (nessie.program_cache), and the devices that have it."""
+    """Code that a target runs (nessie.program_cache), and idle devices that have it loaded."""
     built: CpuProgram | GpuProgram | ir.Program
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
@@ -76,8 +76,8 @@ class Compiled:
 
 @dataclass(frozen=True, eq=False)
 class Typed:
-    """A function at types: the program, and its parameters: the number of an argument, or a top-level variable's
-    value; and what it has been compiled to, by layouts and target."""
+    """A function at types, as a program. Each of its `parameters` is the number of an argument or the value of a
+    top-level variable. `compiled` has its code by layouts and target."""
     program: mono.Program
     parameters: tuple[Any, ...]
     result: Type
@@ -100,7 +100,7 @@ class Calls:
     found_free: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def call(self, function: str, taken: Taken, target: str, limit: Deadline = NEVER) -> tuple[Any, Type, list[Any]]:
-        """The flat result, its type, and the values of top-level variables, of which it may be a part."""
+        """The flat result, its type, and the values of top-level variables whose memory it may share."""
         def work() -> tuple[Any, Type, list[Any]]:
             found = self.at_types(function, taken.types, taken.names)
             given = found.arguments(taken.values)
@@ -112,14 +112,14 @@ class Calls:
         ALL.add(self)
 
     def release_memory(self) -> int:
-        """Give memory that no call uses back to the system; the number of its bytes."""
+        """Give the memory that no call uses back to the system. Returns the number of bytes."""
         idle = [device for found in list(self.typed.values()) for compiled in list(found.compiled.values())
                 for device in list(compiled.idle)]
         memories: list[Pooled] = [self.memory, *[device.memory for device in idle]]
         return sum([memory.release_kept() for memory in memories])
 
     def forget(self) -> None:
-        """The program has changed."""
+        """Drop the compiled calls, as the program has changed."""
         self.typed = {}
 
     # Compiling ----------------------------------------------------------------------------------
@@ -135,8 +135,8 @@ class Calls:
         return found
 
     def made_typed(self, function: str, types: tuple[Type, ...], by_name: tuple[str, ...]) -> Typed:
-        """The call as an expression whose variables are the arguments, the last given by name: what the command line
-        compiles."""
+        """Type the call as an expression whose variables are the arguments, as the command line does. The last
+        arguments are given by name."""
         environment, names = self.session.environment.copy(), []
         for number, type_ in enumerate(types, 1):
             names.append(environment.internal_name(f"argument_{number}"))
@@ -203,7 +203,7 @@ class Calls:
                     target.world.end_line()
 
     def memory_for(self, target: Target) -> int:
-        """Bytes that a call may take. What is free is looked up now and then."""
+        """Bytes that a call may take. Free memory is looked up again after LOOKED_UP seconds."""
         limit, until = self.found_free.get(target.name, (0, 0.0))
         if time.monotonic() > until:
             limit = target.memory()
@@ -230,7 +230,7 @@ class Calls:
         return result
 
     def check_places(self, device: Any, taken: Taken) -> None:
-        """Arrays on a GPU: work on them is done, they are this device's, offsets are right."""
+        """Wait for pending work on arrays on a GPU; check that they are on this device and that offsets are right."""
         if taken.streams:
             device.driver.await_others(taken.streams)
         for place in taken.places:
@@ -247,12 +247,12 @@ class Calls:
 
 @anew_in_children
 def forked() -> None:
-    """Nobody else has effects."""
+    """Give each Calls a new lock in a forked child, where no other thread runs."""
     for calls in list(ALL):
         calls.performing = threading.RLock()
 
 
 def release_memory() -> int:
-    """Gives back to the system, and to a GPU, the memory that Nessie has kept from earlier calls to use it again: the
-    bytes that this was. Arrays that calls have given, and calls that are running, keep theirs."""
+    """Give the memory that Nessie has kept from earlier calls for reuse back to the system, or to the GPU. Returns the
+    number of bytes. Arrays that calls have returned, and calls that are running, keep their memory."""
     return sum(calls.release_memory() for calls in list(ALL))

@@ -1,5 +1,5 @@
-"""The errors that Python gets: each is a NessieError, says what the command line says, and keeps to itself where in
-Nessie it was raised."""
+"""The errors that Python gets. Each is a NessieError with the text that the command line prints, and without the
+traceback inside Nessie."""
 from __future__ import annotations
 
 from traceback import format_exception
@@ -9,23 +9,23 @@ from nessie.base.source import InternalError, Interrupted, NessieError
 
 
 class Missing(NessieError, AttributeError):
-    """The program has nothing of this name."""
+    """The program defines nothing of this name."""
 
 
 class Mistake(NessieError):
-    """Nessie itself is wrong."""
+    """An internal error: a mistake in Nessie itself."""
 
     def __str__(self) -> str:
         return f"internal error: {self.message}\nThis is a mistake in Nessie, not in your program."
 
     def _render_traceback_(self) -> list[str]:
-        """With where it was raised, which is what a report needs."""
+        """The traceback for notebooks, in full, as a bug report needs it."""
         return "".join(format_exception(self)).splitlines()
 
 
-class as_nessie_errors:             # as contextmanager's are named
-    """Raise what the body raises as users get it, without the frames of Nessie. Ctrl-C is Python's
-    KeyboardInterrupt."""
+class as_nessie_errors:             # in lower case, like other context managers
+    """Convert the body's exceptions to those that users get, without the traceback inside Nessie. Ctrl-C becomes
+    Python's KeyboardInterrupt."""
 
     def __enter__(self) -> None: ...
 
@@ -41,7 +41,7 @@ class as_nessie_errors:             # as contextmanager's are named
                 raise Mistake(str(error)) from None
             case MemoryError():
                 raise NessieError("out of memory") from None
-            case OSError():                 # what the system refuses
+            case OSError():                 # the system refuses something
                 parts = [str(part) for part in (error.filename, error.strerror or error) if part]
                 raise NessieError(": ".join(parts)) from None
             case Exception():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Documentation:
-    """The docstring of a function, which is its author's; of the class, the class's."""
+    """A descriptor for `__doc__`: a function's documentation in NESL; on the class, the class's own docstring."""
 
     def __init__(self, about: str | None) -> None:
         self.about = about
@@ -24,7 +24,7 @@ class Documentation:
 
 
 class Function:
-    """Compiled when it is called, for the types of the arguments and the way they lie in memory, and kept: in this
+    """Compiled when it is called, for the types and the memory layout of the arguments. The code is kept, in this
     process and in the disk cache. NESL's errors are NessieErrors."""
 
     def __init__(self, program: Program, name: str) -> None:
@@ -40,13 +40,13 @@ class Function:
 
     @property
     def about(self) -> str:
-        """The signature, and the author's text about the function."""
+        """The signature, followed by the documentation that the function's author has written, if any."""
         about = self._program._session.environment.documentation(self._entry.name)
         return f"{self.signature}\n\n{about}" if about else self.signature
 
     def __call__(self, *arguments: Any, target: str | None = None, **named: Any) -> Any:
-        """The function's result; `named`: of parameters that have defaults; `target`: cpu, cuda, cudasim or reference,
-        None: the program's."""
+        """The function's result. `named`: arguments for parameters that have defaults; `target`: cpu, cuda, cudasim or
+        reference, None: the program's."""
         with as_nessie_errors():
             return self._program._call(self.__name__, arguments, named, target)
 
@@ -59,17 +59,16 @@ class Function:
 
     def explain(self, *arguments: Any, type: str | None = None, target: str | None = None,
                 everything: bool = False) -> Explanation:
-        """Explain the fusion, as `nessie explain` does: the pairs that share a kernel and those that do not, reasons,
-        costs. With arguments each schedule is run and measured on the CPU, and what had to be converted is told; `type`
-        is that of the argument where there are none: "[float]", "([int], float)". `everything`: every pair, with its
-        price."""
+        """The explanation of `nessie explain`: what is fused and what is not, why, and at what cost. With arguments,
+        each schedule is run and measured on the CPU, and conversions of arguments are listed. Without, `type` is the
+        argument's type: "[float]", "([int], float)". `everything`: every pair, with its price."""
         with as_nessie_errors():
             with STEADY:
                 from nessie.api import views
             return views.explain(views.Asked(self._program, self.__name__, arguments, type, target), everything)
 
     def graph(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Graph:
-        """The dependence graph with what shares a kernel, as `nessie graph` draws it."""
+        """The dependence graph as `nessie graph` draws it, with the nodes that share a kernel."""
         with as_nessie_errors():
             with STEADY:
                 from nessie.api import views

@@ -1,12 +1,12 @@
-"""NESL in IPython and its notebooks: `%load_ext nessie`.
+"""The magics for NESL in IPython and its notebooks: `%load_ext nessie`.
 
     %%nesl [TARGET] [--threads N] [--memory BYTES] [--depth N] [--seconds S] [--seed N]
                         evaluates the cell's forms; its functions, datatypes and variables are Python's from then on,
                         save for functions' values, which cannot leave the program
     %nesl EXPRESSION    its value; a function's is shown as a cell shows it
 
-One program grows from cell to cell; the target and the options (nessie.api.options) that a cell names stay those of all
-that follows, and of calls. What is wrong is told without a traceback.
+One program grows from cell to cell. The target and the options (nessie.api.options) that a cell names also hold for
+later cells, and for calls. Errors are printed without a traceback.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXAMPLES = {"memory": "2G"}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magics; `%load_ext nessie` calls it."""
+    """Register the magics; IPython calls this for `%load_ext nessie`."""
     magics = Magics(shell)
     shell.register_magic_function(magics.cell, "cell", "nesl")
     shell.register_magic_function(magics.line, "line", "nesl")
@@ -55,10 +55,10 @@ class Magics:
         self.program = Program()
         self.program._session.listener = lambda text: sys.stdout.write(text)
         self.cells = 0
-        self.given: dict[str, Any] = {}         # to the notebook
+        self.given: dict[str, Any] = {}         # names that the notebook has from the program
 
     def cell(self, line: str, text: str) -> None:
-        """Evaluate the forms; tell what each has given."""
+        """Evaluate the forms of a cell and print their outcomes."""
         self.cells += 1
         source = Source(f"cell {self.cells}", text)
         program = self.program
@@ -82,7 +82,8 @@ class Magics:
                 self.give(name)
 
     def give(self, name: str) -> None:
-        """The name to the notebook, if it can leave the program. What the program called so before is no more."""
+        """Define the name in the notebook, if its value can leave the program. It replaces the program's previous value
+        of that name."""
         names = self.shell.user_ns
         new = name not in names and name not in self.given
         if name in self.given and names.get(name) is self.given.pop(name):
@@ -94,7 +95,7 @@ class Magics:
             names[name] = self.given[name] = value
 
     def line(self, text: str) -> Any:
-        """The value of the expression, as Python's."""
+        """The value of the expression, as a Python value."""
         try:
             with as_nessie_errors():
                 return run_deep(lambda: value_of(self.program, text))
@@ -130,7 +131,7 @@ def value_of(program: Program, text: str) -> Any:
 
 
 def written_in(source: Source) -> Iterator[syntax.TopLevel | NessieError]:
-    """The forms; what notebooks have instead of commands of the prompt is told."""
+    """The forms of the text. Commands of the prompt get a hint that says what notebooks have instead."""
     for form in forms(source, ends_itself=True):
         if isinstance(form, NessieError) and form.hint == OF_THE_PROMPT:
             form.hint = "commands of the prompt do not work in notebooks; of a function f, f.signature, f.explain, " \
@@ -139,7 +140,7 @@ def written_in(source: Source) -> Iterator[syntax.TopLevel | NessieError]:
 
 
 def set_options(program: Program, words: list[str]) -> None:
-    """Set options for the cells and calls that follow; NessieError where they cannot be used here."""
+    """Set the options for the cells and calls that follow. NessieError if they cannot be used here."""
     options, calls, session = replace(program._options, **options_of(words)), program._calls, program._session
     before = calls.threads, calls.limits, calls.targets
     limits = Limits(options.memory, options.depth, options.seconds, calls.limits.hints)
@@ -155,7 +156,7 @@ def set_options(program: Program, words: list[str]) -> None:
 
 
 def options_of(words: list[str]) -> dict[str, Any]:
-    """The options that %%nesl names, a target among them."""
+    """The options in the words after %%nesl, by name, including the target."""
     found: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:

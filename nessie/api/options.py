@@ -14,8 +14,8 @@ from nessie.running.targets import TARGETS
 
 @dataclass(frozen=True)
 class Options:
-    """`threads` of the CPU; `memory` in bytes, at most; `depth` of recursion; `seconds` that a call may take; `seed` of
-    random numbers; `unchecked`: leave the program's run-time checks out. NessieError, where one is none of these."""
+    """The options: `threads` of the CPU; `memory`: a limit in bytes; `depth`: a limit on recursion; `seconds`: a limit
+    for each call; `seed` of random numbers; `unchecked`: leave out run-time checks. NessieError for a wrong value."""
     target: str = "cpu"
     threads: int | None = None
     memory: int | None = None

@@ -33,13 +33,13 @@ from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import parse, read_source
 from nessie.typing.environment import Entry
 
-CHECKS = Checking(share=0.02)       # of what this process compiles
+CHECKS = Checking(share=0.02)       # the share of this process's compilations that is checked
 
 
 class Program:
-    """A loaded program (`nessie.load`, `nessie.compile`): `program.f(x)` calls the program's function f, `program["f"]`
-    is f even where a Program has something else of that name. `program.point(1.0, 2.0)` makes a datatype's value, a
-    named tuple; `program.v` is the value of a top-level variable. Threads may call at once."""
+    """A program from `nessie.load` or `nessie.compile`. `program.f(x)` calls the program's function f; `program["f"]`
+    is f even if Program has another attribute of that name. `program.point(1.0, 2.0)` makes a datatype's value, a named
+    tuple. `program.v` is the value of a top-level variable. Several threads may call at once."""
 
     def __init__(self, source: Source | None = None, options: Options | None = None) -> None:
         self._options = options or Options()
@@ -55,13 +55,13 @@ class Program:
             self._evaluate(source)
 
     def define(self, text: str, name: str = "program") -> Program:
-        """Adds the definitions of a text; those of the same names are replaced. If one is wrong, there are none."""
+        """Add the definitions of a text, which replace those of the same names. If one is wrong, none is added."""
         with as_nessie_errors():
             self._evaluate(Source(a_text(name, "the name of a program"), a_text(text, "a program")))
         return self
 
     def _evaluate(self, source: Source) -> None:
-        """All forms but expressions, whose values nobody would see."""
+        """Evaluate all forms but expressions, whose values nobody would see."""
         session = self._session
 
         def work() -> None:
@@ -144,7 +144,7 @@ class Program:
         return Results(self._session.content, self._datatypes.kind, shared)
 
     def _taken(self, function: str, given: Sequence[Any], named: Mapping[str, Any] | None = None) -> Taken:
-        """The arguments, as far as anything can be wrong with them that inference would not tell."""
+        """The arguments as flat values, after the checks that inference does not make."""
         entry = self._session.environment.lookup(function)
         assert entry is not None
         takes = entry.scheme.type.argument if isinstance(entry.scheme.type, Fun) else None
@@ -170,7 +170,7 @@ class Program:
 
 
 def places_of_named(function: str, entry: Entry, given: int, named: Sequence[str]) -> list[int]:
-    """The numbers, from 0, of the parameters given by name: only those with defaults may be, as in NESL."""
+    """The positions, from 0, of the parameters given by name. As in NESL, only parameters with defaults may be."""
     have, required = [name for name, _ in entry.defaults], entry.arity - len(entry.defaults)
     places = []
     for name in named:
@@ -198,9 +198,9 @@ def shown(takes: Type | None) -> str:
 
 def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | None = None, memory: int | None = None,
          depth: int | None = None, seconds: float | None = None, seed: int = 0, unchecked: bool = False) -> Program:
-    """The program in a file (see Program). `target`: cpu, cuda, cudasim or reference; `threads` of the CPU; `memory` in
-    bytes, at most; `depth` of recursion; `seconds` that a call may take; `seed` of random numbers; `unchecked` leaves
-    the program's run-time checks out. NessieError, if it cannot be read or is wrong."""
+    """The program in a file (see Program). `target`: cpu, cuda, cudasim or reference; `threads` of the CPU; `memory`: a
+    limit in bytes; `depth`: a limit on recursion; `seconds`: a limit for each call; `seed` of random numbers;
+    `unchecked`: leave out run-time checks. NessieError if the file cannot be read or the program is wrong."""
     with as_nessie_errors():
         return Program(read_source(os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else
                                    a_text(path, "the path of a program")),
@@ -210,7 +210,7 @@ def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | No
 def compile(text: str, *, name: str = "program", target: str = "cpu", threads: int | None = None,
             memory: int | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
             unchecked: bool = False) -> Program:
-    """The program that a text is, which messages call `name`; otherwise as `load`."""
+    """The program in a text, which messages call `name`. The options are those of `load`."""
     with as_nessie_errors():
         return Program(Source(a_text(name, "the name of a program"), a_text(text, "a program")),
                        Options(target, threads, memory, depth, seconds, seed, unchecked))

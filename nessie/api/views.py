@@ -1,4 +1,4 @@
-"""Views of a compiled function, as objects: texts for the terminal, pictures and pages for notebooks. They are
+"""Views of what the compiler makes of a function: texts for the terminal, pictures and pages for notebooks. They show
 what the commands explain, graph, compile and inspect of the command line show."""
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Explanation:
-    """`text` is what `nessie explain` prints; `conversions` what became of arguments that could not be used as they
-    are; `data` the same as JSON has it."""
+    """An explanation of the schedules. `text` is the output of `nessie explain`; `conversions` list the arguments that
+    had to be converted; `data` is the explanation for JSON."""
     text: str
     conversions: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -49,7 +49,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Graph:
-    """The dependence graph, as a picture (`svg`), for GraphViz (`dot`) and as JSON (`json`)."""
+    """The dependence graph: as a picture (`svg`), for GraphViz (`dot`) and as JSON (`json`)."""
     svg: str
     dot: str
     json: str
@@ -63,7 +63,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Kernels:
-    """`text`: the fused program; `names` of its kernels."""
+    """The kernels of a function. `text`: the fused program; `names`: those of its kernels."""
     text: str
     names: tuple[str, ...]
 
@@ -79,7 +79,7 @@ class Kernels:
 
 class Stages(Mapping[str, str]):
     """The texts of the program's forms by name: mono, flat, schedule, fused, host, loops, then llvm and cpu-code, or
-    cuda and gpu-code. `page` shows them side by side, in a browser; `save` writes it."""
+    cuda and gpu-code. `page` is an HTML page that shows them side by side; `save` writes it to a file."""
 
     def __init__(self, texts: dict[str, str], page: str) -> None:
         self.texts, self.page = texts, page
@@ -113,8 +113,8 @@ def preformatted(text: str) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """A function of a program, at the types of arguments, at a type that is written, or at its own; for a target, None:
-    the program's."""
+    """The function of a program that a view is of: at the types of the `given` arguments, at the `written` type, or at
+    its own type. `target` None means the program's."""
     program: Program
     function: str
     given: Sequence[Any]
@@ -128,7 +128,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Held:
-    """Names for the arguments in a copy of the program's session, and what was converted."""
+    """A copy of the program's session with names for the arguments, and notes on their conversions."""
     session: Session
     names: list[syntax.Exp]
     notes: list[str]
@@ -152,7 +152,7 @@ def held(asked: Asked) -> Held:
 
 
 def mono_of(asked: Asked) -> tuple[pipeline.Job, Any]:
-    """The mono program, and how it is to be compiled: for arguments that lie in memory as these do."""
+    """The mono program, and the job that compiles it, for the layouts of the arguments if there are any."""
     session, job = asked.program._session, asked.job()
     if asked.given:
         found = held(asked)
@@ -176,7 +176,7 @@ def subject_of(asked: Asked, everything: bool = False) -> Subject:
 
 
 def compiling(work: Callable[[], T]) -> T:
-    """work(), while nobody else compiles."""
+    """The result of work(), while no other thread compiles."""
     def alone() -> T:
         with COMPILING:
             return work()

@@ -1,13 +1,13 @@
-"""The types of the arguments of a call, found from all of them before values are made of any.
+"""Infers the types of the arguments of a call from all of them, before the value of any is made.
 
-  in    what each argument is: the type of a NESL expression, or parts that may be of several types (files.parts); the
+  in    for each argument, the type of a NESL expression, or parts that may fit several types (files.parts); the
         types of the parameters, whose variables the arguments share
-  out   a type for each argument, known in full
-  how   types of expressions are unified with those of their parameters. Each other argument is opened as far as the
-        type that it is to have is known: its parts get the parts of that type. Where only variables are left, one is
-        bound to the first type that is likely for one of its parts, in its class, and possible for all of them: a
-        number without a point is an int, or a float, if another of its type has one. What nothing is said of is the
-        first of its class, int if it may be any.
+  out   a type for each argument, without variables
+  how   types of expressions are unified with those of their parameters. Every other argument is opened as far as its
+        type is known: its parts get the parts of that type. When only variables are left, one is bound to a type of
+        its class: the first that is likely for one of its parts and possible for all of them. So a number without a
+        point is an int, or a float if another number of the same type has one. A variable without any information
+        becomes the first type of its class, int if it may be any.
 
 If there are no such types, the error names the arguments that disagree.
 """
@@ -56,15 +56,15 @@ class GivenArgument:
 
 @dataclass(frozen=True)
 class Parameters:
-    """`takes`: what the function takes, as messages say it; the types are None where they are not known."""
+    """The parameters of a function. `takes`: the text of messages for them; a type is None where it is unknown."""
     takes: str
     types: Sequence[Type | None]
     content: ContentOf
 
 
 def types_of(given: Sequence[GivenArgument], wanted: Parameters) -> list[Type]:
-    """The types of the arguments. One of which inference will say that its parameter does not take it has a type of
-    its own."""
+    """The types of the arguments. An argument that does not fit its parameter gets the type that it has by itself, and
+    inference will report it."""
     try:
         return solved(given, wanted.types, wanted.content)
     except Misfit:
@@ -103,7 +103,7 @@ def disagreement(given: Sequence[GivenArgument], types: Sequence[Type], wanted: 
 
 
 def solved(given: Sequence[GivenArgument], wanted: Sequence[Type | None], content: ContentOf) -> list[Type]:
-    """The types that the arguments have together. Misfit, if there are none."""
+    """The types of all arguments together. Misfit if there are none."""
     solver = Solver(content)
     named: dict[str, Type] = {}
     types = [solver.renamed(type_, named) if type_ is not None else solver.unifier.fresh() for type_ in wanted]
@@ -119,7 +119,7 @@ def solved(given: Sequence[GivenArgument], wanted: Sequence[Type | None], conten
 
 
 class Solver:
-    """`waiting`: parts whose type is a variable so far."""
+    """The unification of the arguments' types. `waiting`: parts whose type is still a variable."""
 
     def __init__(self, content: ContentOf) -> None:
         self.content = content
@@ -127,7 +127,7 @@ class Solver:
         self.waiting: list[tuple[Part, Type]] = []
 
     def renamed(self, type_: Type, named: dict[str, Type]) -> Type:
-        """The type with variables of the unifier's; `named`: those that are known by name, to which it adds."""
+        """The type with fresh variables of the unifier. `named` maps names to them, and is extended."""
         for variable in free_variables(type_):
             if variable.name not in named:
                 named[variable.name] = self.unifier.fresh(variable.cls)
@@ -140,7 +140,7 @@ class Solver:
             raise Misfit(clash.kind) from None
 
     def open(self, parts: Sequence[tuple[Part, Type]]) -> None:
-        """Give the parts, and theirs, the types that they are to have, as far as these are known."""
+        """Give the parts, and the parts inside them, their types, as far as these are known."""
         pending = list(parts)
         while pending:
             part, type_ = pending.pop()
@@ -151,8 +151,8 @@ class Solver:
                 pending += part.inside(type_, self.content)
 
     def choose(self) -> bool:
-        """Bind a variable to the first type that is likely for one of its parts and possible for all of them; False,
-        if nothing is known of any."""
+        """Bind a variable to the first type that is likely for one of its parts and possible for all of them. False if
+        no variable has a likely type."""
         by_name: dict[str, tuple[Var, list[Part]]] = {}
         for part, variable in self.waiting:
             assert isinstance(variable, Var)
@@ -180,7 +180,7 @@ class Solver:
         raise misfit(likely[0], variable)
 
     def filled(self, shape: Type) -> Type:
-        """The shape with a variable of its own at each place."""
+        """The shape with a fresh variable at each place."""
         match shape:
             case Var():
                 return self.unifier.fresh()
@@ -194,5 +194,5 @@ class Solver:
 
 
 def closed(type_: Type) -> Type:
-    """The type with the first of its class for each variable, int for one that may be anything."""
+    """The type with each variable replaced by the first type of its class; int for one that may be anything."""
     return substitute(type_, {v.name: Base((CLASSES[v.cls] or ("int",))[0]) for v in free_variables(type_)})

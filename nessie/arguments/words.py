@@ -1,4 +1,4 @@
-"""The ARGs of a command line as expressions: what they say, or names for what is in files."""
+"""Turns the ARGs of a command line into expressions: their own text, or names for the values in files."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syn
                 session.target.limits.hints.memory)
     for place, text in enumerate(texts):
         if text.startswith("@"):
-            with session.target.activity.paused() if text == "@-" else nullcontext():         # it may be typed
+            with session.target.activity.paused() if text == "@-" else nullcontext():         # somebody may type it
                 opened[place] = files.open_file(text[1:], room)
         else:
             expressions[place] = parse_expression(Source(f"argument {place + 1}", text))
@@ -50,7 +50,7 @@ def from_text(place: int, exp: syntax.Exp, session: Session) -> GivenArgument:
 
 
 def takes(session: Session, entry: str) -> str:
-    """The text of the entry's parameters, for messages."""
+    """The text of messages that says what the entry takes."""
     known = session.environment.lookup(entry)
     if known is None or not isinstance(known.scheme.type, Fun):
         return entry
@@ -58,7 +58,8 @@ def takes(session: Session, entry: str) -> str:
 
 
 def check_files(entry: str, texts: Sequence[str], types: Sequence[Type | None]) -> None:
-    """Too few arguments: the last one stands for several parameters, which only JSON can hold."""
+    """Refuse a call with too few arguments whose last is a file that cannot hold a tuple. The last argument would have
+    to give several parameters, and only JSON can."""
     if texts and texts[-1].startswith("@") and not files.may_hold_tuple(texts[-1][1:]) and isinstance(types[-1], Pair):
         due = len(texts) - 1 + len(unnest_right(types[-1], Pair))
         raise NessieError(f"{entry} takes {due} arguments, and gets {len(texts)}")

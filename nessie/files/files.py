@@ -1,4 +1,5 @@
-"""Files as values: `@path` arguments in, `-o path` results out. The name's ending tells the format.
+"""Opens, reads and writes files of values: `@path` arguments in, `-o path` results out. The name's ending decides the
+format.
 
     .json   any value                                            files.json_format
     .jsonl  a sequence, one element per line, as JSON            files.json_format
@@ -8,15 +9,15 @@
     .npz    a sparse matrix of SciPy, or offsets and content     files.numpy_format
     .mtx    a Matrix Market matrix as rows of (column, value)    files.matrix_market
 
-The path `-` is standard input or output, as JSON; so is what is written to other devices and pipes.
+The path `-` is standard input or output, as JSON. Output to other devices and pipes is JSON, too.
 
-The parameter's type decides what a file means. Where that has variables, or is not known, all arguments together say
-what it is (nessie.arguments.types): a file is opened first, and its value made once its type is known. Whatever is
-wrong in a file is a NessieError with the file, the line and the reason.
+The parameter's type decides how a file is read. If that type has variables or is unknown, all arguments together
+determine it (nessie.arguments.types). So a file is opened first, and its value is made once its type is known. Every
+mistake in a file is a NessieError with the file, the line and the reason.
 
-All that is made of a file is counted before it is made (files.reading): a small file may claim to be a large one.
+Memory for a file's contents is counted before it is allocated (files.reading), as a small file may claim to be large.
 
-A format's module is imported when there is a file of that format.
+A format's module is imported only when there is a file of that format.
 """
 from __future__ import annotations
 
@@ -50,9 +51,8 @@ READERS = {                             # each is Reading -> File
 
 
 def open_file(path: str, room: MemoryBudget | None = None) -> File:
-    """The contents of the file. The parameters and the other arguments say of which type it is
-    (nessie.arguments.types). Reading it, and making its value, takes no more bytes than there is room, as far as one is
-    given."""
+    """Open the file. The parameters and the other arguments determine its type later (nessie.arguments.types).
+    If `room` is given, reading the file and making its value take no more bytes than that."""
     ending = ending_of(path)
     if ending not in READERS:
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
@@ -64,14 +64,14 @@ def open_file(path: str, room: MemoryBudget | None = None) -> File:
 
 
 def made(path: str, file: File, type_: Type, content: ContentOf) -> Any:
-    """The flat value in the file, of this type, which it fits."""
+    """The flat value in the file, of `type_`, which the file fits."""
     with refusals(path):
         return file.made(type_, content)
 
 
 @contextmanager
 def refusals(path: str) -> Iterator[None]:
-    """Turn failures of the machine or the system into errors that name the file."""
+    """Turn errors of the system, exhausted memory and too deep nesting into errors that name the file."""
     try:
         yield
     except OSError as error:
@@ -87,7 +87,7 @@ def ending_of(path: str) -> str:
 
 
 def written_as(path: str) -> str:
-    """The ending of what is written there. To devices and pipes without one, it is JSON."""
+    """The ending that decides the format written to this path. Devices and pipes without one get JSON."""
     ending = ending_of(path)
     if not ending and (path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path)
                                                     and not os.path.isdir(path))):
@@ -96,12 +96,12 @@ def written_as(path: str) -> str:
 
 
 def may_hold_tuple(path: str) -> bool:
-    """Whether a value of such a file may be a tuple. Nothing is known of files that cannot be read."""
+    """Whether a file of this name may hold a tuple. True for a file that cannot be read, as nothing is known of it."""
     return ending_of(path) == ".json" or ending_of(path) not in READERS
 
 
 def check_writable(path: str) -> None:
-    """Raises what is known to go wrong with a result's file before there is a result."""
+    """Raise NessieError if it is already certain, before there is a result, that the file cannot be written."""
     if path == "-":
         return
     ending, folder = written_as(path), Path(path).parent
@@ -117,8 +117,8 @@ def check_writable(path: str) -> None:
 
 def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes,
                 say: Callable[[str], object] = lambda text: sys.stdout.write(text), quoting: bool = False) -> None:
-    """Write a flat value in the format of the file's ending, or by `say`. A file of that name is replaced only by a
-    complete one. `quoting`: spreadsheets take the texts of a table for nothing else."""
+    """Write a flat value in the format of the file's ending; for the path `-`, pass its JSON to `say`. An existing file
+    is replaced only by a complete one. `quoting`: mark the texts of a table as texts for spreadsheets."""
     from nessie.files.fit import is_array
     from nessie.files.json_format import encode_json
     from nessie.files.numpy_format import encode_npy, encode_npz

@@ -1,6 +1,7 @@
-"""Fitting what a file holds to the type that a parameter has.
+"""Fits a file's contents to the type of a parameter.
 
-A file's arrays come with element types of their own: ints become floats where floats are wanted; nothing else changes.
+A file's arrays have element types of their own. Ints become floats where floats are wanted, and a text of one character
+becomes a character; nothing else changes.
 """
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ from nessie.files.reading import Reading
 
 
 def is_array(type_: Type) -> TypeGuard[Seq]:
-    """Scalars in rows, in rows of rows, and so on."""
+    """Whether the type is a sequence of scalars, of rows of scalars, and so on."""
     return isinstance(type_, Seq) and (isinstance(type_.element, Base) or is_array(type_.element))
 
 
 @dataclass(frozen=True)
 class Arrays(Columns):
-    """A flat value of this type from the file. `wrong` makes the error of why it does not fit."""
+    """A flat value of the type `held` from the file. `wrong` makes the error that says why it does not fit."""
     file: Reading
     wrong: Callable[[Misfit], NessieError]
 
@@ -60,7 +61,7 @@ def convert(file: Reading, value: Column, held: Type, wanted: Type) -> Column:
 
 
 def number(word: str, type_: Base) -> int | float | None:
-    """The number written here, if it is one of this type."""
+    """The number that the word denotes, or None if it is not one of this type."""
     try:
         if "_" in word:
             return None
@@ -73,7 +74,7 @@ def number(word: str, type_: Base) -> int | float | None:
 
 
 def shorten(word: str) -> str:
-    """A word of a file, as messages show it."""
+    """The form in which messages show a word of a file."""
     if not word:
         return "nothing"
     return f'"{word}"' if len(word) <= 40 else f'"{word[:40]}..."'
@@ -87,15 +88,15 @@ def offsets_of(lengths: Any) -> np.ndarray[Any, Any]:
 
 def complain(path: str, text: str, line: int, reason: str, part: tuple[int, int] | None = None,
              column: str = "", hint: str = "") -> NessieError:
-    """The error for something wrong in this line (counted from 1) of a file, in this part of the text if one is given.
-    `column` is a table's."""
+    """The error for a mistake in this line (counted from 1) of a file; in this part of the text, if one is given.
+    `column` names a table's column."""
     place = f"line {line}, column {column}" if column else f"line {line}"
     span = Span(Source(path, text), *(part or line_part(text, line)))
     return NessieError(f"{path}, {place}: {reason}", (span, ""), hint=hint)
 
 
 def line_part(text: str, line: int) -> tuple[int, int]:
-    """The beginning and end of this line, counted from 1."""
+    """The offsets where this line (counted from 1) begins and ends."""
     start = 0
     for _ in range(line - 1):
         start = text.find("\n", start) + 1

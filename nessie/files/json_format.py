@@ -1,9 +1,11 @@
-"""JSON: a sequence is an array, a tuple a flat array ((1, (2, 3)) is [1, 2, 3]), a datatype the array of its fields,
-a string or character a string, an infinite or undefined float Infinity, -Infinity or NaN.
-JSON lines: a sequence, each line an element of it.
+"""Reads and writes values as JSON and JSON lines.
 
-All values that stand at one place of the type are converted together, into one column. When something does not fit,
-a second, slower walk finds the first place where, for the message (files.json_places).
+JSON: a sequence is an array, a tuple a flat array ((1, (2, 3)) is [1, 2, 3]), a datatype the array of its fields,
+a string or character a string, an infinite or undefined float Infinity, -Infinity or NaN.
+JSON lines: a sequence with one element per line.
+
+All values at one place of the type are converted together, into one column. If a value does not fit, a second, slower
+walk finds the first such place for the message (files.json_places).
 """
 from __future__ import annotations
 
@@ -38,20 +40,20 @@ from nessie.files.json_text import cost, parsed
 from nessie.files.parts import ANY, Chars, File, Misfit, Part, require
 from nessie.files.reading import NUMBER, SLOT, Reading
 
-DUE = {                 # how Python says what is wrong begins -> what users are told
+DUE = {                 # the beginning of a message of Python's reader -> the message for users
     "Expecting value": "a value is due", "Expecting ',' delimiter": "a comma or a closing bracket is due",
     "Expecting ':' delimiter": "a colon is due", "Expecting property name": "a name in double quotes is due",
     "Extra data": "the value has ended before", "Unterminated string": "the string has no end",
     "Invalid control character": "a line break or tab in a string is written \\n or \\t",
     "Invalid \\": "this is no escape that strings have", "Illegal trailing comma": "a comma too many"}
-PIECE = 1 << 16                 # numbers
+PIECE = 1 << 16                 # numbers converted at a time
 LIKELY: tuple[tuple[set[type], tuple[Type, ...]], ...] = (
     ({int}, (INT, FLOAT)), ({int, float}, (FLOAT,)), ({bool}, (BOOL,)), ({str}, (Seq(ANY), CHAR)),
     ({str, list}, (Seq(ANY),)))
 
 
 def why(message: str) -> str:
-    """The error for a text that Python's reader refuses with this message."""
+    """The message for users in place of this message of Python's reader."""
     return next((said for begins, said in DUE.items() if message.startswith(begins)), "the text is cut off, or none")
 
 
@@ -70,7 +72,7 @@ def read_json(file: Reading) -> File:
 
 
 def read_jsonl(file: Reading) -> File:
-    """The sequence of the values that the lines hold, one each; empty lines hold none."""
+    """The sequence of the lines' values, one per line; empty lines hold none."""
     data = file.data()
     file.take(cost(data) + data.count(b"\n") * (2 * NUMBER + 2 * SLOT))
     values, lines = [], []
@@ -98,8 +100,8 @@ def not_json(file: Reading, data: Any, line: int, error: json.JSONDecodeError) -
 
 @dataclass(frozen=True)
 class Json:
-    """The value that Python's reader makes of the file's text, which is `data` in UTF-8. `line`: where in the text a
-    place is."""
+    """A file's value as Python's reader returns it. `data`: the file's text in UTF-8; `line`: finds the line of a
+    place in the text."""
     file: Reading
     data: Any
     value: Any
@@ -125,7 +127,7 @@ class Json:
 
 @dataclass(frozen=True)
 class Values:
-    """All values that stand at one place of the type."""
+    """All values at one place of the type."""
     values: list[Any]
 
     def likely(self) -> Sequence[Type]:
@@ -169,7 +171,7 @@ def scalar_or_sequence(column: Column, type_: Type) -> Any:
 
 
 def elements_of(values: list[Any]) -> list[Any]:
-    """The elements of the arrays, one after another."""
+    """The elements of all the arrays, concatenated."""
     return values[0] if len(values) == 1 else list(chain.from_iterable(values))
 
 
@@ -198,7 +200,7 @@ def scalar_column(values: list[Any], name: str) -> Column:
         return code_points("".join(values))
     found = np.empty(len(values), DTYPES[name])
     try:
-        for start in range(0, len(values), PIECE):          # each is done soon
+        for start in range(0, len(values), PIECE):          # in pieces, so that an interrupt takes effect soon
             found[start:start + PIECE] = values[start:start + PIECE]
     except OverflowError:
         raise Misfit("holds a number out of range") from None

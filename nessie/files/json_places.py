@@ -1,4 +1,4 @@
-"""The places where values of JSON are not of the type wanted: found slowly, one by one, for messages."""
+"""Finds the places of JSON values that are not of the type wanted, for messages. It goes slowly, value by value."""
 from __future__ import annotations
 
 import json
@@ -32,7 +32,7 @@ KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "boo
 
 def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
             seen: dict[str, Type]) -> Iterator[tuple[Place, str]]:
-    """The places where the value is not of the type, in order. `seen`: the types of variables so far."""
+    """The places where the value is not of the type, in order, with reasons. `seen`: the variables' types so far."""
     match type_, value:
         case Base(name), _:
             if type(value) not in KINDS[name] or (name == "char" and len(value) != 1):
@@ -66,7 +66,7 @@ def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
 
 
 def is_finite(value: int) -> bool:
-    """Whether the int is finite as a float."""
+    """Whether the value is finite as a float."""
     try:
         return math.isfinite(value)
     except OverflowError:
@@ -74,7 +74,7 @@ def is_finite(value: int) -> bool:
 
 
 def odd_ones(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """The first thing in the value that makes it have no type."""
+    """The places in the value that keep it from having a type, with reasons."""
     if not isinstance(value, list):
         if value is None or isinstance(value, dict):
             yield place, f"{json_kind(value)}, which is no NESL value"
@@ -152,7 +152,7 @@ def simple_value(kind: type) -> Any:
 
 
 def joined(a: Type, b: Type) -> Type:
-    """The type of what holds both: ints among floats are floats. Misfit, if there is none."""
+    """The type that covers both; ints among floats are floats. Misfit if there is none."""
     match a, b:
         case _ if a == b or isinstance(b, Var):
             return a
@@ -166,7 +166,7 @@ def joined(a: Type, b: Type) -> Type:
 
 
 def components(type_: Type, content: ContentOf) -> list[Type]:
-    """The components side by side in the array of a tuple or a datatype."""
+    """The types side by side in the array of a tuple or a datatype."""
     if isinstance(type_, Data):
         inside = content(type_)
         return components(inside, content) if isinstance(inside, Pair) else [inside]

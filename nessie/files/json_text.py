@@ -1,8 +1,8 @@
-"""JSON text to Python's values, an array of many elements in pieces of the text: each is done soon, so that what takes
-too long, or is interrupted, ends soon as well.
+"""Parses JSON text to Python's values. A long array is parsed in pieces of its text; each piece takes little time, so
+that a time limit or an interrupt takes effect soon.
 
-Pieces end at commas, outside of texts and of the arrays in an array. An element that is longer than a piece, if it is
-an array, is taken apart in turn. What cannot be taken apart, and what is wrong, is Python's reader's as a whole.
+Pieces end at commas outside of texts and of the arrays in an array. An array that is longer than a piece, as an element
+of another, is split in turn. Python's reader parses text that cannot be split, or is wrong, as a whole.
 """
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ import numpy as np
 from nessie.files.reading import NUMBER, SHORT_TEXT, SLOT, width
 
 PIECE = 1 << 18                 # bytes
-DEEPEST = 20                    # arrays in arrays that are taken apart
-LIST = 112                      # bytes of a short one
-COLUMNS = 2 * SLOT              # of an element: in a list of all at one place, and in an array
-CHARACTER = 4                   # in an array
-CHANGES = np.zeros(256, np.int8)                # of how deep we are, by bytes
+DEEPEST = 20                    # the depth down to which arrays in arrays are split
+LIST = 112                      # bytes of a short list
+COLUMNS = 2 * SLOT              # bytes of an element: in a list of all at one place, and in an array
+CHARACTER = 4                   # bytes of a character in an array
+CHANGES = np.zeros(256, np.int8)                # change of the nesting depth, by byte
 CHANGES[list(b"[{")], CHANGES[list(b"]}")] = 1, -1
 QUOTE, COMMA = b'",'
 ESCAPED = re.compile(rb"\\.", re.DOTALL)
 
 
 class Whole(Exception):
-    """The text is to be read as a whole."""
+    """Raised where the text must be read as a whole."""
 
 
 def cost(data: bytes | bytearray) -> int:
-    """Bytes of Python's objects, and of the arrays that they become: at most, and less than twice what they are."""
+    """Bytes of Python's objects, and of the arrays that they become: an upper bound, less than twice the true size."""
     lists = data.count(b"[") + data.count(b"{")
     texts = data.count(b'"') // 2
     elements = data.count(b",") + lists
     numbers = min(max(0, elements - texts), len(data) // 4)
-    beside = 16 * min(len(data), PIECE)         # what a piece becomes on the way
+    beside = 16 * min(len(data), PIECE)         # the intermediate arrays of a piece
     characters = len(data) * (2 * CHARACTER + width(data)) if texts else 0
     return int(beside + elements * (SLOT + SLOT // 8 + COLUMNS) + numbers * NUMBER + lists * LIST
                + texts * SHORT_TEXT + characters)
 
 
 def parsed(data: Any) -> Any:
-    """The value. JSONDecodeError or UnicodeDecodeError where it is none, of all of the data."""
+    """The value. JSONDecodeError or UnicodeDecodeError if the data as a whole is not one."""
     start = blanks(data, 3 if data[:3] == b"\xef\xbb\xbf" else 0)
     if len(data) > PIECE and data[start:start + 1] == b"[":
         try:
@@ -64,12 +64,12 @@ def read(text: str) -> Any:
 
 
 def bounded(digits: str) -> int:
-    """An int, or one that is too large for ints and floats, too."""
+    """The int of these digits; of very many digits, an int that is as surely too large for ints and floats."""
     return int(digits[:4000])
 
 
 def blanks(data: Any, at: int) -> int:
-    """The end of the blanks."""
+    """The offset where the blanks from `at` on end."""
     while at < len(data) and data[at] in b" \t\r\n":
         at += 1
     return at
@@ -80,7 +80,7 @@ class Pieces:
         self.data = data
 
     def array(self, at: int, depth: int = 0) -> tuple[list[Any], int]:
-        """The elements of the array whose bracket stands before, and where it ends."""
+        """The elements of the array whose opening bracket is just before `at`, and the offset after its end."""
         found: list[Any] = []
         while True:
             at = blanks(self.data, at)
@@ -104,8 +104,8 @@ class Pieces:
                 return found, at
 
     def piece(self, at: int) -> tuple[int, bool]:
-        """The number of bytes to the last comma between elements that is near, or to the array's end, and whether it is
-        that; 0 where there is none."""
+        """The bytes up to the array's end, or to the last comma between elements within a piece, and whether it is the
+        end; 0 bytes if neither is in reach."""
         block = bytes(self.data[at:at + PIECE])
         codes = np.frombuffer(ESCAPED.sub(b"  ", block) if b"\\" in block else block, np.uint8)
         changes = CHANGES[codes]
@@ -122,7 +122,7 @@ class Pieces:
 
 
 def elements(text: Any) -> list[Any]:
-    """The pieces between commas; there is at least one."""
+    """The values between commas, at least one."""
     found: list[Any] = read(f"[{str(text, 'utf-8')}]")
     if not found:
         raise Whole

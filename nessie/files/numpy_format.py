@@ -1,4 +1,5 @@
-"""NumPy's files: .npy, a vector, or a matrix as rows; .npz, a sparse matrix as SciPy saves it, or offsets and content.
+"""Reads and writes NumPy's files: .npy is a vector, or a matrix as rows; .npz is a sparse matrix as SciPy saves it, or
+offsets and content.
 
 Integers of any width become ints, floats of any width floats; arrays of one-character strings are characters.
 """
@@ -48,7 +49,7 @@ def read_npy(file: Reading) -> Arrays:
 
 
 def load(file: Reading, stream: IO[bytes], size: int) -> Array:
-    """The array in a stream of so many bytes. What its header says is there is counted before it is made."""
+    """The array in a stream of `size` bytes. The size that its header claims is counted before it is allocated."""
     version = np.lib.format.read_magic(stream)
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in headers:
@@ -82,9 +83,9 @@ def fill(stream: IO[bytes], room: memoryview) -> None:
 
 @contextmanager
 def loading(path: str, what: str) -> Iterator[None]:
-    """NumPy, zipfile and zlib have many ways to refuse a file."""
+    """Turn the many exceptions with which NumPy, zipfile and zlib refuse a file into one NessieError."""
     try:
-        with catch_warnings():              # of headers that an old NumPy has written
+        with catch_warnings():              # about headers that an old NumPy has written
             simplefilter("ignore")
             yield
     except (NessieError, OSError, MemoryError):
@@ -99,7 +100,7 @@ def loading(path: str, what: str) -> Iterator[None]:
 
 
 def scalars(file: Reading, name: str, array: Array) -> tuple[Array, Base]:
-    """The elements in order, as a column of scalars, and their type."""
+    """The elements as a column of scalars, in order, and their type."""
     if not array.flags.c_contiguous:
         file.take(array.nbytes)
     flat = np.ascontiguousarray(array).reshape(-1)
@@ -156,7 +157,7 @@ def wrong(path: str, reason: object) -> NessieError:
 
 
 def load_archive(file: Reading) -> dict[str, Array]:
-    """Its arrays by name, of names that have a meaning; of others nothing is read."""
+    """The archive's arrays by name. Arrays whose names have no meaning here are not read."""
     path = file.path
     with loading(path, "an archive of NumPy arrays"), open(path, "rb") as stream:
         start = stream.read(len(np.lib.format.MAGIC_PREFIX))
@@ -177,7 +178,7 @@ def member(file: Reading, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> A
 def sparse_rows(file: Reading, arrays: dict[str, Array]) -> tuple[Flat, Type]:
     """SciPy's compressed rows as rows of (column, value)."""
     path = file.path
-    with loading(path, "a sparse matrix of SciPy"):         # which has the name in bytes or characters
+    with loading(path, "a sparse matrix of SciPy"):         # the format's name is bytes or characters
         name = "".join(map(str, arrays["format"].reshape(-1)[:1].astype("U")))
     if name != "csr":
         raise NessieError(f"{path}: a sparse matrix of the format {name}; convert it by .tocsr() before saving")
@@ -190,7 +191,7 @@ def sparse_rows(file: Reading, arrays: dict[str, Array]) -> tuple[Flat, Type]:
     offsets = checked_offsets(file, arrays, "indptr", values.size)
     if offsets.size != shape[0] + 1:
         raise NessieError(f"{path}: indptr has {offsets.size} entries, {shape[0] + 1} are due for {shape[0]} rows")
-    file.take(2 * columns.size)             # what is compared
+    file.take(2 * columns.size)             # the comparison's masks
     if columns.size and not (columns.min() >= 0 and columns.max() < shape[1]):
         wrong = int(np.flatnonzero((columns < 0) | (columns >= shape[1]))[0])
         raise NessieError(f"{path}: column index {columns[wrong]} (entry {wrong}) is out of range 0 to {shape[1] - 1}")
@@ -214,9 +215,9 @@ def integers(file: Reading, arrays: dict[str, Array], name: str) -> Array:
 
 
 def checked_offsets(file: Reading, arrays: dict[str, Array], name: str, total: int) -> Array:
-    """Offsets that cut `total` elements into segments."""
+    """The array `name` as offsets that cut `total` elements into segments. NessieError if it is not that."""
     path, offsets = file.path, integers(file, arrays, name)
-    file.take(offsets.size)                 # what is compared
+    file.take(offsets.size)                 # the comparison's mask
     if not offsets.size or offsets[0] != 0 or offsets[-1] != total:
         raise NessieError(f"{path}: {name} must go from 0 to {total}, the number of elements")
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])
@@ -228,7 +229,7 @@ def checked_offsets(file: Reading, arrays: dict[str, Array], name: str, total: i
 # Writing ----------------------------------------------------------------------------------------
 
 def encode_npy(path: str, value: Any, type_: Type) -> bytes:
-    """An array of scalars, of any dimension, as the bytes of an .npy file."""
+    """The bytes of an .npy file with an array of scalars, of any dimension."""
     shape, column = [value.length], value.column
     while isinstance(column, Nested):
         shape.append(row_length(path, column, math.prod(shape)))
@@ -240,7 +241,7 @@ def encode_npy(path: str, value: Any, type_: Type) -> bytes:
 
 
 def encode_npz(value: Any, type_: Type) -> bytes:
-    """Rows of scalars as the bytes of an .npz file with their offsets and content."""
+    """The bytes of an .npz file with the offsets and the content of rows of scalars."""
     offsets = value.column.offsets[:value.length + 1]
     data = io.BytesIO()
     np.savez(data, offsets=offsets, content=elements(value.column.content[:offsets[-1]], type_))
@@ -248,13 +249,13 @@ def encode_npz(value: Any, type_: Type) -> bytes:
 
 
 def elements(column: Array, type_: Type) -> Array:
-    """The scalars of an array of this type as NumPy's."""
+    """The scalars of an array of this type as a NumPy array."""
     array = np.ascontiguousarray(column)
     return array.astype("<i4").view("<U1") if scalar_of(type_) == CHAR else array
 
 
 def row_length(path: str, rows: Nested, count: int) -> int:
-    """The length of all of so many rows."""
+    """The common length of the first `count` rows. NessieError if they differ."""
     if isinstance(rows, Uniform):
         return rows.length
     lengths = np.diff(rows.offsets[:count + 1])
@@ -266,7 +267,7 @@ def row_length(path: str, rows: Nested, count: int) -> int:
 
 
 def scalar_of(type_: Type) -> Type:
-    """The words for the elements of an array of this type."""
+    """The type of the scalars in an array of this type."""
     while isinstance(type_, Seq):
         type_ = type_.element
     return type_

@@ -1,9 +1,9 @@
-"""Values in the text that write_object writes and read_object reads: CMU NESL's, as io.lnesl of its library has it.
+"""Values in the text format of write_object and read_object. It is CMU NESL's (io.lnesl of its library).
 
     42                  ( 42 )
     [[1, 2], [3]]       ( 2 ) ( 2 1 ) ( 1 2 3 )     the lengths level by level, then the elements
     (t, 2.5)            ( 1 ) ( 2.5 )               T and F are read too
-    "ab"                ( 2 ) ( 2 )\\nab             characters as they are, behind their number
+    "ab"                ( 2 ) ( 2 )\\nab             characters as they are, after their number
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, text_o
 
 ReadTo = Callable[[str, int], tuple[str, int]]          # world.Stream.read_to
 
-MOST = 2 ** 48                  # elements of a sequence
+MOST = 2 ** 48                  # the largest number of elements of a sequence
 INTEGER = re.compile(r"[-+]?[0-9]+")
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?inf|nan")
 TRUTH = {"1": True, "t": True, "0": False, "f": False}
@@ -63,7 +63,7 @@ def show_array(values: np.ndarray[Any, Any]) -> str:
 
 
 def read(type_: Type, read_to: ReadTo) -> Any:
-    """The flat value of this type that the text goes on with; ValueError says what it has instead."""
+    """Read a flat value of this type. ValueError says what the text has instead."""
     match type_:
         case Pair(first, second):
             value = read(first, read_to)
@@ -79,7 +79,7 @@ def read(type_: Type, read_to: ReadTo) -> Any:
 
 
 def read_numbers(type_: Type, read_to: ReadTo) -> Flat:
-    """All numbers of this type up to the closing parenthesis."""
+    """The numbers of this type up to the closing parenthesis."""
     assert isinstance(type_, Base)
     return sequence(array(type_.name, words(read_to)))
 

@@ -1,7 +1,7 @@
-"""Parts of arguments: what is known of the values at one place of a type before they are made.
+"""Parts of arguments. A part describes the values at one place of a type, before the values are made.
 
-A part may be of several types. It tells which are likely, the likeliest first, and what its own parts have to be where
-it is of a type. `nessie.arguments.types` finds the types of all arguments from the parts of all of them.
+A part may fit several types. It lists the likely ones, the likeliest first. For a given type it also lists its own
+parts with their types. `nessie.arguments.types` infers the types of all arguments from the parts of all of them.
 
     Chars                           characters
     Columns                         a column: ints may be floats, texts of one character characters, tuples a datatype's
@@ -21,31 +21,31 @@ from nessie.base.source import NessieError
 from nessie.base.types import CHAR, FLOAT, INT, STRING, Base, ContentOf, Data, Pair, Seq, Type, Var, show_type
 from nessie.base.values import Flat, View
 
-ANY = Var("...")                # in likely types: whatever this is of
+ANY = Var("...")                # in likely types: any element or component
 
 
 class Misfit(Exception):
-    """The error of an argument that is not of the type wanted."""
+    """An argument's contents are not of the type wanted."""
 
 
 class Part(Protocol):
     def likely(self) -> Sequence[Type]:
-        """The types that it may be of where nothing else is known, the likeliest first; nothing, where there are no
-        values. Only the outermost shape: what is inside is ANY. Misfit, if it is of none."""
+        """The types that the part may have if nothing else is known, the likeliest first; none if there are no values.
+        Each type is only the outermost shape, and what is inside is ANY. Misfit if the part fits no type."""
 
     def inside(self, type_: Type, content: ContentOf) -> Iterable[tuple[Part, Type]]:
-        """Its parts, with the types that these have where it is of this type, which is no variable. Misfit, if it
-        cannot be."""
+        """The parts inside this one, with the types that they have if this part has `type_`, which is not a variable.
+        Misfit if it cannot have that type."""
 
 
 class File(Part, Protocol):
     """The contents of a file."""
 
     def made(self, type_: Type, content: ContentOf) -> Any:
-        """The flat value of this type, which is known in full and fits. NessieError, where that is found now only."""
+        """The flat value of `type_`, which has no variables and fits. NessieError for a misfit that only shows now."""
 
     def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
-        """The reason why it is not of this type, which may have variables."""
+        """The error that says why the file does not fit `type_`, which may have variables."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Chars:
 
 @dataclass(frozen=True)
 class Columns:
-    """A column or a flat value of the type `held`, a variable where there is none."""
+    """A column or a flat value of the type `held`, which has a variable where nothing is held."""
     held: Type
     values: Any
 
@@ -101,7 +101,7 @@ class Columns:
 
 
 def is_single(texts: Any) -> bool:
-    """Has each of the texts one character?"""
+    """Whether each of the texts has one character."""
     match texts:
         case Flat(length):
             return length == 1
@@ -111,7 +111,7 @@ def is_single(texts: Any) -> bool:
 
 
 def require(fits: bool) -> None:
-    """Misfit, if it does not; the file tells the place."""
+    """Raise Misfit unless `fits`. The file adds the place."""
     if not fits:
         raise Misfit("does not hold what is wanted")
 
@@ -121,7 +121,7 @@ def misfit(held: Type, wanted: Type) -> Misfit:
 
 
 def wanted_text(type_: Type) -> str:
-    """The words for this type in messages that say what is wanted."""
+    """The name that messages give to this wanted type."""
     if isinstance(type_, Var) and type_.cls != "any":
         return f"{'an' if type_.cls == 'ordinal' else 'a'} {type_.cls}"
     return show_type(type_, False)

@@ -1,8 +1,8 @@
-"""A file that is being read, and the memory that reading takes.
+"""A file being read, with an account of the memory that reading takes.
 
-What is made of a file may be much larger than the file: a packed array, one that the header says is there, numbers
-that become Python's objects first. So a reader says of everything large how many bytes it will be before it is made
-(`take`), and when it is gone (`give`); of Python's objects an estimate that holds for all texts.
+A file's contents may be much larger in memory than the file: a packed array, an array that the header claims, numbers
+that become Python objects first. So a reader announces the bytes of everything large before making it (`take`), and
+when it is gone (`give`). For Python objects it announces an upper bound.
 """
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from nessie.base.system.memory import MemoryBudget
 
 PIECE = 1 << 16                 # bytes read at a time
 SLOT = 8                        # bytes of a list for an element
-NUMBER = 32                     # a number as an object of its own; Python shares those of up to 3 digits
-SHORT_TEXT = 64                 # a short text; Python shares those of one character
+NUMBER = 32                     # bytes of a number as an object of its own; Python shares those of up to 3 digits
+SHORT_TEXT = 64                 # bytes of a short text; Python shares those of one character
 
 STANDARD = "-"
 ASTRAL, BEYOND_LATIN = re.compile(rb"[\xf0-\xff]"), re.compile(rb"[\xc4-\xff]")       # bytes of UTF-8
 
 
 class Reading:
-    """`path`: what messages call the file."""
+    """A file being read; messages call it `path`."""
 
     def __init__(self, path: str, room: MemoryBudget) -> None:
         self.path = "standard input" if path == STANDARD else path
@@ -33,25 +33,25 @@ class Reading:
         self.room = room
 
     def take(self, size: int) -> None:
-        """Count bytes that are about to be made; NessieError where that is more than is allowed."""
+        """Count `size` bytes that are about to be allocated. NessieError if that exceeds the room."""
         self.room.take(size, self.path)
 
     def give(self, size: int) -> None:
-        """Take bytes that are free again off the count."""
+        """Count `size` bytes as freed."""
         self.room.give(size)
 
     def data(self) -> bytearray:
-        """All that is in the file."""
+        """The contents of the file."""
         found = bytearray()
         for piece in self.pieces():
             found += piece
         return found
 
     def pieces(self) -> Iterator[bytes]:
-        """Read the text piece by piece."""
+        """The contents of the file, piece by piece."""
         if self.standard:
             full = True
-            while full:                         # a terminal tells only once that the input has ended
+            while full:                         # a terminal reports the end of the input only once
                 piece = sys.stdin.buffer.read(PIECE)
                 self.take(len(piece))
                 yield piece
@@ -71,13 +71,13 @@ class Reading:
         return self.decoded(self.data())
 
     def decoded(self, data: Any) -> str:
-        """UTF-8 as a text, of which Python keeps every character in the bytes that the largest one needs."""
+        """UTF-8 as a text. Python stores each of its characters in as many bytes as the largest one needs."""
         self.take(len(data) * width(data))
         return decoded(self.path, data)
 
 
 def width(data: bytes | bytearray) -> int:
-    """Bytes in memory of a character of this text."""
+    """Bytes in memory of each character of this UTF-8 text."""
     if data.isascii():
         return 1
     return 4 if ASTRAL.search(data) else 2 if BEYOND_LATIN.search(data) else 1

@@ -1,11 +1,11 @@
 """Tables: .csv as a sequence of tuples, one component per column.
 
 A table's first row names its columns, which are the tuples' components in the same order. A cell of type [char] is
-taken as it stands; a bool is t, f, true or false in any case.
+taken verbatim; a bool is t, f, true or false in any case.
 
-Spreadsheets calculate a text that begins like a formula, whoever wrote it. On request such a text is written behind an
-apostrophe, which says to them that it is one, and so is the name of its column: from that it is read back as it was. A
-text that already has apostrophes before what begins a formula gets one more, so that nothing is read as what it is not.
+Spreadsheets evaluate a text that begins like a formula, whoever wrote it. On request (quoting), such a text gets an
+apostrophe in front, which marks it as text. The name of its column gets one, too, so that the reader strips them again.
+A text that already has apostrophes before the beginning of a formula gets one more, so that it is read back unchanged.
 """
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from nessie.files.text import guess, numbers, odd_one
 ROW = 128                       # bytes of a row's list and of its number
 CODE = 4                        # bytes of a character in an array
 BOOLS = {"t": True, "true": True, "f": False, "false": False}
-SEPARATORS = ";\t|"                     # of tables that are none of .csv
-TEXT = "'"                              # what follows is no formula
-FORMULA = re.compile(f"{TEXT}*(?:[\t\r\n]|\\s*[=+@\uff1d\uff0b\uff0d\uff20-])")     # what begins like one
+SEPARATORS = ";\t|"                     # of tables that are not .csv
+TEXT = "'"                              # marks a text that is not a formula
+FORMULA = re.compile(f"{TEXT}*(?:[\t\r\n]|\\s*[=+@\uff1d\uff0b\uff0d\uff20-])")     # the beginning of one
 
 
 @dataclass(frozen=True)
 class Table:
-    """`lines`: the line of the text where each row ends."""
+    """A parsed table. `lines`: the line of the text where each row ends."""
     path: str
     text: str
     header: list[str]
@@ -104,11 +104,11 @@ class Table:
             "cut -d, -f1,2 IN.csv > OUT.csv keeps the columns 1 and 2" if due < count else "")
 
     def columns_complaint(self, reason: str, hint: str = "") -> NessieError:
-        """The error for something wrong with the columns that there are."""
+        """The error for a mistake in the number or the types of the columns."""
         return complain(self.path, self.text, 1, reason, hint=hint or separator_hint(self.header))
 
     def located(self, reason: str, row: int, column: int) -> NessieError:
-        """The error for what is wrong in the cell of this row and column."""
+        """The error for a mistake in the cell of this row and column."""
         line, cells = self.lines[row], self.rows[row]
         start, end = line_part(self.text, line)
         if self.text[start:end].rstrip("\r") == ",".join(cells):        # nothing is quoted
@@ -119,7 +119,7 @@ class Table:
 
 
 def separator_hint(header: list[str]) -> str:
-    """The message for a table whose only column looks like several."""
+    """The hint for a table whose only column looks like several."""
     found = [mark for mark in SEPARATORS if mark in header[0]] if len(header) == 1 else []
     return f"columns are separated by commas, here by {'tabs' if found[0] == chr(9) else found[0]}" if found else ""
 
@@ -133,7 +133,7 @@ def read_csv(file: Reading) -> File:
 
 
 def cost(text: str) -> int:
-    """Bytes of the cells, of lists that hold them by rows and by columns, and of the arrays that they become."""
+    """Bytes of the cells, of the lists that hold them by rows and by columns, and of the arrays made of them."""
     rows, marked = text.count("\n") + 1, text.count(TEXT)
     cells = text.count(",") + rows
     width = 1 if text.isascii() else 4
@@ -144,7 +144,7 @@ def cost(text: str) -> int:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a table, by their columns; which of them are quoted."""
+    """The rows of a table, as columns. `quoted`: which of the columns are quoted."""
     columns: list[list[str]]
     quoted: list[bool]
 
@@ -187,7 +187,7 @@ def read_table(path: str, text: str) -> Table:
     longest = csv.field_size_limit(len(text) + 1)
     try:
         for row in reader:
-            if row or (rows and len(rows[0]) == 1):         # an empty line is a row only where that is an empty cell
+            if row or (rows and len(rows[0]) == 1):         # an empty line is a row only in a table of one column
                 rows.append(row or [""])
                 lines.append(reader.line_num)
     except csv.Error as error:
@@ -207,18 +207,18 @@ def read_table(path: str, text: str) -> Table:
 
 
 def is_quoted(name: str) -> bool:
-    """Whether the column of this name holds texts, those that begin like formulas behind an apostrophe. A name between
-    two says that the table is quoted so as a whole, which is no matter of formulas."""
+    """Whether the column of this name holds texts with an apostrophe before those that begin like formulas. A name
+    between two apostrophes means that the whole table is quoted with them, which has nothing to do with formulas."""
     return name.startswith(TEXT) and not name.endswith(TEXT)
 
 
 def unquoted(cell: str) -> str:
-    """The text in a cell of such a column."""
+    """The text in a cell of a quoted column."""
     return cell[1:] if cell.startswith(TEXT) and FORMULA.match(cell) else cell
 
 
 def leaves_of(type_: Type, content: ContentOf) -> list[Type]:
-    """The type of each column: the components of the tuple, of all its parts."""
+    """The type of each column: the components of the tuple, and of the tuples and datatypes in it."""
     match type_:
         case Pair(first, second):
             return leaves_of(first, content) + leaves_of(second, content)
@@ -228,7 +228,7 @@ def leaves_of(type_: Type, content: ContentOf) -> list[Type]:
 
 
 def nest(columns: list[Column], type_: Type) -> Column:
-    """The columns as the column of a type, whose leaves they are. Takes them from the list."""
+    """Nest the columns, the leaves of the type, into one column of that type. Removes them from the list."""
     if isinstance(type_, Pair):
         first = nest(columns, type_.first)
         return first, nest(columns, type_.second)
@@ -236,7 +236,7 @@ def nest(columns: list[Column], type_: Type) -> Column:
 
 
 def first_odd(cells: list[str], kind: Type) -> int | None:
-    """The first cell that is none of the kind."""
+    """The position of the first cell that is not of the kind, if there is one."""
     match kind:
         case Base("int" | "float"):
             found = numbers(cells, kind)
@@ -249,7 +249,7 @@ def first_odd(cells: list[str], kind: Type) -> int | None:
 
 
 def cell_column(cells: list[str], kind: Type) -> Column:
-    """The cells as values of the kind, which they fit."""
+    """The cells as a column of the kind, which they fit."""
     match kind:
         case Base("int" | "float"):
             return numbers(cells, kind)
@@ -263,15 +263,15 @@ def cell_column(cells: list[str], kind: Type) -> Column:
 # Writing ----------------------------------------------------------------------------------------
 
 def is_table(type_: Type) -> bool:
-    """A sequence of scalars and strings, or of tuples of them. `type_` has no datatypes."""
+    """Whether the type, which has no datatypes, is a sequence of scalars and strings, or of tuples of them."""
     def cell(leaf: Type) -> bool:
         return isinstance(leaf, Base) or leaf == STRING
     return isinstance(type_, Seq) and all(cell(leaf) for leaf in leaves_of(type_.element, no_datatypes))
 
 
 def encode_csv(path: str, value: Any, type_: Type, quoting: bool = False) -> bytes:
-    """A table as the bytes of a .csv file; its columns are named column1, column2 and so on. `quoting`: texts are
-    quoted, and those that begin like formulas are marked as texts."""
+    """The bytes of a .csv file with the table; its columns are named column1, column2 and so on. `quoting`: quote
+    texts, and mark those that begin like formulas as texts."""
     assert isinstance(type_, Seq)
     kinds = leaves_of(type_.element, no_datatypes)
     columns = [cell_texts(plain_value(Flat(value.length, column), Seq(kind)), kind, quoting)
@@ -280,7 +280,7 @@ def encode_csv(path: str, value: Any, type_: Type, quoting: bool = False) -> byt
              for number, kind in enumerate(kinds, 1)]
     rows = [names, *zip(*columns, strict=True)]
     text = csv_text(rows, csv.QUOTE_NONNUMERIC if quoting else csv.QUOTE_MINIMAL)
-    if "\r" in text:                        # quoted only where it ends the writer's lines, yet ends the reader's
+    if "\r" in text:                        # the writer does not quote it for "\n" lines, yet it ends a reader's line
         text = csv_text(rows, csv.QUOTE_NONNUMERIC)
     try:
         return text.encode()
@@ -303,7 +303,7 @@ def unnest(column: Column, type_: Type) -> list[Column]:
 
 
 def cell_texts(values: list[Any], kind: Type, quoting: bool) -> list[Any]:
-    """Values as what the writer writes; numbers it writes as they are read, in full."""
+    """Values as the csv writer takes them. It writes numbers in full, so that they are read back exactly."""
     if kind in (STRING, CHAR):
         texts = ["".join(value) for value in values]
         return [TEXT + text if quoting and FORMULA.match(text) else text for text in texts]

@@ -30,14 +30,14 @@ from nessie.files.fit import complain, number, offsets_of, shorten
 from nessie.files.parts import ANY, Chars, File, Misfit, Part, wanted_text
 from nessie.files.reading import NUMBER, SHORT_TEXT, SLOT, Reading
 
-PIECE = 1 << 14                 # characters whose words are looked at together
+PIECE = 1 << 14                 # characters whose words are parsed together
 CODE = 4                        # bytes of a character in an array
 BLANK = re.compile(r"\s")
 
 # Numbers ----------------------------------------------------------------------------------------
 
 def numbers(words: list[str], type_: Base) -> np.ndarray[Any, Any] | int:
-    """The words as numbers of this type, or the position of the first that is not one."""
+    """The words as numbers of this type, or the position of the first word that is not one."""
     values = [number(word, type_) for word in words]
     if None in values:
         return values.index(None)
@@ -52,7 +52,7 @@ def guess(words: list[str]) -> Type:
 
 
 def odd_one(words: list[str], leaf: Var) -> tuple[int, str] | None:
-    """The position of the first word that is not in the variable's class, and why."""
+    """The position of the first word that is not in the variable's class, and the reason."""
     for position, word in enumerate(words if CLASSES[leaf.cls] else []):
         kind = guess([word])
         if not (isinstance(kind, Base) and kind.name in CLASSES[leaf.cls]):
@@ -69,7 +69,7 @@ def read_txt(file: Reading) -> File:
 
 
 def cost(text: str) -> int:
-    """Bytes of the words, and of numbers that they are, of one piece."""
+    """Bytes of the words of one piece, and of their numbers."""
     largest = max((end - start for start, end in cuts(text)), default=0)
     words = min(largest, PIECE) // 2 + 1
     return 2 * (1 if text.isascii() else 4) * largest + words * (SHORT_TEXT + NUMBER + 3 * SLOT)
@@ -111,7 +111,7 @@ class Text:
     def numbers(self, kind: Base) -> np.ndarray[Any, Any]:
         found = [np.zeros(0, DTYPES[kind.name])]
         for words in pieces(self.text):
-            self.file.take(2 * SLOT * len(words))       # and when all are put together
+            self.file.take(2 * SLOT * len(words))       # twice: the pieces, and their concatenation
             part = numbers(words, kind)
             assert not isinstance(part, int)            # they fit
             found.append(part)
@@ -140,7 +140,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Words:
-    """The element type of a text: numbers, if there are words and all of them are numbers; else characters."""
+    """The elements of a text: numbers, if there are words and all of them are numbers; else characters."""
     text: str
 
     def likely(self) -> Sequence[Type]:
@@ -163,14 +163,14 @@ class Words:
 
 
 def pieces(text: str) -> Iterator[list[str]]:
-    """Its words, some at a time."""
+    """The words of the text, in lists of some at a time."""
     for start, end in cuts(text):
         if words := text[start:end].split():
             yield words
 
 
 def cuts(text: str) -> Iterator[tuple[int, int]]:
-    """Parts of the text that end before blanks."""
+    """The starts and ends of consecutive parts of the text; each part ends before a blank or at the text's end."""
     start = 0
     while start < len(text):
         blank = BLANK.search(text, start + PIECE)
@@ -180,7 +180,7 @@ def cuts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def odd_in(text: str, odd: Callable[[list[str]], tuple[int, str] | None]) -> tuple[int, str] | None:
-    """The position of the first word that is odd, and what is said of it, if there is one; `odd` says that of some
+    """The position of the first odd word, and the message about it, if there is one. `odd` gives both for a list of
     words."""
     before = 0
     for words in pieces(text):
@@ -191,7 +191,7 @@ def odd_in(text: str, odd: Callable[[list[str]], tuple[int, str] | None]) -> tup
 
 
 def odd_number(text: str, kind: Base) -> tuple[int, str] | None:
-    """The position of the first word that is no number of this kind, and the word, if there is one."""
+    """The position of the first word that is not a number of this kind, and the word, if there is one."""
     def odd(words: list[str]) -> tuple[int, str] | None:
         found = numbers(words, kind)
         return (found, words[found]) if isinstance(found, int) else None
@@ -199,12 +199,12 @@ def odd_number(text: str, kind: Base) -> tuple[int, str] | None:
 
 
 def is_one(text: str) -> bool:
-    """Is there one word?"""
+    """Whether the text is exactly one word."""
     return len(text.split(None, 1)) == 1
 
 
 def characters(file: Reading, text: str) -> np.ndarray[Any, Any]:
-    """Its code points; what they are made by way of is as large."""
+    """The code points of the text. The intermediate copy is as large as they are."""
     file.take(2 * CODE * len(text))
     found = code_points(text)
     file.give(CODE * len(text))
@@ -212,7 +212,7 @@ def characters(file: Reading, text: str) -> np.ndarray[Any, Any]:
 
 
 def lines(file: Reading, text: str) -> Nested:
-    """The text between line ends; after the last one nothing follows."""
+    """The lines of the text. A line end at the end of the text starts no further line."""
     count = text.count("\n")
     file.take((CODE + 3 * CODE + 2) * len(text) + 5 * SLOT * count)    # a copy of the text, of its codes, and masks
     column = characters(file, text.replace("\r\n", "\n") if "\r\n" in text else text)

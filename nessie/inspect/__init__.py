@@ -1,9 +1,8 @@
-"""Looking at what the compiler makes of a program.
+"""Shows what the compiler makes of a program.
 
-    views           table: the ways to look, for the command line, the prompt and Python
-    collect         what the inspector's page shows, as data
-    origins         where the pieces of a program come from
-    page            the page: template, style, script and data in one file (nessie inspect)
-    pictures        dependence graphs as pictures (nessie graph)
-    explaining      explanations of schedules (nessie explain)
+    collect         collects the data of the inspector's page
+    origins         maps the pieces of a program to the source and to the graphs' nodes
+    page            makes the page: template, style, script and data in one file (nessie inspect)
+    pictures        draws dependence graphs as pictures (nessie graph)
+    explaining      explains schedules (nessie explain)
 """

@@ -1,11 +1,11 @@
-"""Collects the data of the inspector's page, as JSON can hold it.
+"""Collects the data of the inspector's page, in a form that JSON can hold.
 
     spans       the expressions of the source: [start, end] in its text, by number
-    nodes       the launches and steps of all dependence graphs, by number: what they are, where they come from
+    nodes       the launches and steps of all dependence graphs, by number, with their origins
     stages      the forms, each a text and its marks
-    schedules   by each way to fuse: what it costs, and the graphs' drawings
+    schedules   for each way to fuse, its cost and the graphs' drawings
 
-A mark is [start, end, spans, calls, nodes, label]: what the piece of text comes from (nessie.inspect.origins), and the
+A mark is [start, end, spans, calls, nodes, label]: the origins of a piece of text (nessie.inspect.origins), and the
 name that a reader would look for.
 """
 from __future__ import annotations
@@ -47,7 +47,7 @@ TITLES = {"source": "the program as it was written", "typed": "every type, every
 
 
 def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: Any) -> dict[str, Any]:
-    """All stages of the program from the form that it has on."""
+    """The data for all stages of the program, from its form `start` on."""
     if start not in BEFORE_FUSING:
         raise UsageError(f"a {start.name} program is fused already; inspect shows those that come before: "
                          f"{', '.join(form.name for form in BEFORE_FUSING)}")
@@ -58,12 +58,12 @@ def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: 
 
 
 def one_pass(job: pipeline.Job, name: str, form: forms.Form[Any], program: Any) -> Any:
-    """The data about one pass and the program that it makes."""
+    """The result of one pass on a program."""
     return next(driver.steps(job, form, program, (pipeline.pass_named(name),))).program
 
 
 class Collection:
-    """The forms of a program, `made`, on the way to data."""
+    """The collection of the page's data from the forms of a program, `made`."""
 
     def __init__(self, job: pipeline.Job, source: Source, made: dict[str, Any]) -> None:
         self.job, self.made, self.flat, self.fused = job, made, made["flat"], made["fused"]
@@ -100,7 +100,7 @@ class Collection:
                 yield tuple(self.nodes.numbers[region.function, region.number, name] for name in cluster)
 
     def node_data(self) -> list[dict[str, Any]]:
-        """The facts about each node that a reader wants."""
+        """The details of each node that the page shows."""
         bindings = self.bindings()
         found = []
         for graph in self.graphs:
@@ -124,7 +124,7 @@ class Collection:
                 for step in steps_of(region, kernels).steps}
 
     def schedules(self) -> list[dict[str, Any]]:
-        """The schedules by each mode."""
+        """The schedules of each mode, as data."""
         found = []
         for mode in reversed(MODES):
             job = replace(self.job, fuse=mode, wishes=() if mode == "none" else self.job.wishes)
@@ -141,14 +141,14 @@ class Collection:
 
     @cached_property
     def explained(self) -> list[dict[tuple[str, str], dict[str, Any]]]:
-        """The pairs of each graph as the best schedule has them, with witnesses and prices."""
+        """For each graph, the pairs in the best schedule, with witnesses and prices."""
         return [{(pair.first, pair.second): pair_json(pair) for pair in region.pairs}
                 for region in explain(self.graphs, pipeline.profile(self.job)).regions]
 
     def region(self, graph: Graph, region: RegionSchedule,
                explained: Mapping[tuple[str, str], dict[str, Any]], best: bool) -> dict[str, Any]:
-        """The drawing, its nodes and pairs by number. Why two never share a kernel is the same in every schedule; the
-        rest that is explained is of the best one."""
+        """The drawing of a region, with the numbers of its nodes and pairs. The explanations are those of the best
+        schedule; the others have only the reasons why two nodes never share a kernel, which are the same in all."""
         data = view.data(graph, region)
         for node in data["nodes"]:
             node["id"] = self.nodes.numbers[graph.name, graph.region, node["name"]]
@@ -186,7 +186,8 @@ def stage(name: str, text: str, marks: Sequence[Mark], note: str = "") -> dict[s
 
 @dataclass(frozen=True)
 class Generated:
-    """`owners`: whose a function is, by the kernels' names; `refused`: what the target cannot run, and why."""
+    """The code of a target. `owners`: the kernel that each function belongs to, by name; `refused`: the kernels that
+    the target cannot run, with reasons."""
     module: Module
     owners: dict[str, str]
     refused: list[str]
@@ -221,14 +222,14 @@ def generate(job: pipeline.Job, fused: ir.Program, target: str) -> Generated:
 
 
 class Marks:
-    """The marks of a nested form, as data. A call's function is what a reader points at: it stands for the call."""
+    """The marks of a nested form. The mark of a call is on its function, since that is what a reader points at."""
 
     def __init__(self, of: Collection) -> None:
         self.all = of
         self.calls: dict[int, typed.Apply] = {}         # by the identities of their functions
 
     def of(self, text: str, shown: Iterable[Shown]) -> list[Mark]:
-        """The page's marks, without blanks at their ends; those that say nothing are left out."""
+        """The page's marks, without blanks at their ends. Marks without any information are left out."""
         found: list[Mark] = []
         for mark in shown:
             spans, calls, nodes = self.comes_from(mark.of)
@@ -239,7 +240,8 @@ class Marks:
         return found
 
     def comes_from(self, part: Any) -> tuple[list[int], list[int], list[int]]:
-        """Spans, calls and nodes. A let stands around all that follows it: only its value is worth a mark."""
+        """The spans, calls and nodes that the part comes from. None for a let, which encloses all that follows it: only
+        its value is worth a mark."""
         if isinstance(part, typed.Let | mono.Let):
             return [], [], []
         if isinstance(part, typed.Apply):
@@ -251,8 +253,8 @@ class Marks:
 
 
 class FlatMarks(Marks):
-    """The marks of lambda_cu, as data. After fusing, what was merged belongs to all nodes of its kernel; a binding to
-    those whose results it has, and to those that no binding is left of."""
+    """The marks of lambda_cu. After fusing, a merged kernel belongs to all its nodes. A binding belongs to the nodes
+    whose results it has, and to those of which no binding is left."""
 
     def __init__(self, of: Collection, program: ir.Program, fused: bool) -> None:
         super().__init__(of)
@@ -286,7 +288,7 @@ class FlatMarks(Marks):
             case ir.Run() | ir.HostLet():
                 if nodes := self.made(self.function, part):
                     return [], [], nodes
-            case ir.Branch():                   # it stands around what it branches to
+            case ir.Branch():                   # it encloses its branches
                 return [], [], []
         return super().comes_from(part)
 
@@ -299,7 +301,7 @@ class FlatMarks(Marks):
 
 
 class ScheduleMarks(Marks):
-    """The marks of a schedule, as data: kernels and pairs are names of nodes of the region around them."""
+    """The marks of a schedule, whose kernels and pairs are names of nodes of the region around them."""
 
     def comes_from(self, part: Any) -> tuple[list[int], list[int], list[int]]:
         names: Sequence[str] = ()
@@ -317,7 +319,7 @@ class ScheduleMarks(Marks):
 
 
 class CodeMarks(Marks):
-    """The marks of code, as data: a function is its kernel's, or a scalar function of the program."""
+    """The marks of code. A function belongs to a kernel, or is a scalar function of the program."""
 
     def __init__(self, of: Collection, owners: dict[str, str]) -> None:
         super().__init__(of)

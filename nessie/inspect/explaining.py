@@ -1,9 +1,9 @@
-"""Explanations of the schedules of a program, and of a call, which is run as each schedule has it.
+"""Explains the schedules of a program, or of a call, which is also run under each schedule.
 
     session = Session()
     explain_call(session, job, "dotp", [xs, ys]).measured["ilp"]        seconds in kernels
 
-The call's graphs are those of the entry at the types of its arguments, as they lie in memory, with their sizes.
+The call's graphs are those of the entry at the types, layouts and sizes of its arguments.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nessie.session.calling import prepare_call
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 
-RUNS = 5                        # of which the quickest counts
+RUNS = 5                        # the quickest of them counts
 MEASURED = ("cpu",)             # targets that know how long their kernels took
 UNSEEN = ("error", "_seed", "_now", "get_environment_variable")        # effects that leave the world as it is
 
@@ -46,8 +46,8 @@ def explain_graphs(graphs: Sequence[Graph], job: pipeline.Job, everything: bool 
 
 def explain_call(session: Session, job: pipeline.Job, function: str, arguments: Sequence[syntax.Exp],
                  everything: bool = False) -> Explanation:
-    """The schedules of the function on these arguments; measured, unless it has effects: each run would have them
-    anew."""
+    """The schedules of the function on these arguments. They are measured unless the function has effects, which each
+    run would repeat."""
     prepared = prepare_call(session, function, arguments)
     program, values = prepared.program, prepared.arguments
     entry = next(f for f in program.functions if f.name == program.entry)
@@ -69,13 +69,13 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
 
 
 def has_effects(program: ir.Program) -> bool:
-    """Would anybody see that it runs?"""
+    """Whether a run of the program is visible from outside."""
     return any(isinstance(statement, ir.Effect) and statement.name not in UNSEEN
                for function in program.functions for statement in statements(function.body))
 
 
 def sizes(flat: ir.Program, layouts: Sequence[ir.Layout], values: Sequence[Any]) -> dict[str, float]:
-    """The values of the entry's sizes for these arguments, by the names that users have for them."""
+    """The sizes that the entry gets with these values, by the names that users have for them."""
     entry = next(f for f in flat.functions if f.name == flat.entry.function)
     held = [name for value, layout in zip(values, layouts, strict=True) for name in to_names(value, layout)]
     known = {param.name: float(name) for param, name in zip(entry.params, held, strict=True) if param.type == "int"}

@@ -1,9 +1,9 @@
-// The graphs with a schedule, drawn; where everything stands has been computed (schedule.draw.layout).
+// Draws the graphs with a schedule. The positions have been computed (schedule.draw.layout).
 
 const SVG = "http://www.w3.org/2000/svg";
 const GAP = 50;                         // between regions
-const [READABLE, LARGEST, CLEAREST] = [0.65, 1.2, 2.5];         // scales: from which on, at first, at most
-const COLOURS = 8;                      // of kernels: classes c0 to c7
+const [READABLE, LARGEST, CLEAREST] = [0.65, 1.2, 2.5];         // scales: least readable, largest at first, largest
+const COLOURS = 8;                      // colours of kernels: classes c0 to c7
 
 function shape(name, attributes, ...children) {
   const made = document.createElementNS(SVG, name);
@@ -12,7 +12,7 @@ function shape(name, attributes, ...children) {
   return made;
 }
 
-/** Straight down, and in bends to where it goes on. */
+/** The path through the points: straight down, or bent where the next point is to the side. */
 function curve(points) {
   let [x, y] = points[0];
   const parts = [`M${x},${y}`];
@@ -100,7 +100,7 @@ class GraphStage {
   // Drawing ---------------------------------------------------------------------------------------
 
   draw() {
-    this.boxes = [];                    // of nodes: their shape, their number, where they are
+    this.boxes = [];                    // the nodes' shapes, numbers and positions
     this.kernels = [];
     this.edges = [];
     this.world = shape("g", {});
@@ -218,7 +218,7 @@ class GraphStage {
     this.place();
   }
 
-  /** All of it. */
+  /** Show the whole drawing. */
   fit() {
     const [width, height] = [this.svg.clientWidth, this.svg.clientHeight];
     if (!width) return;
@@ -228,7 +228,7 @@ class GraphStage {
     this.place();
   }
 
-  /** All of it if that can be read, else where it begins. */
+  /** Show the whole drawing if it is readable then, else its beginning. */
   start() {
     this.fit();
     const { width } = this.svg.getBoundingClientRect();
@@ -282,7 +282,7 @@ class GraphStage {
     this.details.replaceChildren(...kernelDetails(this.data, this.schedule(), region, place, this.links()));
   }
 
-  /** What links in the details lead to. */
+  /** The actions of the links in the details. */
   links() {
     return { node: (id) => this.goTo(id), kernel: (region, place) => this.pinKernel(region, place) };
   }
@@ -311,7 +311,7 @@ class GraphStage {
     return nodes.size;
   }
 
-  /** What is known of the nodes in focus. */
+  /** Show the details of the nodes in focus. */
   tellDetails(focus) {
     const one = focus?.nodes.length === 1 && !focus.near;
     this.details.replaceChildren(...(one ? nodeDetails(this.data, this.schedule(), focus.nodes[0], this.links())
@@ -372,7 +372,7 @@ function nodeDetails(data, schedule, id, go) {
       ...listOf("Beside others that use the same data", pairs))];
 }
 
-/** What the node's kernel is called in the code, which is of one schedule. */
+/** The name of the node's kernel in the code; empty unless the code is of this schedule. */
 function codeName(data, schedule, id) {
   const fused = data.stages.find((stage) => stage.name === "fused").marks.map(readMark);
   const kernel = fused.find((mark) => mark.label && mark.nodes.includes(id));
@@ -385,7 +385,7 @@ function pairReason(pair) {
   return `, by ${pair.rule}; ${pair.price ? `together ${priceText(pair.price)}` : "not priced"}`;
 }
 
-/** What the best schedule costs more that joins a pair. */
+/** The extra cost of the best schedule that joins a pair, as a text. */
 function priceText({ cost, more, status }) {
   const times = (count, word) => (count ? [`${word} ${countText(Math.abs(count), "time")} ${count > 0 ? "more" : "less"}`] : []);
   const moved = more.slice(0, 3).map(({ name, read, written }) =>

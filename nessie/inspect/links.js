@@ -1,15 +1,15 @@
-// What is linked with what. Pure functions of the data: no document here.
+// The links between the stages. Pure functions of the data: they touch no document.
 //
 // A focus is { spans, nodes, near }: expressions of the source and nodes of the graphs, by number. `near`: no node is
-// made of these expressions alone, the nodes are those that have the smallest part of the source around them. Without
-// any nodes, nothing of the entry is made of them.
+// made of these expressions alone, and the nodes are those of the smallest part of the source around them. A focus
+// without nodes means that nothing of the entry is made of the expressions.
 
-/** A mark as nessie.inspect.collect writes it, by its parts. */
+/** A mark as an object, from the array that nessie.inspect.collect writes. */
 function readMark([start, end, spans, calls, nodes, label]) {
   return { start, end, spans, calls, nodes, label };
 }
 
-/** Gives each mark the place of the one around it, `parent`; -1 for none. Outer ones stand before inner ones. */
+/** Gives each mark `parent`, the index of the mark around it, or -1. Outer marks come before inner ones. */
 function nest(marks) {
   const around = [];
   marks.forEach((mark, place) => {
@@ -28,7 +28,7 @@ function union(lists) {
   return [...new Set(lists.flat())];
 }
 
-/** Of things with expressions, those around one of the wanted, by the smallest part of the source. */
+/** The things whose expressions are the smallest part of the source around one of the wanted expressions. */
 function smallestAround(data, things, wanted) {
   let best = Infinity;
   let found = [];
@@ -44,7 +44,7 @@ function smallestAround(data, things, wanted) {
   return union([found]);
 }
 
-/** Is this made of the wanted expressions, or by calls in them? */
+/** Whether the thing is made of the wanted expressions, or by calls in them. */
 function madeOf(data, thing, wanted) {
   return [...thing.spans, ...thing.calls].some((number) =>
     wanted.some((other) => within(data.spans[number], data.spans[other])));
@@ -60,13 +60,13 @@ function focusOnNodes(data, nodes) {
   return { spans: union(nodes.map((number) => data.nodes[number].spans)), nodes, near: false };
 }
 
-/** The focus on what a mark shows; null if that is nothing. */
+/** The focus on what a mark shows, or null if it shows nothing. */
 function focusOn(data, mark) {
   if (mark.nodes.length) return focusOnNodes(data, mark.nodes);
   return mark.spans.length ? focusOnSpans(data, mark.spans) : null;
 }
 
-/** For each of a stage's marks "hit", "near", "around" (a hit is inside it) or nothing, as [place, what] pairs. */
+/** The marks of a stage that are "hit", "near" or "around" (a hit is inside them), as [place, what] pairs. */
 function hits(data, marks, focus) {
   const found = new Map();
   const nodes = new Set(focus.nodes);
@@ -88,7 +88,7 @@ function hits(data, marks, focus) {
   return [...found];
 }
 
-/** The place of the next mark when the reader goes in a direction from one (-1: from none). */
+/** The place of the next mark in a direction from the mark `from` (-1: from none). */
 function step(marks, from, direction, lineOf) {
   const linked = marks.flatMap((mark, place) => (mark.nodes.length || mark.spans.length ? [place] : []));
   if (!linked.length) return -1;
@@ -108,7 +108,7 @@ function step(marks, from, direction, lineOf) {
   return choices[direction]() ?? from;
 }
 
-/** Of boxes { x, y, width, height }, the place of the nearest one that lies in a direction from one. */
+/** The place of the nearest of the boxes { x, y, width, height } in a direction from the box `from`. */
 function nearest(boxes, from, direction) {
   const middle = (box) => [box.x + box.width / 2, box.y + box.height / 2];
   const [x, y] = middle(boxes[from]);
@@ -123,7 +123,7 @@ function nearest(boxes, from, direction) {
   return found;
 }
 
-/** So many bytes, or nanoseconds, for people. */
+/** A number of bytes or nanoseconds with a fitting unit, for people. */
 function amount(count, units) {
   const [scale, unit] = units.find(([least]) => count >= least) ?? units.at(-1);
   return `${Number((count / scale).toPrecision(3))} ${unit}`;
@@ -132,7 +132,7 @@ const bytesText = (count) => amount(count, [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"
 const timeText = (count) => amount(count, [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]]);
 const countText = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-/** The state that an address remembers: "#panes=source,graph&schedule=greedy&node=3". */
+/** The state of the page in its address: "#panes=source,graph&schedule=greedy&node=3". */
 function readState(hash) {
   return Object.fromEntries(new URLSearchParams(hash.replace(/^#/, "")));
 }

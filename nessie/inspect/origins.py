@@ -1,8 +1,8 @@
-"""The origins of a program's pieces, as the page shows them: expressions of the source, and nodes of the dependence
-graphs, each by its number.
+"""The origins of a program's pieces for the page: expressions of the source, and nodes of the dependence graphs, by
+number.
 
-A piece of a nested form comes from an expression; `own` is what the user wrote, `calls` the user's calls through which
-it was inlined. A piece of a flat form is nodes, one or, after fusing, several; other pieces there have expressions.
+A piece of a nested form comes from an expression that the user wrote, and through the user's calls in which it was
+inlined. A piece of a flat form comes from one node or, after fusing, several; other pieces there have expressions.
 """
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ HEADING = "\n\n% {} %\n"                # before the text of a file that the pro
 
 @dataclass
 class Sources:
-    """The texts that a program was written in, one after another, and the numbers of the expressions in them."""
+    """The source texts of a program, concatenated, and the numbers of the expressions in them."""
     starts: dict[Source, int] = field(default_factory=dict)
     text: str = ""
     spans: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, source: Source) -> int:
-        """The offset of the source in the text."""
+        """The offset of the source in the text. Adds the source if it is new."""
         if source not in self.starts:
             heading = HEADING.format(source.name) if self.starts else ""
             self.starts[source] = len(self.text) + len(heading)
@@ -37,13 +37,13 @@ class Sources:
         return self.spans.setdefault((first + span.start, first + span.end), len(self.spans))
 
     def numbers(self, origin: Origin) -> tuple[list[int], list[int]]:
-        """The user's text at this place, and the user's calls that lead to it."""
+        """The numbers of the expression that the user wrote there, and of the user's calls that lead to it."""
         written = list(dict.fromkeys(self.span(span) for span in origin if not span.source.library))
         return written[:1], written[1:]
 
     def nested(self) -> list[tuple[int, int, int]]:
-        """The spans as start, end and number, outer ones first; one that begins inside another and ends beyond it has
-        no place among them."""
+        """The spans as start, end and number, outer ones first. A span that begins inside another and ends beyond it is
+        left out."""
         found: list[tuple[int, int, int]] = []
         around: list[int] = []
         for (start, end), number in sorted(self.spans.items(), key=lambda item: (item[0][0], -item[0][1])):
@@ -56,8 +56,8 @@ class Sources:
 
 
 class Nodes:
-    """The nodes of all graphs, numbered, with the names that they make; `by_result`: which makes a name of a function,
-    `by_origin`: which make nothing that has a name; `clusters`: the nodes that share a node's kernel."""
+    """The nodes of all graphs, numbered, with the names of their results. `by_result`: the node that makes a name of a
+    function; `by_origin`: the nodes without a named result; `clusters`: the nodes that share a node's kernel."""
 
     def __init__(self, graphs: Sequence[Graph]) -> None:
         self.graphs = graphs
@@ -75,7 +75,7 @@ class Nodes:
                     self.by_origin.setdefault((graph.name, node.origin), []).append(number)
 
     def of_statement(self, function: str, names: Iterable[str], origin: Origin) -> list[int]:
-        """The nodes that a statement is, by its results; without any, by its origin."""
+        """The nodes of a statement, found by its results or, if it has none, by its origin."""
         used = [name for name in names if name != "_"]
         found = (self.by_result.get((function, name)) for name in used)
         return list(dict.fromkeys(number for number in found if number is not None)) if used \

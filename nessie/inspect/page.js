@@ -1,4 +1,4 @@
-// The page: panes, each with a stage; what is in focus in one lights up in all.
+// The page. It has panes, each with a stage; the focus of one pane lights up in all.
 
 const KEYS = "Arrow keys walk, Shift with left and right goes out and in, Escape lets go, Tab goes on.";
 
@@ -25,7 +25,7 @@ class Page {
     addEventListener("resize", () => this.stages.get("graph")?.place());
   }
 
-  /** Each stage is made once, when it is first looked at. */
+  /** The stage of this name. Each is made once, when it is first shown. */
   stage(name) {
     if (!this.stages.has(name)) {
       const stage = this.data.stages.find((other) => other.name === name);
@@ -96,7 +96,7 @@ class Page {
 
   // Focus -----------------------------------------------------------------------------------------
 
-  /** The reader looks at something in a stage: while the mouse is there, or until something else is chosen. */
+  /** Set what the reader looks at in a stage: while the mouse is there, or until something else is chosen. */
   tell(focus, how, from) {
     if (how === "hover") {
       this.hovered = focus;
@@ -113,7 +113,7 @@ class Page {
     this.remember();
   }
 
-  /** The code is of one schedule; the graph may show another. */
+  /** Update the line about the schedules: the code is of one schedule, and the graph may show another. */
   modeChosen() {
     const { file, target, mode } = this.data;
     const drawn = this.stages.get("graph")?.mode ?? mode;

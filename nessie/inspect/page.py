@@ -1,7 +1,7 @@
-"""The inspector's page: its template, style and script, which lie beside this module, and the data, in one file.
+"""Makes the inspector's page: one file with the data and the template, style and scripts beside this module.
 
-Nothing is fetched from elsewhere, which the page's own policy sees to. The data stands in a script element as JSON,
-without any character that could end it or begin another.
+The page fetches nothing from elsewhere; its own policy forbids it. The data is JSON in a script element, without any
+character that could end the element or begin another.
 """
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def part(name: str) -> str:
 
 
 def embedded(data: dict[str, Any]) -> str:
-    """The data as JSON that may stand in HTML."""
+    """The data as JSON that is safe inside HTML."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).translate(ESCAPES)

@@ -1,6 +1,6 @@
-// A stage as text: its marks as nested elements, which light up and can be walked through.
+// A stage as text. Its marks are nested elements, which light up and can be walked through.
 
-/** Part of a text by its characters, which JavaScript counts otherwise where they are beyond U+FFFF. */
+/** A function that slices the text by characters. JavaScript counts a character beyond U+FFFF as two. */
 function slicer(text) {
   if (!/[\ud800-\udfff]/.test(text)) return (start, end) => text.slice(start, end);
   const characters = Array.from(text);
@@ -18,7 +18,7 @@ function element(name, attributes = {}, ...children) {
 }
 
 class TextStage {
-  /** `tell(focus, how)`: the reader looks at it: "hover", "pin" or "walk". */
+  /** `tell(focus, how)` is called when the reader looks at something: "hover", "pin" or "walk". */
   constructor(data, stage, tell) {
     Object.assign(this, { data, stage, tell });
     this.marks = nest(stage.marks.map(readMark));
@@ -79,7 +79,7 @@ class TextStage {
     });
   }
 
-  /** The focus on the smallest mark there that shows something. */
+  /** The focus on the smallest mark around the target that shows something. */
   focusAt(target) {
     let place = Number(target.closest(".mark")?.dataset.place ?? -1);
     while (place >= 0 && !focusOn(this.data, this.marks[place])) place = this.marks[place].parent;
@@ -119,7 +119,7 @@ class TextStage {
     return this.places.length;
   }
 
-  /** Bring the place into view, the n-th of those that are lit. */
+  /** Bring the n-th of the lit places into view. */
   showPlace(n) {
     if (!this.places?.length) return;
     const box = this.places[n % this.places.length];
@@ -134,7 +134,7 @@ class TextStage {
     }
   }
 
-  /** Where the program begins: after the places that can fail, say. */
+  /** Scroll to the program's beginning, past the sites that can fail, for example. */
   start() {
     const first = this.marks.findIndex((mark) => mark.parent < 0 && mark.label);
     if (first >= 0 && !this.stage.note && this.body.scrollTop === 0) {

@@ -1,10 +1,10 @@
-"""Effects in the interpreter: in the order in which NESL's elements take their steps.
+"""Performs effects in the interpreter, in NESL's order: the elements of an apply-to-each run in lockstep.
 
-All elements of an apply-to-each take a step before any takes the next, so what the first print in its body writes, for
-every element, comes before what the second does. The interpreter evaluates one element after another; so what they
-print is held back until the outermost apply-to-each ends, and comes out in order of where in the program it was
-printed (the calls that led there, each by its place in the body around it), then of the elements' positions. Where an
-element fails, those after it have printed nothing here, though steps before the failing one print for all of them.
+All elements of an apply-to-each take a step before any takes the next. So the output of the first print in its body,
+for every element, comes before that of the second. The interpreter evaluates one element after another. It therefore
+holds their output back until the outermost apply-to-each ends, and sorts it: by the place of the print in the program
+(the calls that led there, each by its place in the body around it), then by the elements' positions. If an element
+fails, the elements after it have printed nothing here, although in NESL they print in the steps before the failing one.
 """
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from nessie.typing.walk import parts
 
 @dataclass(frozen=True)
 class Call:
-    """A call under way: the application (none for what the run began with), and the body that it runs."""
+    """A call under way: the application (None for the form that the run began with), and the body that it runs."""
     site: typed.Apply | None
     body: typed.Exp
 
 
 @dataclass
 class Effects:
-    """`positions`: of the elements under way, outermost first; `held`: where and for which something was printed, what.
-    Bodies live as long as what holds them, so their numbers may be found by id."""
+    """The effects of a run. `positions`: those of the elements under way, outermost first; `held`: output with its
+    place and its positions; `numbers`: by the ids of bodies, which it keeps alive, so that the ids stay unique."""
     perform: Perform = no_effects
     positions: list[int] = field(default_factory=list)
     held: list[tuple[tuple[int, ...], tuple[int, ...], str]] = field(default_factory=list)
     numbers: dict[int, tuple[typed.Exp, dict[int, int]]] = field(default_factory=dict)
 
     def do(self, name: str, argument: Any, type_: Fun, content: ContentOf, calls: list[Call], site: typed.Apply) -> Any:
-        """The result of the effect of this type on a plain value, a plain value."""
+        """Perform the effect of this type on a plain value. Returns its result, a plain value."""
         self.allow(name)
         if self.positions and name == "print_string":
             self.held.append((self.place(calls, site), tuple(self.positions), "".join(argument)))
@@ -48,30 +48,30 @@ class Effects:
         return dressed(plain_value(given, gives), type_.result, content)
 
     def allow(self, name: str) -> None:
-        """May the effect happen here?"""
+        """Raise Failure unless the effect may happen here."""
         if self.positions and name not in LIFTED_EFFECTS:
             raise Failure(ONE_AT_A_TIME)
 
     def let_out(self) -> None:
-        """The outermost apply-to-each has ended."""
+        """Print the held output, as the outermost apply-to-each has ended."""
         held, self.held = sorted(self.held), []
         for _, _, text in held:
             self.perform("print_string", text_value(text), STRING)
 
     def place(self, calls: list[Call], site: typed.Apply) -> tuple[int, ...]:
-        """The position of an effect: the numbers of the calls in the bodies that they stand in, then its own."""
+        """The place of an effect: the numbers of the calls under way in their bodies, then its own number."""
         sites = [call.site for call in calls[1:]] + [site]
         return tuple([self.number(call.body, site) for call, site in zip(calls, sites, strict=True)])
 
     def number(self, body: typed.Exp, site: typed.Apply | None) -> int:
-        """The place of an application in a body, in order of evaluation."""
+        """The number of an application in a body, in order of evaluation."""
         if id(body) not in self.numbers:
             self.numbers[id(body)] = body, {id(exp): k for k, exp in enumerate(in_order(body))}
         return self.numbers[id(body)][1][id(site)]
 
 
 def in_order(body: typed.Exp) -> list[typed.Exp]:
-    """The expression and all in it, parts before what they are parts of, from left to right."""
+    """The expression and all its parts, from left to right. The parts of an expression come before it."""
     found, pending = [], [body]
     while pending:
         found.append(pending.pop())
@@ -82,7 +82,7 @@ def in_order(body: typed.Exp) -> list[typed.Exp]:
 # Datatypes --------------------------------------------------------------------------------------
 
 def bare(value: Any) -> Any:
-    """The value with datatypes as their content."""
+    """The value with each datatype's value replaced by its content."""
     match value:
         case Record(_, content):
             return bare(content)
@@ -94,7 +94,7 @@ def bare(value: Any) -> Any:
 
 
 def dressed(value: Any, type_: Type, content: ContentOf) -> Any:
-    """The value of the type, whose datatypes are there as their content."""
+    """The value of the type with its datatypes, given the value without them."""
     match type_:
         case Data(name):
             return Record(name, dressed(value, content(type_), content))

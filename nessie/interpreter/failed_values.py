@@ -1,7 +1,7 @@
-"""The values in messages of failed checks.
+"""The texts of the values in the error of a check that has failed at run time.
 
     {x / y : x in v; y in w}        5 / 0
-    take(v, 7)                      n is 7, #v is 3         of what the library's function checks
+    take(v, 7)                      n is 7, #v is 3         for a check in the library's function
 """
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from nessie.typing.advice.hints import is_operator
 
 
 def applied(function: str, argument: Any) -> str:
-    """A primitive applied to these scalars, as it is written; nothing where there are sequences, or it has no name."""
+    """The text of a primitive applied to these scalars; empty if there are sequences, or the primitive is the
+    library's own."""
     values = []
     while isinstance(argument, tuple):
         values.append(argument[0])
@@ -28,7 +29,7 @@ def applied(function: str, argument: Any) -> str:
 
 
 def compared(condition: typed.Exp, value_of: Callable[[typed.Name], Any]) -> str:
-    """The numbers and the lengths that a condition is about, by name; where they have any."""
+    """The text of the named numbers and lengths that a condition compares."""
     found: dict[str, str] = {}
     for name, whole in names(condition):
         value = value_of(whole)
@@ -41,7 +42,8 @@ def compared(condition: typed.Exp, value_of: Callable[[typed.Name], Any]) -> str
 
 
 def names(condition: typed.Exp) -> Iterator[tuple[str, typed.Name]]:
-    """The names that the condition compares; `length` with those of which it has the length."""
+    """The names that the condition compares; with `length` for those whose length it compares, else with an empty
+    text."""
     match condition:
         case typed.Apply(typed.Global("length"), typed.Name() as name):
             yield "length", name

@@ -1,12 +1,12 @@
-"""The interpreter: runs typed programs directly on plain values, nested as they are. It defines what NESL means.
+"""The interpreter. It runs typed programs directly on plain, nested values, and so defines the meaning of NESL.
 
   in    typed.Program (library definitions are definitions like others), and arguments as plain values
-  out   the values of its variables, or of a call; what was printed; the work and depth that NESL's cost model charges
+  out   the values of its variables, or of a call; the output; the work and depth that NESL's cost model charges
 
-Cost (docs/cost.md): a scalar operator is 1 work and 1 depth; a primitive on sequences is as much work as elements it
-reads or makes (interpreter.meanings) and 1 depth; a call and a conditional add 1 of both, an apply-to-each 1 depth and,
-in work, 1 and its elements. The parts of an expression add up in work and in depth, but the elements of an
-apply-to-each count in depth as the deepest of them.
+Cost (docs/cost.md): a scalar operator costs 1 work and 1 depth; a primitive on sequences costs as much work as it reads
+or makes elements (interpreter.meanings), and 1 depth; a call and a conditional add 1 of both; an apply-to-each adds 1
+depth and, in work, 1 plus the number of its elements. Work and depth of an expression are the sums over its parts, but
+of the elements of an apply-to-each only the deepest counts in depth.
 """
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from nessie.typing.environment import Definitions
 from nessie.typing.node_types import content_type
 
 MEANING = {**MEANINGS, **DERIVED}
-DEPTH, MOST_DEPTH = 30_000, 100_000     # calls within calls: some seconds; at most, if told so
-FRAMES = 40 * MOST_DEPTH                # of Python's: a call takes some, more where it stands deep in an expression
+DEPTH, MOST_DEPTH = 30_000, 100_000     # nested calls by default (some seconds), and the highest limit
+FRAMES = 40 * MOST_DEPTH                # Python's frames: a call takes some, and more if it is deep in an expression
 Locals = dict[str, Any]
 TypeVariables = dict[str, Type]
 
@@ -48,7 +48,7 @@ class GlobalValue:
 
 @dataclass(frozen=True)
 class LambdaValue:
-    """An anonymous function with the variables around it."""
+    """An anonymous function with the scope around it."""
     function: typed.Lambda
     scope: Scope
 
@@ -62,7 +62,7 @@ class ClosureValue:
 
 @dataclass(frozen=True)
 class Scope:
-    """The values of the names in a function's body."""
+    """The values and types of the names in a function's body."""
     locals: Locals
     types: TypeVariables
 
@@ -72,20 +72,20 @@ class Scope:
 
 @dataclass
 class World:
-    """The definitions of a session beyond the library, and the costs and prints of running so far."""
+    """The state of a run: a session's definitions beyond the library, the cost so far, and the effects."""
     library: Definitions = field(default_factory=Definitions)
     functions: dict[str, typed.Function] = field(default_factory=dict)
     datatypes: dict[str, typed.Datatype] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
     effects: Effects = field(default_factory=Effects)
     depth_limit: int = DEPTH
-    seeded: int = mix(0)                                    # the state in which each top-level form begins
-    state: int = 0                                          # of the activation that runs, see random_numbers
+    seeded: int = mix(0)                                    # the random state in which each top-level form begins
+    state: int = 0                                          # the running activation's state, see random_numbers
     work: int = 0
     depth: int = 0
-    calls: list[Call] = field(default_factory=list)         # the functions now running, in the form that runs
-    nested: int = 0                                         # how many functions these are
-    deeper: str = ""                                        # how deeper recursion is allowed
+    calls: list[Call] = field(default_factory=list)         # the functions now running, within the running form
+    nested: int = 0                                         # the number of these functions
+    deeper: str = ""                                        # the hint that says how to allow deeper recursion
 
     def function(self, name: str) -> typed.Function | None:
         return self.functions.get(name) or self.library.function(name)
@@ -109,13 +109,13 @@ class World:
         self.depth += depth
 
     def running(self) -> tuple[int, str]:
-        """The number of running functions, and the last one's name."""
+        """The number of running functions, and the name of the last one."""
         site = self.calls[-1].site if self.calls else None
         function = site.function if site else None
         return self.nested, shown_name(function.name) if isinstance(function, typed.Global) else "a function"
 
     def expect(self, elements: int) -> None:
-        """Count elements that are about to be made of nothing."""
+        """Announce elements about to be made by a primitive that reads none. Subclasses may refuse them."""
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,13 @@ class Result:
 # Running programs -------------------------------------------------------------------------------
 
 def run(program: typed.Program, world: World | None = None) -> list[Result]:
-    """Define the program's definitions in the world, in order; the values of its variables."""
+    """Add the program's definitions to the world, in order. Returns the values of its variables."""
     world = World() if world is None else world
     return run_deep(lambda: [r for d in program.definitions for r in define(world, d)])
 
 
 def call(world: World, name: str, argument: Any, types: tuple[Type, ...] = ()) -> Result:
-    """A function of the world, at types, applied to a plain value (a tuple for several)."""
+    """Apply a function of the world, at types, to a plain value (a tuple for several arguments)."""
     def value() -> Any:
         return apply(world, GlobalValue(name, types), argument, None)
     return run_deep(lambda: measured(world, typed.NamePattern("it", Var("a")), value))
@@ -161,7 +161,7 @@ def evaluate_form(world: World, value: typed.Exp) -> Any:
 
 
 def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> Result:
-    """Evaluate one top-level form. It draws the same random numbers as if it were the first."""
+    """Evaluate one top-level form, and measure its cost. It draws the same random numbers as if it were the first."""
     world.work, world.depth, world.state = 0, 0, world.seeded
     world.calls.clear()
     world.nested = 0
@@ -230,7 +230,8 @@ def evaluate_check(world: World, condition: typed.Exp, message: typed.Exp, value
 
 
 def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
-    """One element after another; each begins at the depth that its sources reached."""
+    """Evaluate an apply-to-each, one element after another. Each element begins at the depth that the sources
+    reached."""
     sources = [evaluate(world, g.source, scope) for g in each.generators]
     if len(set(map(len, sources))) > 1:
         lengths = " and ".join(str(len(source)) for source in sources)
@@ -257,7 +258,7 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
 
 
 def bind(pattern: typed.Pattern, value: Any, into: Locals) -> None:
-    """Put the value's parts under the pattern's names."""
+    """Bind the pattern's names to the value's parts."""
     match pattern:
         case typed.NamePattern(name):
             if name != "_":
@@ -272,7 +273,7 @@ def bind(pattern: typed.Pattern, value: Any, into: Locals) -> None:
 # Functions --------------------------------------------------------------------------------------
 
 def apply(world: World, function: Any, argument: Any, site: typed.Apply | None) -> Any:
-    """The function's value at the argument; `site`: where the program applies it."""
+    """Apply the function to the argument. `site` is the application in the program."""
     match function:
         case LambdaValue(written, scope):
             found: Locals = {}
@@ -301,7 +302,7 @@ def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any
 
 
 def evaluate_body(world: World, body: typed.Exp, scope: Scope, site: typed.Apply | None) -> Any:
-    """Run a function's body; its call is remembered for errors."""
+    """Run a function's body. Its call is recorded for errors."""
     world.charge(1)
     world.calls.append(Call(site, body))
     world.nested += 1
@@ -348,7 +349,7 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
 # Errors -----------------------------------------------------------------------------------------
 
 def error_at(world: World, message: str, origin: Origin, values: str = "") -> NessieError:
-    """The error, shown where the user's own text last stood: there, or in the nearest call from it."""
+    """The error at the origin if that is in the user's own text, else at the nearest call that is."""
     for place in (origin, *[call.site.origin for call in reversed(world.calls) if call.site]):
         if span := user_span(place):
             return NessieError(message, (span, values))

@@ -1,8 +1,8 @@
 """The meanings of NESL's scalar operators and sequence primitives, on plain values (base.values).
 
-A meaning takes the types that the primitive is used at and its argument (tuples nest to the right), and gives the
-value; a check that does not hold raises Failure with NESL's message (nesl language, 5.3). The interpreter runs on
-these; they share no code with the other executors.
+A meaning takes the types that the primitive is used at and its argument (tuples nest to the right), and returns the
+value. A check that does not hold raises Failure with NESL's message (nesl language, 5.3). The interpreter uses these
+meanings; they share no code with the other executors.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHIFTS = "Shift count out of range, it must be in 0..63."
 
 
 class Failure(Exception):
-    """A run-time error, which the caller knows the place of. `values`: those that are not as they should be."""
+    """A run-time error, whose place the caller knows. `values`: the text of the offending values."""
 
     def __init__(self, message: str, values: str = "") -> None:
         super().__init__(message)
@@ -35,8 +35,8 @@ class Failure(Exception):
 
 @dataclass(frozen=True)
 class Meaning:
-    """`work` and `depth` are what the primitive costs in NESL's model, from its argument and its value. A depth of None
-    is 1."""
+    """The meaning of a primitive. `work` and `depth` compute its cost in NESL's model from its argument and its value.
+    A depth of None means 1."""
     value: Callable[[Types, Any], Any]
     work: Callable[[Any, Any], int]
     depth: Callable[[Any, Any], int] | None = None
@@ -61,7 +61,7 @@ def wrap(x: int) -> int:
 
 
 def arithmetic(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The operator on ints, which wraps, and on floats, which overflows to infinity."""
+    """The operator on numbers: ints wrap, floats overflow to infinity."""
     return lambda a, b: wrap(op(a, b)) if isinstance(a, int) else op(a, b)
 
 
@@ -87,7 +87,7 @@ def is_nan(x: Any) -> bool:
 
 
 def greater(a: Any, b: Any) -> Any:
-    """The sum of two zeros is the greater: -0.0 if both are."""
+    """The greater of two numbers. For two zeros it is their sum, which is -0.0 only if both are."""
     return math.nan if is_nan(a) or is_nan(b) else a + b if a == b == 0 else b if b > a else a
 
 
@@ -127,7 +127,7 @@ def to_int(rounding: Callable[[float], int], name: str) -> Callable[[float], int
 
 def round_half_away(x: float) -> int:
     below = math.floor(x)
-    rest = x - below                    # exact: it is 0 where floats have no fraction
+    rest = x - below                    # exact: 0 for floats so large that they have no fraction
     return below + (rest > 0.5 or (rest == 0.5 and x > 0))
 
 
@@ -228,13 +228,13 @@ def subsequence(v: list[Any], start: int, end: int) -> list[Any]:
 
 
 def order(v: list[Any], descending: bool) -> list[int]:
-    """Positions by value; equal elements keep their order, NaNs come last."""
+    """The positions of the elements, sorted by value. Equal elements keep their order; NaNs come last."""
     numbers = [i for i, x in enumerate(v) if not is_nan(x)]
     numbers.sort(key=lambda i: v[i], reverse=descending)
     return numbers + [i for i, x in enumerate(v) if is_nan(x)]
 
 
-# Reductions: the operator, and its identity at a type.
+# A reduction: the operator, and its identity at a type.
 Fold = tuple[Callable[[Any, Any], Any], Callable[[Type], Any]]
 
 
@@ -260,7 +260,7 @@ SCANS = {"plus_scan": PLUS, "mult_scan": TIMES, "max_scan": MAX, "min_scan": MIN
 
 
 def scan(fold: Fold, type_: Type, v: list[Any]) -> list[Any]:
-    """For each element the fold of those before it; and last, the fold of all."""
+    """For each element, the fold of those before it; at the end, the fold of all."""
     combine, identity = fold
     results = [identity(type_)]
     for x in v:
@@ -269,7 +269,7 @@ def scan(fold: Fold, type_: Type, v: list[Any]) -> list[Any]:
 
 
 # The work of sequence primitives: the elements of the sequences that they read or make, but at least 1.
-# Elements are counted where they are copied: moving a nested sequence's rows costs the rows, not what they hold.
+# Only copied elements count: moving a nested sequence's rows costs the number of rows, not their elements.
 
 def of_argument(argument: Any, value: Any) -> int:
     return max(1, len(argument))
@@ -291,7 +291,7 @@ def of_flatten(argument: Any, value: Any) -> int:
     return max(1, len(argument) + len(value))
 
 
-COUNT: dict[str, Callable[[Any], int]] = {              # how many elements primitives make that read none
+COUNT: dict[str, Callable[[Any], int]] = {              # the number of elements made by primitives that read none
     "dist": lambda a: int(a[1]),
     "iseq": lambda a: (a[1][1] - a[0]) // max(a[1][0], 1),
 }

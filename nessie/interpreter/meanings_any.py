@@ -1,7 +1,7 @@
-"""The meanings of functions at every type, on plain values: equality, text, identities, hashing, labels, numbers.
+"""The meanings of the functions of every type, on plain values: equality, text, identities, hashing, labels, numbers.
 
-The compiler derives code for each type they are used at; here the values themselves say what they are, and types are
-looked at only where a value is made from nothing.
+The compiler derives code for each type that they are used at. Here the values carry their types, and a type is needed
+only to make a value from nothing.
 """
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from nessie.base.types import FLOAT, Base, ContentOf, Data, Pair, Seq, Type
 from nessie.base.values import Record
 from nessie.interpreter.meanings import MEANINGS, Meaning, one, wrap
 
-WIDTH = 5                               # elements that a limited text shows of a sequence
-FACTOR = 6364136223846793005            # of the parts of a code
+WIDTH = 5                               # elements of a sequence in a limited text
+FACTOR = 6364136223846793005            # the weight of the parts of a code
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Lengths, then elements; NaN equals nothing. Function types are nominal: two values of one are the same."""
+    """Whether the values are equal: lengths first, then elements. NaN equals nothing. Function types are nominal: two
+    values of one are the same."""
     if isinstance(a, list):
         return len(a) == len(b) and all([equal(x, y) for x, y in zip(a, b, strict=True)])
     if isinstance(a, tuple):
@@ -28,7 +29,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def text(value: Any, levels: float = math.inf, width: float = math.inf) -> str:
-    """The value as `@` and `print` give it, `levels` deep and `width` elements wide."""
+    """The text of the value, as `@` and `print` show it, `levels` deep and `width` elements wide."""
     match value:
         case bool():
             return "t" if value else "f"
@@ -56,14 +57,14 @@ def sequence_text(value: list[Any], levels: float, width: float) -> str:
 
 
 def pair_text(value: tuple[Any, Any], levels: float, width: float) -> str:
-    """Three components stand side by side; a tail beyond them has parentheses of its own."""
+    """The text of a tuple. Three components are side by side; a tail beyond them has parentheses of its own."""
     first, rest = value
     parts = [first, *rest] if isinstance(rest, tuple) else [first, rest]
     return f"({', '.join([text(p, levels, width) for p in parts])})"
 
 
 def float_text(x: float) -> str:
-    """8 significant digits without trailing zeros; fixed notation from 0.01 up to 1e7."""
+    """The float with 8 significant digits, without trailing zeros; in fixed notation from 0.01 up to 1e7."""
     if not math.isfinite(x):
         return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
     mantissa, exponent = f"{abs(x):.7e}".split("e")
@@ -75,7 +76,7 @@ def float_text(x: float) -> str:
 
 
 def identity(type_: Type, content: ContentOf, value: Any = None) -> Any:
-    """The zero of the type; functions, which have none, are those of the value."""
+    """The zero of the type. Functions, which have no zero, are taken from the value."""
     match type_:
         case Base(name):
             return {"int": 0, "float": 0.0, "bool": False, "char": chr(0)}[name]
@@ -90,7 +91,7 @@ def identity(type_: Type, content: ContentOf, value: Any = None) -> Any:
 
 
 def key(value: Any) -> Any:
-    """A Python value that is equal and hashes equally for equal values."""
+    """A Python value that is equal, with an equal hash, exactly for equal values."""
     if isinstance(value, (list, tuple)):
         return tuple([key(e) for e in value])
     if isinstance(value, Record):
@@ -99,13 +100,13 @@ def key(value: Any) -> Any:
 
 
 def labels(v: list[Any]) -> list[int]:
-    """For each element the position of the first that equals it."""
+    """For each element, the position of the first element that equals it."""
     first: dict[Any, int] = {}
     return [first.setdefault(key(x), i) for i, x in enumerate(v)]
 
 
 def code(value: Any) -> int:
-    """An int made from the value, the same for equal values."""
+    """The hash of the value: an int that is the same for equal values."""
     match value:
         case bool() | int():
             return int(value)
@@ -115,7 +116,7 @@ def code(value: Any) -> int:
             return float_code(value)
         case list():
             total = 0
-            for element in reversed(value):     # element i counts FACTOR^i times
+            for element in reversed(value):     # element i has the weight FACTOR^i
                 total = wrap(FACTOR * total + code(element))
             return wrap(total + len(value))
         case tuple():
@@ -138,8 +139,8 @@ def number(x: Any, type_: Type) -> Any:
     return float(x) if type_ == FLOAT else MEANINGS["round"].value((), x) if isinstance(x, float) else x
 
 
-# What they cost: every element at every level is looked at; text and labels take some operations for each, and some
-# steps for each level. Labels of sequences are found in rounds that halve them.
+# The costs. Every element at every level is looked at. Text and labels take some operations for each element, and some
+# steps for each level. Sequences are labelled in rounds that halve them.
 
 TEXT_WORK, TEXT_DEPTH, LABEL_WORK, LABEL_DEPTH = 4, 8, 16, 16
 
@@ -179,14 +180,14 @@ def size(value: Any) -> int:
 
 
 def levels(value: Any) -> int:
-    """The depth of the nesting of sequences and pairs."""
+    """The nesting depth of sequences and pairs in the value."""
     if isinstance(value, (list, tuple)):
         return 1 + max([levels(v) for v in value], default=0)
     return levels(value.content) if isinstance(value, Record) else 0
 
 
 def rounds(values: list[Any]) -> int:
-    """The number of rounds of labelling: components first, then sequences by halves."""
+    """The number of rounds in which the values are labelled: their components first, then sequences by halves."""
     match values[:1]:
         case [tuple()]:
             return rounds([v[0] for v in values]) + rounds([v[1] for v in values]) + 1

@@ -1,8 +1,8 @@
-"""Random numbers: splitmix64, on a state that every running activation has of its own.
+"""Random numbers, by splitmix64. Every running activation has a state of its own.
 
-The top level is one activation, and each element of an apply-to-each begins another, whose first state is made from the
-state around it and from its position: so what an element draws does not depend on what others draw. An apply-to-each in
-which an element drew is one step of the activation around it.
+The top level is one activation, and each element of an apply-to-each begins another. An element's first state is made
+from the state around it and from its position, so its draws do not depend on those of other elements. An apply-to-each
+in which an element drew is one step of the activation around it.
 
 States and bits are taken modulo 2**64.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from nessie.interpreter.meanings import check, mix
 
-GAMMA = 0x9E3779B97F4A7C15              # from one state to the next
+GAMMA = 0x9E3779B97F4A7C15              # the step from one state to the next
 
 
 def state_after(state: int) -> int:
@@ -31,4 +31,4 @@ def random_below(limit: Any, bits: int) -> Any:
     if isinstance(limit, int):
         return bits * limit >> 64
     number = (bits >> 11) * 2.0**-53 * limit
-    return number if number < limit else 0.0        # it is not where the limit is too small to be divided, or infinite
+    return number if number < limit else 0.0        # else the limit is infinite, or tiny and the product rounds up

@@ -1,8 +1,8 @@
-"""The library of NESL: what every program starts from.
+"""The library of NESL, with which every program starts.
 
-    primitives          table: the primitives, a row each, with type, kind and documentation
+    primitives          the table of primitives, a row each, with type, kind and documentation
     prelude.nesl        everything else, in NESL
-    build_library       makes library.typed of it (python -m nessie.library.build_library)
+    build_library       makes library.typed from prelude.nesl (python -m nessie.library.build_library)
     library             loads library.typed: the environment that programs start from
     build_reference     writes the reference in docs/language.md
 """

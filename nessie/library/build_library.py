@@ -11,7 +11,7 @@ from nessie.typing.text import show
 
 
 def library_text() -> str:
-    """The typed form of the library."""
+    """The text of the library's typed form."""
     program = parse(Source(PRELUDE.name, PRELUDE.read_text("utf-8"), library=True))
     return show(infer(program, Environment(Definitions(), in_library=True))[0])
 

@@ -1,7 +1,7 @@
 """Writes the reference of docs/language.md, all library functions:   python -m nessie.library.build_reference
 
-What the library's functions are, their types and what they do comes from prelude.nesl and primitives.py; the sections
-are the prelude's, and PLACES says where the primitives belong in them.
+The functions, their types and their descriptions come from prelude.nesl and primitives.py. The sections are those of
+the prelude; PLACES assigns the primitives to them.
 """
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PLACES = {
     "Other programs": "get_environment_variable",
 }
 PLACE = {name: section for section, names in PLACES.items() for name in names.split()}
-SCALARS, EFFECTS = "Scalars", "Output"          # the sections of primitives that PLACES does not name
+SCALARS, EFFECTS = "Scalars", "Output"          # the sections of the primitives that PLACES does not list
 
 DATA_PATTERN = re.compile(r"(\w+)\(\w+\)")         # hashtable(slots)
 
-Row = tuple[str, str, str, str]         # section, the call as one writes it, its type, what it does
+Row = tuple[str, str, str, str]         # section, the call as one writes it, its type, its description
 
 
 def rows() -> Iterator[Row]:
@@ -55,7 +55,8 @@ def primitive_row(row: Primitive) -> Row:
 
 
 def written(form: syntax.FunctionDef) -> str:
-    """The way programs call the function: by an operator, if its name is the library's own."""
+    """A call of the function as programs write it: by an operator, if its name is the library's own; empty if there is
+    none."""
     names = DATA_PATTERN.sub(r"\1", show_pattern(form.parameter)).strip("()").split(", ")
     if not form.name.startswith("_"):
         return f"{form.name}({','.join(names)})"
@@ -70,7 +71,7 @@ def type_of(name: str) -> str:
 
 
 def reference() -> str:
-    """The page's last part."""
+    """The reference, the last part of the page."""
     found = sorted(rows(), key=lambda row: row[1].lower())
     parts = [START]
     for section in sections():
@@ -85,7 +86,7 @@ def sections() -> list[str]:
 
 
 def without_any(type_: str) -> str:
-    """A variable of which nothing is said is of class any."""
+    """The type without the class any, which is the default for variables."""
     shown, _, contexts = type_.partition(" :: (")
     kept = [context for context in contexts.rstrip(")").split("; ") if context and not context.endswith(" in any")]
     return f"{shown} :: ({'; '.join(kept)})" if kept else shown
@@ -96,7 +97,7 @@ def cell(text: str) -> str:
 
 
 def page() -> str:
-    """The whole page, with the reference as it should be."""
+    """The whole page, with the current reference."""
     return PAGE.read_text("utf-8").partition(START)[0] + reference()
 
 

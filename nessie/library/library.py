@@ -1,7 +1,7 @@
-"""The library, typed: what programs start from.
+"""Loads the typed library, with which programs start.
 
 library.typed is prelude.nesl as a typed program, made by `python -m nessie.library.build_library`. Its definitions are
-found by their first lines and read when they are asked for: a program pays for what it uses.
+found by their first lines, and parsed at their first use: a program pays only for what it uses.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def prebuilt() -> Prebuilt:
 
 
 class Prebuilt(Definitions):
-    """The definitions of a text, parsed when they are asked for."""
+    """The definitions in a text, each parsed at its first use."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Prebuilt(Definitions):
         return self.own_functions.get(name)
 
     def anonymous(self, identity: str) -> Anonymous | None:
-        self.function(shown_name(identity))         # what it is in
+        self.function(shown_name(identity))         # parses the function around it
         return super().anonymous(identity)
 
     def documentation(self, name: str) -> str:
@@ -98,7 +98,7 @@ class Prebuilt(Definitions):
 
 
 class Functions(Mapping[str, typed.Function]):
-    """All functions of the library, by name; each is read when it is looked at."""
+    """All functions of the library, by name. Each is parsed at its first use."""
 
     def __init__(self, library: Prebuilt) -> None:
         self.library = library

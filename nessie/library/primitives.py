@@ -1,4 +1,4 @@
-"""The primitives of NESL: one row each. Everything else of the library is NESL over these (prelude.nesl).
+"""The table of NESL's primitives, a row each. The rest of the library is written in NESL over these (prelude.nesl).
 
 A row's kind says what monomorphisation makes of it:
 
@@ -23,8 +23,8 @@ from nessie.base.records import dataclass
 
 @dataclass(frozen=True)
 class Primitive:
-    """`type` as NESL writes it: variables a, b, .. with their classes after `::`. `mono_type` is that of its target,
-    where it is more general."""
+    """A primitive. `type` is written as in NESL: variables a, b, .. with their classes after `::`. `mono_type` is the
+    type of its target, if that is more general."""
     name: str
     type: str
     kind: str
@@ -35,7 +35,7 @@ class Primitive:
 
 @dataclass(frozen=True)
 class Constant:
-    """The value of a datatype is what its constructor is applied to."""
+    """A constant. The `value` of a datatype's constant is its constructor's argument."""
     name: str
     value: int | float | str
     type: str
@@ -166,12 +166,12 @@ SPECIALS = (
     derived("float_to_any", "(float, a) -> a" + NUMBER, "The float, converted to the type of the second argument."),
 )
 
-# What elements of an apply-to-each may do all at once; other effects are refused there. (Random numbers are none by
-# then: mono.passes.random_state.)
+# The effects that elements of an apply-to-each may have all at once; others are refused there. (Random numbers are no
+# longer effects by then: mono.passes.random_state.)
 LIFTED_EFFECTS = ("print_string", "error", "_now")
 ONE_AT_A_TIME = ("files, streams, other programs and the seed of the random numbers cannot be used inside an "
                  "apply-to-each")
-STATUS = "bool, [char]"                 # did it succeed, and if not, why
+STATUS = "bool, [char]"                 # whether it succeeded, and if not, why
 EFFECTS = (
     effect("print_string", "[char] -> bool", "Prints the characters; t."),
     effect("error", "[char] -> bool", "Stops with the message.", mono_type="[char] -> a"),
@@ -213,13 +213,13 @@ CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("stderr", 2, "stream", "Where programs print, too."),
 )}
 
-# The library's functions, rows of this table among them, that a program may define anew for itself.
+# The library's functions, including rows of this table, that a program may redefine for itself.
 REDEFINABLE = frozenset((
     "sum", "product", "max_val", "min_val", "any", "all", "parity", "count", "index", "enumerate", "max_index",
     "min_index", "rotate", "subseq", "drop", "take", "put", "cond_put", "unpack", "join", "bottop", "split",
     "head_rest", "rest_tail", "interleave", "odd_elts", "even_elts", "inf", "nan"))
 
-# What the operators of the syntax stand for, where it is not a primitive of the operator's own name.
+# The functions of those operators of the syntax that are not primitives of the operator's own name.
 BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",
                           "nand": "_nand", "nor": "_nor"}
 UNARY: dict[str, str] = {"#": "length", "-": "negate", "@": "string"}

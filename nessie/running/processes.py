@@ -1,4 +1,4 @@
-"""Other programs, which running programs start on their streams."""
+"""Starts other programs for running programs, on their streams."""
 from __future__ import annotations
 
 import os
@@ -13,8 +13,8 @@ class Processes:
         self.streams = streams
 
     def shell(self, command: str, text: str, seconds: float | None) -> tuple[str, str]:
-        """The output of the shell's command, given the text, and the reason why it failed; it is ended after so many
-        seconds, and with the work that waits for it."""
+        """Run a shell command on the text. Returns its output, and the reason if it failed. The command is ended after
+        `seconds`, and when the work that waits for it ends."""
         import subprocess
         given = text.encode("utf-8", "surrogateescape")
         try:
@@ -31,7 +31,7 @@ class Processes:
         return printed.decode("utf-8", "surrogateescape"), why
 
     def spawn(self, command: str, numbers: tuple[int, int, int]) -> tuple[Any, Status]:
-        """The program on these streams, new ones where there is none."""
+        """Start the program on these streams; a stream NONE is a new one. Returns the three streams and the status."""
         import shlex
         import subprocess
         files: list[int] = []

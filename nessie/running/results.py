@@ -1,7 +1,7 @@
-"""Results of compiled programs as values of their source types, for printing and for files.
+"""Restores results of compiled programs to values of their source types, for printing and for files.
 
-At run time a function value is only what it captured, and nothing at all is no component of a tuple
-(mono.copies.erase). `restore` puts such parts back: false, for what is a function.
+At run time a function value is only what it captured, and a function that captured nothing is missing from its tuple
+(mono.copies.erase). `restore` puts such parts back: every function becomes false.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nessie.typing.environment import Environment, pattern_type
 
 
 def restore(value: Any, type_: Type, environment: Environment) -> Any:
-    """The flat value of the type, given its run-time value."""
+    """The flat value of the type, from its run-time value."""
     match type_:
         case Seq(element):
             return Flat(value.length, restore_column(value.column, element, value.length, environment))
@@ -47,7 +47,7 @@ def restore_column(column: Column, type_: Type, length: int, environment: Enviro
 
 
 def parts(value: Any, type_: Pair, nothing: Any, environment: Environment) -> tuple[Any, Any]:
-    """The two parts of a pair; `nothing` where nothing of one is left at run time."""
+    """The two parts of a pair. A part of which nothing is left at run time is `nothing`."""
     first, second = remains(type_.first, environment), remains(type_.second, environment)
     if first and second:
         return value[0], value[1]
@@ -55,7 +55,7 @@ def parts(value: Any, type_: Pair, nothing: Any, environment: Environment) -> tu
 
 
 def matched(pattern: typed.Pattern, value: Any, environment: Environment) -> dict[str, Any]:
-    """The values of the pattern's names, given the run-time value that it takes apart."""
+    """The values of the pattern's names, given the run-time value that the pattern takes apart."""
     match pattern:
         case typed.PairPattern(first, second):
             pair = Pair(pattern_type(first), pattern_type(second))

@@ -1,5 +1,5 @@
-"""Times a compiled program's kernels on the processor: the quickest of some runs on one device, whose buffers
-are there from the second run on. Fresh memory would take as long as the work done in it.
+"""Times the kernels of a compiled program on the processor: the quickest of some runs on one device. From the second
+run on, the device reuses its buffers. Fresh memory would take as long as the work done in it.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nessie.running.targets import Target
 
 
 def quickest(target: Target, built: CpuProgram, arguments: Sequence[Any], runs: int) -> float:
-    """Seconds in kernels; compiling is not in them."""
+    """Seconds that the kernels of the quickest run take, without compiling."""
     device = cpu.Cpu(built, target.threads)
     device.stats.detailed = True
     device.optimise()

@@ -1,11 +1,11 @@
-"""Running fused programs on a target, under limits.
+"""Runs fused programs on a target, under limits.
 
     cpu         LLVM code on a pool of threads: the default
     reference   the executor of lambda_cu on NumPy: needs no compiler, for small inputs
     cuda        CUDA code on an NVIDIA GPU, by PyCUDA
     cudasim     the same code, executed on the CPU thread by thread: shows what a GPU would do, slowly
 
-No target falls back on another: one that cannot be used is refused, with what it needs.
+No target falls back on another. A target that cannot be used is refused, with what it needs.
 """
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ T = TypeVar("T")
 
 GPUS = WITHOUT_STACK
 
-SHARE_OF_MEMORY = 0.8           # of what is free, unless told otherwise
+SHARE_OF_MEMORY = 0.8           # the share of free memory that a run may take by default
 
 
 @dataclass(frozen=True)
 class Limits:
-    """None: no limit, save for memory, where it is a share of what is free, and for the depth of recursion
-    (lambda_cu.running.default_depths). `hints` say how they are set."""
+    """The limits of a run. None means no limit, except for memory, where it is a share of the free memory, and for the
+    depth of recursion (lambda_cu.running.default_depths). `hints` say how to set them."""
     memory: int | None = None
     depth: int | None = None
     seconds: float | None = None
     hints: LimitHints = COMMAND_LINE
 
     def deadline(self) -> Deadline:
-        """The deadline of the work that begins now."""
+        """The deadline of work that begins now."""
         return NEVER if self.seconds is None else Deadline(self.seconds, self.hints.seconds)
 
 
 @dataclass
 class Stats:
-    """The counts of a run: kernels launched, elements they walked, SOACs run otherwise than by the target, statements
-    of the host level; of each kernel by itself, where `kernels` is a list."""
+    """Counts of launched kernels, of the elements that they walked, of SOACs that the target did not run itself, and of
+    statements of the host level; and for each kernel, if `kernels` is a list."""
     launches: int = 0
     elements: int = 0
     interpreted: int = 0
@@ -71,7 +71,7 @@ class Stats:
     kernels: list[tuple[ir.Kernel, KernelStats]] | None = None
 
     def add(self, program: ir.Program, done: stats.Stats, steps: int) -> None:
-        """The counts of running the program."""
+        """Add the counts of a run of the program."""
         self.launches += done.launches
         self.elements += done.elements
         self.steps += steps
@@ -81,14 +81,14 @@ class Stats:
 
 @dataclass
 class Target:
-    """A target: where programs run, and the world that they see."""
+    """The target that programs run on, and the world that they see."""
     name: str = "cpu"
     threads: int | None = None
     limits: Limits = field(default_factory=Limits)
     world: World = field(default_factory=World)
     stats: Stats = field(default_factory=Stats)
     activity: Activity = field(default_factory=Activity)        # told what is being done
-    held: int = 0               # bytes of what programs are given: they count where memory is limited
+    held: int = 0               # bytes of the programs' inputs, which count against a limit on memory
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
@@ -96,7 +96,8 @@ class Target:
             refuse_without()
 
     def in_time(self, work: Callable[[], T], place: Span | None = None) -> T:
-        """work(), which stands there, within the limit. Longer work begins its time anew, before and after."""
+        """Run work(), which comes from `place` in the source, within the time limit. If it is part of longer work, the
+        time begins anew before and after it."""
         if self.limits.seconds is None:
             return work()
         if deadline() is NEVER:
@@ -111,14 +112,14 @@ class Target:
                 next_part()
 
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
-        """The run-time value of the program's entry on these run-time values; compiled first, for arguments that lie in
-        memory as these do, unless it is kept."""
+        """The run-time value of the program's entry on these run-time values. The program is compiled first, for the
+        arguments' layouts, unless the code is kept."""
         entry = next(f for f in program.functions if f.name == program.entry)
         layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
         return self.execute(cached_program(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
 
     def execute(self, built: Built, arguments: Sequence[Any]) -> Any:
-        """Run a compiled program."""
+        """The run-time value of a compiled program's entry on these run-time values."""
         memory = self.memory()
         self.world.limit(memory, self.limits.hints)
         if isinstance(built, ir.Program):
@@ -137,7 +138,7 @@ class Target:
             self.stats.add(built.program, device.stats, on_host.steps)
 
     def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
-        """A device for the program. Where seconds are counted, all of its code is made before."""
+        """A device for the program. If seconds are counted, all of its code is compiled beforehand."""
         detailed = self.stats.kernels is not None
         if self.name in GPUS:
             from nessie.cudagen.cuda.device import Gpu
@@ -156,7 +157,7 @@ class Target:
         return device
 
     def driver(self) -> Driver:
-        """The driver of the GPU's device."""
+        """The driver of a GPU's device."""
         if self.name == "cuda":
             from nessie.cudagen.cuda.nvidia.driver import Nvidia
             return Nvidia()
@@ -174,7 +175,7 @@ class Target:
             self.stats.add(program, done, done.steps)
 
     def perform(self, name: str, argument: Any, takes: Type) -> Any:
-        """An effect, which may wait for the user."""
+        """Perform an effect, which may wait for the user."""
         with self.activity.paused():
             return self.world.perform(name, argument, takes)
 
@@ -187,7 +188,7 @@ class Target:
         return int(SHARE_OF_MEMORY * free_memory())
 
     def host_memory(self) -> int | None:
-        """Bytes that the host level's stack may take, where the device has memory of its own."""
+        """Bytes that the host level's stack may take, if the device has memory of its own; else None."""
         if self.name != "cuda":
             return None
         return int(SHARE_OF_MEMORY * free_memory()) if self.limits.memory is None else self.limits.memory

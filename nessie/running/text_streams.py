@@ -1,9 +1,9 @@
-"""The streams of running programs: numbers for the standard input, for where programs print, for files and pipes.
+"""The streams of running programs: numbers that denote the standard input, the printed output, files and pipes.
 
-Text is UTF-8; in files, bytes that are not come back as they went in. What fails in the system is no error of the
-program: it gets the reason as a message. What takes too long, or more memory than there may be, is an error: whoever
-waits for another program, to open a pipe, to read or to write, calls `poll` meanwhile, a reader also after each piece,
-with the bytes that it holds.
+Text is UTF-8; invalid bytes in files come back as they went in. A failure of the system is not an error of the program:
+the program gets the reason as a message. Taking too long, or too much memory, is an error. For this, `poll` is called
+during every wait for another program (to open a pipe, to read or to write), and after each piece read, with the bytes
+held.
 """
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ STANDARD_INPUT, NONE = 0, -1
 MODES = {1: os.O_RDONLY, 2: os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 3: os.O_WRONLY | os.O_CREAT | os.O_APPEND}
 PIECE = 1 << 16                 # bytes or characters read at a time
 PATIENCE = 0.1                  # seconds between two polls while nothing arrives
-PIPE_TAKES = getattr(select, "PIPE_BUF", 512)       # bytes of a pipe that can be written to
+PIPE_TAKES = getattr(select, "PIPE_BUF", 512)       # bytes that a writable pipe takes at once
 CHARACTER = 4                   # bytes of a character in memory
-AT_END, AT_MOST = -1, -2        # what ended a reading, if no delimiter did
+AT_END, AT_MOST = -1, -2        # the reasons why a read ended without a delimiter
 
 Status = tuple[bool, Flat]
 Poll = Callable[[int], None]
@@ -44,7 +44,7 @@ class Source:
         self.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
 
     def piece(self, poll: Poll) -> str:
-        """The next characters; none at the end."""
+        """The next characters, or an empty text at the end."""
         while True:
             while not ready(self.descriptor, "r"):
                 poll(0)
@@ -55,7 +55,8 @@ class Source:
 
 
 class StandardInput:
-    """Read by lines, as it is shared with what evaluates the program's forms. Where there is none, it has ended."""
+    """The standard input. It is read by lines, as the reader of the program's forms shares it. A missing one is at its
+    end."""
 
     def __init__(self, file: IO[str] | None) -> None:
         self.file = file or io.StringIO("")
@@ -69,15 +70,16 @@ class StandardInput:
 
 @dataclass
 class Stream:
-    """`ahead`: what has been read, but not by the program; from `at` on. `descriptor`: none of the standard input's."""
+    """A stream. `ahead[at:]`: text read from the source that the program has not read yet. `descriptor`: None for the
+    standard input."""
     source: Source | StandardInput
     descriptor: int | None = None
     ahead: str = ""
     at: int = 0
 
     def read_to(self, delimiters: str, most: int, poll: Poll = lambda size: None) -> tuple[str, int]:
-        """The characters to the next delimiter, which is skipped, and its code, or AT_END; at most so many, if most is
-        not negative, and AT_MOST."""
+        """The characters up to the next delimiter, which is skipped, and its code; or AT_END at the end, or AT_MOST
+        after `most` characters, if `most` is not negative."""
         wanted = re.compile(f"[{re.escape(delimiters)}]") if delimiters else None
         found: list[str] = []
         held = 0
@@ -100,10 +102,10 @@ class Stream:
 
 @dataclass
 class Streams:
-    """The open ones by number. `input`: what is the standard input, if there is any."""
+    """The open streams by number. `input`: the standard input, if there is one."""
     input: IO[str] | None = None
     open: dict[int, Stream] = field(default_factory=dict)
-    last: int = 2               # number given away
+    last: int = 2               # the last number in use
 
     def find(self, number: int) -> Stream | None:
         if number == STANDARD_INPUT and number not in self.open:
@@ -117,13 +119,13 @@ class Streams:
             return NONE, failed(error)
 
     def add(self, descriptor: int) -> int:
-        """The number of a new stream on the descriptor, which is the stream's from now on."""
+        """The number of a new stream, which owns the descriptor from now on."""
         self.last += 1
         self.open[self.last] = Stream(Source(descriptor), descriptor)
         return self.last
 
     def close(self, number: int) -> Status:
-        """The standard input is only let go: it may be read again."""
+        """Close a stream. The standard input stays open: it may be read again."""
         stream = self.open.pop(number, None)
         if stream is None:
             return no_stream(number)
@@ -153,7 +155,7 @@ class Streams:
         return DONE
 
     def reading(self, number: int, read: Callable[[Stream], Any], otherwise: Any) -> tuple[Any, Status]:
-        """The text read from the stream, and the status."""
+        """The result of `read` on the stream, or `otherwise` on a failure; and the status."""
         stream = self.find(number)
         if stream is None:
             return otherwise, no_stream(number)
@@ -164,7 +166,7 @@ class Streams:
 
 
 def opened(path: str, flags: int, poll: Poll) -> int:
-    """The descriptor of the file. A pipe is opened when somebody has its other end."""
+    """The descriptor of the file. Opening a pipe waits until its other end is open."""
     while True:
         try:
             descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
@@ -175,19 +177,19 @@ def opened(path: str, flags: int, poll: Poll) -> int:
             break
         poll(0)
         time.sleep(PATIENCE / 10)
-    os.set_blocking(descriptor, True)       # as programs expect that get it
+    os.set_blocking(descriptor, True)       # programs that inherit it expect that
     return descriptor
 
 
 def wait_for_reader(descriptor: int, poll: Poll) -> None:
-    """Until the descriptor takes PIPE_TAKES bytes at once."""
+    """Wait until the descriptor takes PIPE_TAKES bytes at once."""
     while not ready(descriptor, "w"):
         poll(0)
 
 
 def ready(descriptor: int, to: str) -> bool:
-    """Can it be read ("r"), or written to ("w")? Waits PATIENCE for that. `poll` takes any descriptor, `select` those
-    below 1024."""
+    """Whether the descriptor can be read ("r") or written to ("w") within PATIENCE. `poll` takes any descriptor,
+    `select` only those below 1024."""
     if hasattr(select, "poll"):
         poller = select.poll()
         poller.register(descriptor, select.POLLIN if to == "r" else select.POLLOUT)

@@ -1,7 +1,7 @@
-"""The world outside running programs: where effects happen (nessie.base.effects).
+"""The world outside running programs. It performs their effects (nessie.base.effects).
 
-A run's limits hold here, too: what waits for input, or reads much, hears an `interrupt` and the deadline, and `limit`
-says how much memory it may take. Streams stay open until the program closes them or the session ends.
+A run's limits hold here, too. Waiting for input and long reads end at an `interrupt` and at the deadline, and `limit`
+sets how much memory they may take. Streams stay open until the program closes them or the session ends.
 """
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from nessie.files import object_text
 from nessie.running.processes import Processes
 from nessie.running.text_streams import AT_END, Status, Stream, Streams
 
-PRINTED = (1, 2)                # streams
+PRINTED = (1, 2)                # the streams that print
 
 
 @dataclass
 class World:
-    """`write` takes what programs print; `input` is their standard input, if they have one; `allow_shell`: may they
-    run other programs?; `seed`: of random numbers."""
+    """The world of running programs. `write` gets their output; `input` is their standard input, if they have one;
+    `allow_shell`: whether they may run other programs; `seed`: the seed of random numbers."""
     write: Callable[[str], object] = lambda text: sys.stdout.write(text)
     allow_shell: bool = False
     seed: int = 0
     input: IO[str] | None = field(default_factory=lambda: sys.stdin)
-    mid_line: bool = False      # has a line of output begun?
-    memory: int | None = None   # bytes that it may take
+    mid_line: bool = False      # whether the last line of output is unfinished
+    memory: int | None = None   # bytes that reading may take
     hints: LimitHints = COMMAND_LINE
     interrupted: bool = False
 
@@ -47,27 +47,27 @@ class World:
         self.processes = Processes(self.streams)
 
     def perform(self, name: str, argument: Any, takes: Type) -> Any:
-        """The result of the effect; nessie.library.primitives has the types."""
+        """The result of the effect; nessie.library.primitives has the effects' types."""
         if name not in EFFECTS:
             raise InternalError(f"the world has no effect {name}")
         self.interrupted = False
         with interruptible(self.interrupt):
             found = EFFECTS[name](self, argument, takes)
-        if self.interrupted:            # while it did what cannot be ended, such as printing
+        if self.interrupted:            # during work that cannot be ended, such as printing
             raise Interrupted("interrupted")
         return found
 
     # Limits -------------------------------------------------------------------------------------
 
     def limit(self, memory: int | None, hints: LimitHints = COMMAND_LINE) -> None:
-        """A run begins, which may take so much; `hints` say how to set that."""
+        """Begin a run, which may take `memory` bytes; `hints` say how to set that limit."""
         self.hints, self.memory = hints, memory
 
     def interrupt(self) -> None:
         self.interrupted = True
 
     def poll(self, size: int) -> None:
-        """Notice the time, interruptions, and that what is being read takes so many bytes."""
+        """Raise the error if the deadline has passed, the run is interrupted, or the `size` bytes read are too many."""
         if deadline().passed():
             raise deadline().error()
         if self.interrupted:
@@ -84,7 +84,7 @@ class World:
             self.mid_line = not text.endswith("\n")
 
     def end_line(self) -> None:
-        """Make the next text begin a line."""
+        """End an unfinished line of output."""
         if self.mid_line:
             self.print("\n")
 

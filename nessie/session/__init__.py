@@ -1,13 +1,13 @@
-"""Sessions: top-level forms evaluated one after another, each seeing what those before it defined.
+"""Sessions. A session evaluates top-level forms one after another; each form sees the definitions before it.
 
     session         evaluates forms: interprets none, compiles each for the session's target
-    outcome         what a form gives
-    calling         a call of a function as a program of its own
-    variables       a session's variables as the interpreter has them
-    with_values     a failed check, told with the values that made it fail
+    outcome         the outcome of a form
+    calling         makes a call of a function a program of its own
+    variables       converts a session's variables for the interpreter
+    with_values     adds the failing values to the error of a failed check
     commands        commands of the top level: describe, show, set and others
-    describe        what there is to know about a name
-    profile         the work and depth of a form, and what its run cost
-    profile_text    profiles as people and programs read them
+    describe        describes a name
+    profile         measures the work and depth of a form, and the cost of its run
+    profile_text    shows profiles as text and as JSON
     streams         standard output and error
 """

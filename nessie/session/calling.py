@@ -1,7 +1,7 @@
-"""A call of a function as a program of its own: the function is the entry, and gets the values of the arguments.
+"""Makes a call of a function a program of its own: the function is the entry, and gets the values of the arguments.
 
-A session computes a call as it does any expression: with the arguments' code in one program with the function's. Who
-asks for kernels or sizes by name means those of the function alone, as `nessie explain` shows them.
+A session computes a call like any expression: the code of the arguments is in one program with the function's. A user
+who names kernels or sizes means those of the function alone, as `nessie explain` shows them.
 """
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A program and the run-time values of its entry's parameters. `alone`: it is the function that the user named."""
+    """A program and the run-time values of its entry's parameters. `alone`: the entry is a function that the user
+    named."""
     program: mono.Program
     arguments: list[Any]
     alone: bool = False
@@ -37,7 +38,7 @@ def tuple_of(arguments: Sequence[syntax.Exp]) -> syntax.Exp:
 
 
 def prepare_call(session: Session, function: str, arguments: Sequence[syntax.Exp]) -> Prepared:
-    """The function at the types of the arguments, and what these are."""
+    """The function at the types of the arguments as a program, with the arguments' values."""
     tuple_ = tuple_of(arguments)
     made, environment = session.inferred(syntax.Evaluate(tuple_, span=tuple_.span))
     (definition,) = made.definitions
@@ -55,7 +56,7 @@ def prepare_call(session: Session, function: str, arguments: Sequence[syntax.Exp
 
 
 def taken_apart(pattern: typed.Pattern, value: Any, type_: Type, environment: Environment) -> list[Any]:
-    """The run-time values of the pattern's names, of which something is left at run time."""
+    """The run-time values of those of the pattern's names of which something is left at run time."""
     match pattern, type_:
         case typed.PairPattern(first, second), Pair(a, b):
             one, other = parts(value, type_, False, environment)

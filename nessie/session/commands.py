@@ -1,6 +1,6 @@
-"""Commands of the top level: what describe, show, set and the others do. `load` is nessie.syntax.parse's.
+"""The commands of the top level: describe, show, set and others. nessie.syntax.parse does `load`.
 
-What they have to say goes to the session's output. Those of NESL that have no place here say what to use instead.
+Their text goes to the session's output. NESL's commands that are not supported name a replacement.
 """
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ WORD_BYTES = 8
 
 @dataclass(frozen=True)
 class Row:
-    """A use of a command, with the word that it begins with; of the arguments, what is in capitals stands for
-    something: NAME, EXPR, TYPE, TARGET, "FILE", .. `obey` takes the session, or the prompt
-    (nessie.tool.prompt.commands)."""
+    """A use of a command, which begins with `word`. Arguments in capitals are placeholders: NAME, EXPR, TYPE, TARGET,
+    "FILE", .. `obey` takes the session, or the prompt (nessie.tool.prompt.commands)."""
     word: str
     arguments: str
     does: str
@@ -54,12 +53,12 @@ def obey(session: Session, command: syntax.Command) -> None:
 
 
 def row_of(rows: Sequence[Row], word: str) -> Row:
-    """The first row of the word, which has one."""
+    """The first row of the word, which must have one."""
     return next(row for row in rows if row.word == word)
 
 
 def help_text(rows: Sequence[Row], end: str) -> str:
-    """A line for each row. `end` is what ends a command."""
+    """The help: a line for each row. `end` is the text that ends a command."""
     uses = [f"{row.word} {row.arguments}".rstrip() + end for row in rows]
     width = max(map(len, uses))
     return "".join(f"  {use:{width}}  {row.does}\n" for use, row in zip(uses, rows, strict=True))
@@ -101,7 +100,7 @@ def shell(session: Session, command: syntax.Command) -> None:
 
 
 def no_form(session: Session, command: syntax.Command) -> None:
-    """Only whoever evaluates forms can load them (nessie.syntax.parse.expanded)."""
+    """Refuse `load`, which only works where forms are read (nessie.syntax.parse.expanded)."""
     raise Unsupported(f"{command.word} is no command here", *place(command))
 
 # show -----------------------------------------------------------------------------------------------
@@ -152,7 +151,7 @@ def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Progra
         raise NessieError(f"{name} {what}, and is compiled where it is used", *place(command),
                           hint="show a function that uses it")
     written = None
-    if type_text.lower() not in ("", "t", "f"):         # NESL asks for one of two versions so
+    if type_text.lower() not in ("", "t", "f"):         # in NESL, t and f select one of two versions
         until = up_to(command, text)
         where = [(Span(until.source, until.end - len(type_text), until.end), "")]
         written = to_type(parse_type(until.source, where[0][0].start), {}, session.environment, None)
@@ -167,7 +166,7 @@ def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Progra
 
 
 def example_type(function: Type) -> str:
-    """A type without variables that the function's argument can have, as it is written behind the name."""
+    """A type without variables that the function's argument can have, as one writes it after the name."""
     assert isinstance(function, Fun)
     bases: dict[str, Type] = {}
     for variable in free_variables(function.argument):
@@ -176,8 +175,8 @@ def example_type(function: Type) -> str:
 
 
 def up_to(command: syntax.Command, part: str) -> Span:
-    """The place in the command of this part of its text, behind the first word or before a file's name; in a source
-    that ends there."""
+    """The span of this part of the command's text, after the first word or before a file's name, in a source that ends
+    there."""
     assert command.span is not None         # the parser gives every form one
     span, text = command.span, command.text
     begins = span.source.text.index(text, span.start + len(command.word))       # only space stands between
@@ -191,7 +190,8 @@ def up_to(command: syntax.Command, part: str) -> Span:
 
 @dataclass(frozen=True)
 class Setting:
-    """`takes` are its values, in words; `value` is how it is set now; `set` says whether it takes this value."""
+    """A setting. `takes` describes its values; `value` gives the current one; `set` sets it and returns whether the
+    value is valid."""
     name: str
     takes: str
     value: Callable[[Session], str]
@@ -233,7 +233,7 @@ def set_verbose(session: Session, value: str) -> bool:
 def set_memory_size(session: Session, value: str) -> bool:
     if is_number(value):
         limits = session.target.limits
-        hints = replace(limits.hints, memory=PROMPT.memory)         # in a file, too
+        hints = replace(limits.hints, memory=PROMPT.memory)         # the prompt's hint fits in a file, too
         session.target.limits = replace(limits, memory=int(value) * WORD_BYTES, hints=hints)
     return is_number(value)
 
@@ -260,7 +260,7 @@ SHOW_INSTEAD = {
     "config": "nessie --target says where programs run; show status tells the settings",
     "configs": "nessie --target says where programs run; nessie --help lists the targets",
 }
-WITHOUT_EFFECT = ("debug", "redefine", "lnesl")         # of the original's own making
+WITHOUT_EFFECT = ("debug", "redefine", "lnesl")         # settings of the original's implementation
 SET_INSTEAD = {
     "trace": "print_debug(\"x\", x) prints a value where it is computed",
     "profile": "nessie profile tells what a program costs, time(e) the seconds that an expression takes",
@@ -269,7 +269,7 @@ SET_INSTEAD = {
     "editor": "edit the file elsewhere, and load it",
 }
 
-# Which there are --------------------------------------------------------------------------------------
+# The commands -----------------------------------------------------------------------------------------
 
 NESL_COMMANDS = (
     Row("load", '"FILE"', "evaluate the forms of a file", no_form),
@@ -289,7 +289,7 @@ NESL_COMMANDS = (
     Row("exit", "", "leave", exit_),
 )
 
-# What the others of NESL's commands lack, and what does their work.
+# NESL's other commands, each with the reason why it is not supported, and a replacement.
 INSTEAD = {
     "defconfig": ("there are no configurations of machines", "nessie --target says where programs run"),
     "dump": ("there is no VCODE to dump", "show fused name; shows kernels, nessie --dump DIR keeps every form"),

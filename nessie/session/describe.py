@@ -1,5 +1,4 @@
-"""Descriptions of names: the type, its documentation, whose it is, its definition; and which names there
-are."""
+"""Describes a name: its type, its documentation, its origin, its definition. Also searches the names."""
 from __future__ import annotations
 
 import re
@@ -15,11 +14,11 @@ from nessie.syntax.parse import place, read_source
 from nessie.syntax.parser import Automaton, next_form
 from nessie.typing.environment import Entry, Environment
 
-KINDS = {"constructor": "datatype"}         # what users call it
+KINDS = {"constructor": "datatype"}         # the users' words for kinds
 
 
 def describe(environment: Environment, command: syntax.Command, name: str) -> str:
-    """Its type, what it is and whose, and what its documentation says."""
+    """The name's type, its kind, whether the library or the session defines it, and its documentation."""
     entry = entry_of(environment, command, name)
     whose = "of the library" if of_library(environment, name) else "of the session"
     anew = "; may be redefined" if whose == "of the library" and name in REDEFINABLE else ""
@@ -29,7 +28,7 @@ def describe(environment: Environment, command: syntax.Command, name: str) -> st
 
 
 def apropos(environment: Environment, text: str) -> str:
-    """The names in which, or in whose documentation, the text occurs."""
+    """The names that contain the text, or whose documentation does."""
     docs = {name: documentation(environment, entry) for name in environment.names()
             if (entry := environment.lookup(name)) is not None}
     found = [name for name, doc in docs.items() if text in name or text in doc.lower()]
@@ -43,7 +42,7 @@ def first_sentence(text: str) -> str:
 
 
 def code(environment: Environment, command: syntax.Command, name: str) -> str:
-    """The definition, as written."""
+    """The name's definition, as written."""
     entry = entry_of(environment, command, name)
     if not of_library(environment, name):
         return "".join(f"{span.source.text[span.start:span.end]};\n" for span in entry.origin[:1])
@@ -51,14 +50,14 @@ def code(environment: Environment, command: syntax.Command, name: str) -> str:
         return f"{name} is a {entry.kind}.\n"
     prelude = read_source(str(PRELUDE))
     found = re.search(rf"^(function|datatype) {re.escape(entry.name)}\b", prelude.text, re.MULTILINE)
-    assert found is not None            # the library is made of it
+    assert found is not None            # the library is made from the prelude
     lexer = Lexer(prelude, found.start())
     next_form(lexer, Automaton(lexer))
     return prelude.text[found.start():lexer.position] + "\n"
 
 
 def entry_of(environment: Environment, command: syntax.Command, name: str) -> Entry:
-    """The entry of the name or operator."""
+    """The entry that the name or operator denotes. NessieError if there is none."""
     operator = BINARY.get(name) or UNARY.get(name)
     entry = environment.lookup(name) or (environment.builtin(operator) if operator else None)
     if entry is not None:
@@ -76,7 +75,7 @@ def of_library(environment: Environment, name: str) -> bool:
 
 
 def documentation(environment: Environment, entry: Entry) -> str:
-    """The author's text about it."""
+    """The documentation that the entry's author has written."""
     if entry.kind == "primitive":
         return PRIMITIVES[entry.name].doc
     if entry.kind == "constant":

@@ -1,12 +1,12 @@
-"""Profiles of forms: work and depth in NESL's model, counted by the interpreter, and the compiled program's costs.
+"""Profiles the run of a form: its cost in NESL's model, counted by the interpreter, and the compiled program's cost.
 
     session = Profiler(target=Target(world=Recording()))
     session.title = "sum of squares"
-    session.evaluate(form)              what it computes is run, then interpreted
+    session.evaluate(form)              its expression is run, then interpreted
     session.profiles                    a Profile for each value that was computed
 
-The interpreter runs the same typed expression on the same values. Effects are not done twice: what they gave the
-compiled program they give the interpreter.
+The interpreter runs the same typed expression on the same values. Effects are not repeated: the interpreter gets the
+results that they gave the compiled program.
 """
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from nessie.session.session import Session
 from nessie.session.variables import Variables
 from nessie.typing import nodes as typed
 
-SLOT, NUMBER = 8, 40            # bytes, in the interpreter
+SLOT, NUMBER = 8, 40            # bytes of a list's slot and of a number in the interpreter
 DEEPER = f"where the limit on depth is set, the interpreter goes up to {interpreter.MOST_DEPTH:,} deep"
-PATIENCE = 5.0                  # seconds of counting before something is said of it
+PATIENCE = 5.0                  # seconds of counting before the user is told of it
 
 
 @dataclass(frozen=True)
 class KernelProfile:
-    """The costs of all launches of one kernel; `places` are the user's expressions that it computes. `seconds`: None
-    where the target's tell nothing."""
+    """The cost of all launches of one kernel. `places` are the user's expressions that it computes. `seconds`: None if
+    the target's times mean nothing."""
     name: str
     places: tuple[Span, ...]
     launches: int
@@ -52,7 +52,7 @@ class KernelProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """`work` and `depth` are None where the interpreter could not run the form: `uncounted` says why."""
+    """The cost of a form. `work` and `depth` are None if the interpreter could not run it; `uncounted` says why."""
     title: str
     target: str
     work: int | None
@@ -69,14 +69,14 @@ class Profile:
 
     @property
     def seconds(self) -> float | None:
-        """The seconds in kernels."""
+        """Seconds in all kernels, or None if one is unknown."""
         known = [kernel.seconds for kernel in self.kernels if kernel.seconds is not None]
         return sum(known) if len(known) == len(self.kernels) else None
 
 
 @dataclass
 class Recording(World):
-    """Keeps what effects have given, for the interpreter."""
+    """A world that records the results of effects, for the interpreter."""
     given: list[tuple[str, Any]] = field(default_factory=list)
 
     def perform(self, name: str, argument: Any, takes: Type) -> Any:
@@ -87,7 +87,7 @@ class Recording(World):
 
 @dataclass
 class Profiler(Session):
-    """A session that profiles what it computes, under the title set last, while `watching`."""
+    """A session that profiles its computations while `watching`, each under the title set last."""
     watching: bool = True
     title: str = ""
     profiles: list[Profile] = field(default_factory=list)
@@ -120,7 +120,7 @@ class Profiler(Session):
         return result
 
     def notify(self) -> None:
-        """Say once that counting takes its time."""
+        """Tell the user, once, that counting takes long."""
         if not self.notified:
             self.notified = True
             self.tell("The interpreter is counting work and depth; --time-limit SECONDS stops it.\n")
@@ -132,7 +132,7 @@ class Profiler(Session):
         return KernelProfile(kernel.name, places, record.launches, record.elements, record.bytes, seconds)
 
     def cost(self, exp: typed.Exp, seed: int, given: list[tuple[str, Any]]) -> interpreter.Result:
-        """The interpreter's value of the expression, with its work and depth."""
+        """The interpreter's result for the expression, with its work and depth."""
         defined, limits = self.environment.program, self.target.limits
         world = Limited(self.environment.library, dict(defined.functions), dict(defined.datatypes),
                         Variables(self.values, self.environment), Effects(Replay(given).perform),
@@ -146,8 +146,8 @@ class Profiler(Session):
 
 @dataclass
 class Limited(interpreter.World):
-    """`memory` in bytes, of which each unit of work is taken to keep a slot of a list, and what is made of nothing its
-    numbers, too."""
+    """An interpreter's world with a limit on `memory`, in bytes. The estimate is a list's slot for each unit of work,
+    plus the numbers about to be generated."""
     memory: int = 0
     hints: LimitHints = COMMAND_LINE
 
@@ -164,8 +164,8 @@ class Limited(interpreter.World):
 
 
 class Replay:
-    """Gives what effects of each name have given before, in that order. The last one again and again: what all elements
-    of an apply-to-each do at once in a compiled program, they do one by one here."""
+    """Replays the recorded results of the effects of each name, in order. The last result is repeated, since the
+    elements of an apply-to-each, which have an effect at once in a compiled program, have it one by one here."""
 
     def __init__(self, given: list[tuple[str, Any]]) -> None:
         self.given: defaultdict[str, deque[Any]] = defaultdict(deque)

@@ -1,4 +1,4 @@
-"""Profiles as people and programs read them. docs/cost.md says what the numbers are.
+"""Shows profiles as text and as JSON. docs/cost.md explains the numbers.
 
     sum({x * x : x in [0:9]})
                 work     depth
@@ -19,12 +19,12 @@ from nessie.base.source import NessieError, Span
 from nessie.session.profile import KernelProfile, Profile
 from nessie.syntax import nodes as syntax
 
-TITLE = 60                      # characters of a form that its profile is headed by
-PLACES = 3                      # that are shown of a kernel
+TITLE = 60                      # characters of a form in its profile's title
+PLACES = 3                      # places that are shown for a kernel
 
 
 def title(form: syntax.TopLevel | NessieError) -> str:
-    """The form's text on one line, its beginning if it is long."""
+    """The form's text on one line, cut if it is long."""
     if isinstance(form, NessieError) or form.span is None:
         return ""
     text = " ".join(form.span.source.text[form.span.start:form.span.end].split())
@@ -60,14 +60,14 @@ def counted(number: int | None) -> str:
 
 
 def table(rows: list[list[str]]) -> list[str]:
-    """The first column to the left, the others to the right."""
+    """The lines of a table. The first column is aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) if at == 0 else cell.rjust(width)
                       for at, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in rows]
 
 
 def place_text(places: Sequence[Span]) -> str:
-    """Each with the name of its source, unless that is the last one's."""
+    """The places, each with the name of its source unless the place before has the same source."""
     texts, last = [], ""
     for span in places[:PLACES]:
         texts.append(f"{'' if span.source.name == last else f'{span.source.name}:'}{span.line}:{span.column}")

@@ -1,8 +1,7 @@
-"""A session: top-level forms evaluated one after another, each seeing what those before it defined.
+"""A session. It evaluates top-level forms one after another; each form sees the definitions before it.
 
 Functions and datatypes go into the environment. An expression or assignment is compiled to a program whose parameters
-are the top-level variables that it uses, and run on the target; the values of its names are remembered, as run-time
-values.
+are the top-level variables that it uses, and is run on the target. The session keeps the run-time values of its names.
 """
 from __future__ import annotations
 
@@ -40,9 +39,9 @@ QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has 
 
 @dataclass
 class Session:
-    """`values` are run-time values, by internal name; `forms` counts what has been evaluated; `ended`: the program
-    wants no more. `verbose`: tell what each form has launched. `listener` takes what it tells, None: the program's
-    output."""
+    """A session. `values` are run-time values by internal name; `forms` counts the evaluated forms; `ended`: a form has
+    asked to leave; `verbose`: tell the launches of each form. `listener` takes the session's messages; None: they go to
+    the program's output."""
     target: Target = field(default_factory=Target)
     job: pipeline.Job = field(default_factory=pipeline.Job)
     environment: Environment = field(default_factory=library.library)
@@ -61,8 +60,8 @@ class Session:
     def outcomes(self, forms: Iterable[syntax.TopLevel | NessieError],
                  evaluate: Callable[[syntax.TopLevel], Outcome] | None = None) -> \
             Iterator[Outcome | NessieError | InternalError]:
-        """The outcome of each form, by `evaluate`, if it is another than the session's; after a form that fails, the
-        next one."""
+        """The outcome of each form, by `evaluate` if it is given, else by the session's own. A failed form does not
+        end the rest."""
         evaluate = evaluate or self.evaluate
         for form in forms:
             if self.ended:
@@ -78,7 +77,7 @@ class Session:
                 yield as_error(error, *([(form.span, "while evaluating this")] if form.span else []))
 
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
-        """One form. What it defines is there afterwards, unless it fails."""
+        """Evaluate one form. Unless it fails, its definitions stay."""
         return self.target.in_time(lambda: self.evaluated(form), form.span)
 
     def evaluated(self, form: syntax.TopLevel) -> Outcome:
@@ -104,7 +103,7 @@ class Session:
         return outcomes[-1] if outcomes else Outcome()
 
     def tell_of_old_callers(self, definition: typed.Definition, before: Environment) -> None:
-        """A definition of another type leaves the one before it to those who use that."""
+        """Tell the user if a definition changes a name's type: earlier callers keep the old definition."""
         if isinstance(definition, typed.Variable):
             return
         name = shown_name(definition.name)
@@ -127,13 +126,13 @@ class Session:
                 return Outcome(shown_name(definition.name), "fn", show_scheme(scheme.type) if scheme else "")
 
     def outcome(self, bound: str, value: Any, type_: Type) -> Outcome:
-        """A run-time value as it is printed."""
+        """The outcome with a run-time value as it is printed."""
         whole = restore(value, type_, self.environment)
         contents = partial(content, environment=self.environment)
         return Outcome(bound, show_value(whole, type_, self.print_length, contents), show_scheme(type_))
 
     def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:
-        """The run-time value of the expression; by the program that computes it, if there is one."""
+        """The run-time value of the expression, by running `prepared` if it is given."""
         world = self.target.world
         seed = world.seed
         try:
@@ -143,7 +142,7 @@ class Session:
             raise with_values(error, exp, self.values, self.environment, seed) from error.__cause__
 
     def prepare(self, exp: typed.Exp, type_: Type) -> Prepared:
-        """The program that computes the expression, and the variables' values that it takes."""
+        """The program that computes the expression, and the values of the variables that it takes."""
         made = monomorphic_expression(self.environment, exp, type_)
         return Prepared(made.program, [self.values[name.name] for name in made.variables
                                        if erase(name.type, self.environment)])
@@ -163,7 +162,7 @@ class Session:
         return result
 
     def inferred(self, form: syntax.TopLevel) -> tuple[typed.Program, Environment]:
-        """The next form, typed, and the environment after it."""
+        """The form, typed, and the environment after it."""
         self.forms += 1
         written = syntax.Program((form,))
         self.dump("parse", written)
@@ -172,7 +171,7 @@ class Session:
         return program, environment
 
     def job_of_form(self) -> pipeline.Job:
-        """Each form has a folder of its own, where they are written."""
+        """The job for this form. If forms are dumped, each has a folder of its own."""
         dump = self.job.dump
         return self.job if dump is None else replace(self.job, dump=dump / f"{self.forms:02}")
 
@@ -182,8 +181,7 @@ class Session:
     # Calls with values from outside ---------------------------------------------------------
 
     def call(self, function: str, arguments: list[syntax.Exp]) -> tuple[Any, Type]:
-        """The result of a function of the session on these expressions, or, without any, the value of a variable: the
-        run-time value and its type."""
+        """The run-time value and the type of a function's result on these expressions; without any, of a variable."""
         applied: syntax.Exp = syntax.Name(function)
         if arguments:
             tuple_ = tuple_of(arguments)
@@ -194,7 +192,7 @@ class Session:
         return self.compute(exp, type_, prepared), type_
 
     def infer_expression(self, exp: syntax.Exp) -> tuple[typed.Exp, Type]:
-        """An expression with its type. The environment knows its anonymous functions afterwards."""
+        """The typed expression and its type. Adds the expression's anonymous functions to the environment."""
         program, environment = self.inferred(syntax.Evaluate(exp, span=exp.span))
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one
@@ -202,24 +200,25 @@ class Session:
         return definition.value, pattern_type(definition.pattern)
 
     def type_of(self, exp: syntax.Exp) -> Type:
-        """The type of an expression, of which the session keeps nothing."""
+        """The type of an expression. The session keeps nothing of it."""
         program, _ = infer.infer(syntax.Program((syntax.Evaluate(exp, span=exp.span),)), self.environment)
         (definition,) = program.definitions
         assert isinstance(definition, typed.Variable)       # an expression is one
         return pattern_type(definition.pattern)
 
     def memory(self) -> int:
-        """Bytes that may be taken beyond what the session holds."""
+        """Bytes that may be taken beyond those that the session holds."""
         return max(0, self.target.memory() - self.held())
 
     def held(self) -> int:
-        """Bytes of the values that it holds, where memory is limited; else what is free tells of them."""
+        """Bytes of the values that the session holds, if memory is limited; else 0, as free memory already excludes
+        them."""
         if self.target.limits.memory is None:
             return 0
         return sum({id(array): array.nbytes for value in self.values.values() for array in arrays(value)}.values())
 
     def hold(self, wish: str, value: Any, type_: Type) -> syntax.Name:
-        """A name for a flat value that no program made, as an expression."""
+        """Hold a flat value from outside. Returns its name, as an expression."""
         environment = self.environment.copy()
         internal = environment.internal_name(wish)
         environment.program.entries[internal] = Entry("variable", internal, Scheme((), type_))
@@ -228,7 +227,7 @@ class Session:
         return syntax.Name(internal)
 
     def parameter_types(self, function: str, count: int) -> list[Type | None]:
-        """The types of a function's first `count` arguments, None where they are not known."""
+        """The types of a function's first `count` arguments; None for those unknown."""
         entry = self.environment.lookup(function)
         if entry is None or not isinstance(entry.scheme.type, Fun):
             return [None] * count
@@ -240,15 +239,15 @@ class Session:
         return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
     def unmet(self) -> list[str]:
-        """The wishes about kernels that no form so far has, and the warnings that nobody has seen."""
+        """The wishes for kernels that no form so far has met, and the warnings that nobody has seen."""
         if not self.job.wishes:
             return self.warnings()
         from nessie.schedule.wishes.pairs import unmet
         return [*unmet(self.job.wishes, self.job.met), *self.warnings()]
 
     def warnings(self) -> list[str]:
-        """The warnings about forms that have not failed, since the last call; and pragmas which would be errors if
-        the form, which nobody has run, were compiled."""
+        """The warnings since the last call: doubtful parts of forms that have not failed, and pragmas that would be
+        errors if their form, which has not run, were compiled."""
         found, self.unseen = self.unseen, []
         return [error.told() for error in found]
 
@@ -260,7 +259,7 @@ class Session:
 
 
 def bound_text(form: syntax.TopLevel) -> str:
-    """The outcome of the form, as NESL prints it."""
+    """The names that the form binds, as NESL prints them."""
     match form:
         case syntax.Assign(pattern) | syntax.FileVariable(pattern):
             return syntax_text.show_pattern(pattern)

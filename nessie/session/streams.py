@@ -1,4 +1,4 @@
-"""Standard output and error: results go to the one, everything else to the other."""
+"""Standard output and error. Results go to standard output, everything else to standard error."""
 from __future__ import annotations
 
 import os
@@ -11,8 +11,8 @@ from nessie.base.source import InternalError, Interrupted, LostOutput, NessieErr
 from nessie.base.system.forking import anew_in_children
 from nessie.session.outcome import Outcome
 
-PATIENCE = 0.03                 # seconds until who writes to a terminal, or a pipe, is waited for no more
-ERASED = "\r\x1b[K"             # to the line's beginning; clear it
+PATIENCE = 0.03                 # the longest wait, in seconds, for another writer to a terminal or pipe
+ERASED = "\r\x1b[K"             # moves to the line's beginning and clears it
 STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
 REPORT = """\
 This is a mistake in Nessie, not in your program. Please report it: this text, the forms that led to it, and what
@@ -20,15 +20,15 @@ nessie doctor prints."""
 
 
 class LastLine:
-    """The last line of the terminal, which may show something that is no output (nessie.tool.prompt.progress)."""
+    """The last line of the terminal, which may show the progress line (nessie.tool.prompt.progress)."""
 
     def __init__(self) -> None:
-        self.lock = RLock()         # by `held`: who has it may wait for ever until somebody reads the output
-        self.drawn = self.mid_line = False      # is it shown? Has a line of output begun?
+        self.lock = RLock()         # taken by `held`, as its owner may wait for ever for a reader of the output
+        self.drawn = self.mid_line = False      # the line is shown; a line of output is unfinished
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Nobody else writes meanwhile, unless that does not come to an end."""
+        """Keep other threads from writing during the body. Waits at most PATIENCE for a writer that does not end."""
         had = self.lock.acquire(timeout=PATIENCE)
         try:
             yield
@@ -37,7 +37,7 @@ class LastLine:
                 self.lock.release()
 
     def draw(self, text: str, ended: Event) -> None:
-        """Show the text, unless what it tells of has ended."""
+        """Show the text, unless the work that it describes has ended."""
         with self.held():
             if not self.mid_line and not ended.is_set():
                 self.drawn = True
@@ -50,7 +50,7 @@ class LastLine:
                 show_on_terminal(ERASED)
 
     def write(self, text: str) -> None:
-        """Output of the program, which comes before."""
+        """Write output of the program, which replaces the progress line."""
         with self.held():
             self.erase()
             sys.stdout.write(text)
@@ -73,8 +73,8 @@ def show_on_terminal(text: str) -> None:
 
 
 def open_streams() -> None:
-    """Streams that the shell has closed: the input has ended, writing output is an error, messages may be lost. Their
-    descriptors are taken first of all, so that no file gets them."""
+    """Replace streams that the shell has closed: the input is at its end, writing output is an error, messages are
+    lost. Their descriptors are taken first of all, so that no file gets them."""
     for number, (name, mode, access) in enumerate(STREAMS):
         if getattr(sys, name) is None:
             descriptor = os.open(os.devnull, access)
@@ -94,7 +94,7 @@ def is_open(descriptor: int) -> bool:
 
 
 def say(text: str) -> None:
-    """Write to standard output, at once."""
+    """Write to standard output and flush it."""
     try:
         LAST_LINE.write(text)
     except BrokenPipeError:
@@ -105,7 +105,7 @@ def say(text: str) -> None:
 
 
 def say_aside(text: str) -> None:
-    """Write to standard error, at once: what is no result."""
+    """Write text that is not a result to standard error and flush it."""
     with LAST_LINE.held():
         LAST_LINE.erase()
         sys.stderr.write(text)
@@ -123,7 +123,7 @@ def warn(texts: Iterable[str]) -> None:
 
 def print_outcomes(outcomes: Iterable[Outcome | NessieError | InternalError],
                    show: Callable[[str], object] = say) -> int:
-    """Print what each form gives, by `show`; how many have failed. An interrupt ends them."""
+    """Print the outcome of each form, by `show`. Returns the number of failed forms. An interrupt ends them."""
     failed = 0
     for outcome in outcomes:
         if isinstance(outcome, Interrupted):

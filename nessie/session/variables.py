@@ -1,4 +1,4 @@
-"""A session's variables as the interpreter has them."""
+"""Converts a session's variables to the interpreter's plain values."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +13,7 @@ from nessie.typing.environment import Environment
 
 
 class Variables(dict[str, Any]):
-    """The session's variables as plain values, each made when it is asked for."""
+    """The session's variables as plain values, each made at its first use."""
 
     def __init__(self, values: dict[str, Any], environment: Environment) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Variables(dict[str, Any]):
 
 
 def plain(value: Any, type_: Type, environment: Environment) -> Any:
-    """A run-time value as the interpreter has it."""
+    """The plain value of a run-time value. Unsupported if it holds a function."""
     whole, bare = restore(value, type_, environment), expand(type_, lambda data: content(data, environment))
     if holds_function(bare):
         raise Unsupported("a variable holds a function")

@@ -1,9 +1,9 @@
-"""A failed check with the values that made it fail.
+"""Adds the failing values to the error of a failed check.
 
-Compiled programs say which check has failed, where, and at which element of an apply-to-each; not the values, which
-may never have been in memory. The interpreter finds them: it evaluates the form once more, if that is short work, and
-if its error is the same one, in no recursion, then so are the values. What programs print is not printed again, and a
-form that does anything else to the world is not repeated.
+A compiled program says which check has failed, where, and at which element of an apply-to-each. It does not know the
+values, which may never have been in memory. The interpreter finds them: it evaluates the form once more, if that takes
+little work. If its error is the same, and no recursion is involved, the values are the same, too. Output is not printed
+again, and a form with any other effect is not repeated.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from nessie.typing import nodes as typed
 from nessie.typing.advice.hints import from_end
 from nessie.typing.environment import Environment
 
-WORK = 50_000               # of the interpreter, at most
+WORK = 50_000               # the interpreter's largest work
 SECONDS = 0.3
 DEPTH = 1_000
 CHECKED = re.compile(r"[A-Z].*\.")         # messages of checks are sentences
@@ -38,7 +38,7 @@ CHECKED = re.compile(r"[A-Z].*\.")         # messages of checks are sentences
 
 @dataclass
 class Brief(interpreter.World):
-    """Gives up where much is to be done, and at `end`, by time.monotonic."""
+    """An interpreter's world that gives up after much work, and at the time `end` (of time.monotonic)."""
     end: float = math.inf
 
     def charge(self, work: int, depth: int = 1) -> None:
@@ -53,7 +53,7 @@ class Brief(interpreter.World):
 
 
 class Small(Variables):
-    """Refuses variables that would be long to look at."""
+    """The session's variables, except for large ones, which are refused."""
 
     def __missing__(self, name: str) -> Any:
         if elements(self.values_of_session[name]) > WORK:
@@ -63,7 +63,7 @@ class Small(Variables):
 
 def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], environment: Environment,
                 seed: int) -> NessieError:
-    """The error of this expression, which says what values have failed if that is found soon."""
+    """The error of this expression, with the failing values if they are found soon."""
     if not CHECKED.fullmatch(error.message) or not error.places:
         return error
     told = copy(error)
@@ -86,7 +86,8 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
 
 
 def is_same(error: NessieError, again: NessieError, world: interpreter.World) -> bool:
-    """Whether both stand at one place, with the same calls of the user's functions around it, none of them twice."""
+    """Whether both errors have the same place and the same calls of the user's functions around it, none of them
+    twice."""
     bodies = [id(call.body) for call in world.calls]
     calls: set[Span] = {span for call in world.calls if call.site and (span := user_span(call.site.origin))}
     return (bool(again.places) and again.places[0][0] == error.places[0][0] and len(set(bodies)) == len(bodies)

@@ -1,16 +1,16 @@
 """The command `nessie`.
 
-    command_line        words to options: the table of commands, their options, their help
-    cli                 what each command does: run, eval, profile, explain and others
+    command_line        parses the words: the table of commands, their options, their help
+    cli                 the commands: run, eval, profile, explain and others
     compiling           commands that compile and do not run: check, compile, show, graph, inspect, passes
-    options             options to sessions, jobs and outputs
-    formats             in which format a command writes
+    options             turns options into sessions, jobs and outputs
+    formats             the formats in which commands write
     testing             nessie test: examples in comments
-    expected            values that an example expects
+    expected            reads and compares the values that an example expects
     doctor              nessie doctor: what is installed, and what is missing
-    calibrate           nessie calibrate: measures this computer for the scheduler
-    shell_completion    command lines completed in shells
-    signals             what signals do
+    calibrate           nessie doctor --calibrate: measures this computer for the scheduler
+    shell_completion    completes command lines in shells
+    signals             handles signals
 
     prompt/             the interactive loop
 """

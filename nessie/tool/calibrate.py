@@ -1,15 +1,16 @@
-"""Measures this computer for the scheduler: kernels of the cpu target, timed, give a profile (schedule.cost.profiles).
+"""Measures this computer for the scheduler: times kernels of the cpu target and makes a profile
+(schedule.cost.profiles).
 
     bandwidth   a copy of much more than fits into caches
-    launch      a sequence of numbers, so few that it is mostly that, still on all threads; without what as many more
-                take
+    launch      a short sequence of numbers, still on all threads, whose time is mostly the launch; minus the time
+                that as many more numbers take
     rescan      a scan, against a copy of as much
     gather      reads at random indices, against a copy
     operation   many additions and multiplications for each element, against a few
     function    exp of exp, against exp
 
-Each is the quickest of some runs, as other programs only make it slower. What cannot be measured so (sizes that are
-guessed, how many arrays a kernel may have) is what the profile that ships says.
+Each time is the quickest of some runs, as other programs only make a run slower. The other entries (guessed sizes, the
+number of arrays that a kernel may have) are copied from the profile that ships.
 """
 from __future__ import annotations
 
@@ -30,11 +31,11 @@ from nessie.running.stopwatch import quickest
 from nessie.running.targets import Target
 from nessie.schedule.cost.profiles import CPU, Profile
 
-LARGE = 10_000_000              # elements that no cache holds
-SHORT = 4 * 32768               # elements of a launch that is on all threads: some chunks (cudagen.generate)
+LARGE = 10_000_000              # elements: more than any cache holds
+SHORT = 4 * 32768               # elements of a short launch on all threads: some chunks (cudagen.generate)
 RUNS, OFTEN = 7, 10
 FEW, MANY = 8, 136              # operations for each element
-EPSILON = 1e-6                  # ns: nothing is for free
+EPSILON = 1e-6                  # ns: the least cost, as nothing is free
 
 PROGRAM = """
 kernel K (n : int, xs : [float; n], n_1 : int, js : [int; n_1]) -> [float; n] {
@@ -57,7 +58,7 @@ EXP_EXP = "MAP { i => exp(exp(xs[i])) using xs } (n)"
 
 
 def operations(count: int) -> str:
-    """A MAP with so many, each on the one before."""
+    """A MAP with `count` operations per element, each on the result of the one before."""
     body = "xs[i]"
     for _ in range(count // 2):
         body = f"({body} * 0.5 + 0.25)"
@@ -66,14 +67,14 @@ def operations(count: int) -> str:
 
 @dataclass(frozen=True)
 class Computer:
-    """Runs kernels; `large` and `short`: the elements of those that are."""
+    """The computer that runs the kernels. `large`, `short`: the elements of large and short kernels."""
     threads: int | None = None
     large: int = LARGE
     short: int = SHORT
     runs: int = RUNS
 
     def time(self, body: str, count: int, times: int = 1) -> float:
-        """The nanoseconds of the quickest launch of so many times the runs."""
+        """Nanoseconds of the quickest of `times * runs` launches with `count` elements."""
         program = parse(PROGRAM.replace("BODY", body))
         check(program)
         built = driver.compile_program(Job(), FUSED, program, pass_named("assemble"))
@@ -83,7 +84,7 @@ class Computer:
 
 
 def calibrate(computer: Computer | None = None) -> Profile:
-    """The computer's profile."""
+    """Measure the computer. Returns its profile."""
     computer = computer or Computer()
     n, word = computer.large, 8
     copy = computer.time(COPY, n)
@@ -100,5 +101,5 @@ def calibrate(computer: Computer | None = None) -> Profile:
 
 
 def rounded(number: float) -> float:
-    """More digits were measured by chance."""
+    """The number to three digits, since further digits are noise."""
     return float(f"{number:.3g}")

@@ -1,8 +1,8 @@
-"""The command `nessie`: what each of its commands does (nessie.tool.command_line reads the words). Without one, it is
-the interactive loop (nessie.tool.prompt.repl).
+"""The command `nessie`. It runs the command that nessie.tool.command_line parses from the words; without one, it is the
+interactive loop (nessie.tool.prompt.repl).
 
-Results go to standard output, everything else to standard error. Exit status 0; 1 for an error in the program or its
-input; 2 for usage. A Python traceback never reaches the user.
+Results go to standard output, everything else to standard error. The exit status is 0; 1 for an error in the program or
+its input; 2 for wrong usage. A Python traceback never reaches the user.
 """
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LEAVES = 0.2                    # seconds after a Ctrl-C until the process ends,
 
 
 def main(words: list[str] | None = None) -> int:
-    """Runs a command line; the exit status: above 128 where a signal has ended it, which the process is to die of."""
+    """Run a command line. Returns the exit status; one above 128 means a signal, by which the process should die."""
     try:
         open_streams()
         if "_ARGCOMPLETE" in os.environ:            # a shell asks
@@ -101,14 +101,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def ended(session: Session, failed: int) -> int:
-    """The exit status of a program, so many forms of which failed. What was asked for in vain is told only where all
-    that could have had it has run."""
+    """The exit status of a program with `failed` failed forms. Unmet wishes are reported only if no form failed, as a
+    failed form might have met them."""
     warn(session.warnings() if failed else session.unmet())
     return FAILED if failed else 0
 
 
 def define(session: Session, program: syntax.Program) -> None:
-    """Evaluate its forms save for bare expressions; the first error ends it. What they tell is no result."""
+    """Evaluate the program's forms except bare expressions, up to the first error. Their messages are not results."""
     from nessie.syntax import nodes as syntax
     session.listener = say_aside
     for form in program.forms:
@@ -120,7 +120,7 @@ def define(session: Session, program: syntax.Program) -> None:
 
 
 def run_entry(session: Session, source: Source, options: argparse.Namespace) -> int:
-    """Call a function of the program on the ARGs; print its result, or write it."""
+    """Call a function of the program on the ARGs. Prints its result or writes it to a file."""
     from nessie.files.files import check_writable, write_value
     from nessie.running.results import restore
     from nessie.syntax.parse import parse
@@ -137,7 +137,7 @@ def run_entry(session: Session, source: Source, options: argparse.Namespace) -> 
 
 
 def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
-    """The result of ENTRY on the ARGs: its run-time value, and its type."""
+    """The run-time value and the type of ENTRY on the ARGs."""
     return session.target.in_time(lambda: called(session, options))
 
 
@@ -170,7 +170,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
 
 def evaluate_lines(options: argparse.Namespace) -> int:
-    """A program per line of standard input, each in a session of its own; an answer per line."""
+    """Evaluate the program in each line of standard input, in a session of its own; print an answer per line."""
     for line in typed_lines(options.activity):
         if line.strip():
             say(json.dumps(answer_line(options, line)) + "\n")
@@ -179,7 +179,7 @@ def evaluate_lines(options: argparse.Namespace) -> int:
 
 
 def typed_lines(activity: Activity) -> Iterator[str]:
-    """The lines of standard input; no other work is done while they are typed."""
+    """The lines of standard input. The activity is paused while they are typed."""
     lines = iter(sys.stdin)
     while True:
         with activity.paused():
@@ -208,8 +208,8 @@ def answer_line(options: argparse.Namespace, line: str) -> dict[str, Any]:
 
 
 def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
-    """The answer to a program: its last form's value and type, or the error of that form; and what is
-    wrong with forms before it."""
+    """The answer for a program: the value and type of its last form, or that form's error; and the errors of the forms
+    before it."""
     printed: list[str] = []
     session = new_session(options, printed.append, io.StringIO(""))
     source = Source("program", text)
@@ -237,7 +237,7 @@ def error_data(error: Exception) -> dict[str, Any]:
 
 
 def profile(options: argparse.Namespace) -> int:
-    """Tell the costs of a call, of an expression, or of each form of a program. Prints of programs are no result."""
+    """Profile a call, an expression, or each form of a program. The programs' output is not a result."""
     from nessie.session.profile import Profiler, Recording
     from nessie.session.profile_text import title
     from nessie.syntax.parse import forms, parse, read_source
@@ -272,7 +272,7 @@ def profile(options: argparse.Namespace) -> int:
 
 
 def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
-    """Print those that nobody has seen, or write them to the file."""
+    """Print the new profiles, or write them to the file."""
     from nessie.session.profile_text import as_json, as_text
     fresh = [json.dumps(as_json(found)) + "\n" if options.json else as_text(found) for found in session.profiles]
     session.profiles.clear()
@@ -308,7 +308,7 @@ def view(options: argparse.Namespace) -> int:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Tell what Nessie finds here, or how fast it is."""
+    """Report what is installed or, with --calibrate, how fast this computer is."""
     format_asked(options, "json" if options.calibrate else "text",
                  f"{'with' if options.calibrate else 'without'} --calibrate nessie doctor writes")
     if options.calibrate:
@@ -329,7 +329,7 @@ def test(options: argparse.Namespace) -> int:
 
 
 def completion(options: argparse.Namespace) -> int:
-    """Print what makes a shell complete command lines."""
+    """Print the script that makes a shell complete command lines."""
     from nessie.tool.shell_completion import script
     say(script(needed(options, "SHELL")))
     return 0

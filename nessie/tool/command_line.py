@@ -1,9 +1,9 @@
-"""The words of a command line: which are options, which are arguments of the program.
+"""Parses the words of a command line into options and arguments of the program.
 
     nessie run FILE -e ENTRY ARG... [options]
 
-ARGs are NESL expressions, so they may begin with `-`: they reach up to the next word that is an option of Nessie, and
-after `--` every word is one. Options stand before or after the command.
+ARGs are NESL expressions, so they may begin with `-`. They extend up to the next word that is an option of Nessie;
+after `--` every word is an ARG. Options may come before or after the command.
 """
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ LARGEST = 2 ** 48               # elements of a sequence
 
 @dataclass(frozen=True)
 class Option:
-    """One option; `value` names what follows it, empty for a switch. `commands` empty: any."""
+    """An option. `value` names its value in the help; it is empty for a switch. `commands`: those that take it; empty
+    means all."""
     names: tuple[str, ...]
     value: str
     help: str
@@ -91,7 +92,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def number_of(text: str) -> float:
-    """The number; NaN, which is none of what is wanted, where there is none."""
+    """The number in the text, or NaN, which every check refuses, if there is none."""
     try:
         return float(text) if math.isfinite(float(text)) else math.nan
     except ValueError:
@@ -201,7 +202,7 @@ option of Nessie and may begin with a minus; after -- every word is an ARG."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong by UsageError; leaving is the caller's part."""
+    """An argument parser that raises UsageError instead of leaving the process."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         say(message)
@@ -218,7 +219,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def refuse(word: str, command: str | None) -> NoReturn:
-    """A word that nothing takes."""
+    """Raise the UsageError for a word that nothing takes."""
     more = f"nessie {command} --help tells more" if command else "nessie --help tells more"
     if not word.startswith("-"):
         calls = f"a function's arguments stand behind its name: nessie {command} FILE -e ENTRY {word}"
@@ -233,8 +234,8 @@ def refuse(word: str, command: str | None) -> NoReturn:
 
 
 def parse_command_line(words: list[str]) -> argparse.Namespace:
-    """Every option by its attribute, None or False where it is not given; `command`, None for the interactive loop;
-    `operand`, `arguments`; and the `activity` of what is done about them."""
+    """Parse the words. The result has each option by its attribute, None or False if it is not given; `command`, None
+    for the interactive loop; `operand`; `arguments`; and a new `activity`."""
     kept, arguments = program_arguments(words)
     check_command(kept)
     found, unknown = build_parser().parse_known_args(kept)
@@ -250,7 +251,8 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
 
 
 def check_command(words: list[str]) -> None:
-    """Options have their values in the same word by now, so the first other word is the command."""
+    """Raise UsageError for an unknown command. Every option has its value in the same word by now, so the first other
+    word is the command."""
     command = next((word for word in words if not word.startswith("-")), None)
     if command is not None and command not in SUBCOMMANDS:
         near = f"run {command}" if command.endswith(".nesl") else nearest(command, SUBCOMMANDS)
@@ -260,7 +262,7 @@ def check_command(words: list[str]) -> None:
 
 def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
     """The words for argparse, and the program's ARGs. Options get their values by `=`, and an EXPR that begins with a
-    minus goes behind `--`, so that argparse takes neither for something else."""
+    minus goes after `--`, so that argparse mistakes neither for something else."""
     options = {name: option for option in OPTIONS for name in option.names}
     rest, kept, last, arguments = list(reversed(words)), list[str](), list[str](), list[str]()
     in_arguments, callers = False, {*CALLING}
@@ -312,7 +314,7 @@ def build_parser() -> Parser:
 
 
 def usage(command: str, operand: str, needs: str) -> str:
-    """The usage line of a command: its needs first, then options, which may stand anywhere."""
+    """The usage line of a command. It lists what the command needs first; options may come anywhere."""
     return " ".join(filter(None, ["nessie", command, operand, needs, "[options]"]))
 
 

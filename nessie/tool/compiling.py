@@ -72,7 +72,7 @@ def compile_(options: argparse.Namespace) -> int:
 
 
 def emit_files(options: argparse.Namespace) -> int:
-    """CUDA as a file for each kernel, in the folder that is to be written."""
+    """Write CUDA code, a file for each kernel, to the folder that -o names."""
     from nessie.cudagen.cuda.files import cuda_files
     for name, text in cuda_files(loops_for_gpu(options), stem(options)).items():
         driver.write_into(Path(options.output), name, text)
@@ -81,8 +81,8 @@ def emit_files(options: argparse.Namespace) -> int:
 
 
 def emit_cubins(options: argparse.Namespace) -> int:
-    """Machine code for a GPU, a file for each kernel, in the folder that is named, if one is; and what each function
-    takes of the GPU."""
+    """Print each function's use of the GPU's resources. If -o names a folder, write the machine code there, a file for
+    each kernel."""
     if Path(options.output or "").suffix == f".{CUBIN}":
         raise UsageError(f"{options.output}: there is a cubin for each kernel", hint="name the folder for them with -o")
     from nessie.cudagen.cuda.nvidia.cubin_files import cubin_files, usage_table
@@ -94,14 +94,14 @@ def emit_cubins(options: argparse.Namespace) -> int:
 
 
 def loops_for_gpu(options: argparse.Namespace) -> Module:
-    """The plans and loops, for the target cuda unless another GPU's is asked for."""
+    """The plans and loops, for the target cuda unless another GPU target is asked for."""
     choose_target(options, forms.CUDA.name, forms.CUDA.targets)
     module: Module = compiled(options, pipeline.pass_named("headers"))
     return module
 
 
 def stem(options: argparse.Namespace) -> str:
-    """The stem of the names of kernels' files, so that those of other functions of FILE stay."""
+    """The common part of the names of the kernels' files. It differs between functions of FILE."""
     file, entry = Path(needed(options, "FILE")).stem, (options.entry or "").lower()
     return f"{file}_{entry}" if entry and entry != file.lower() else file
 
@@ -116,14 +116,15 @@ def show(options: argparse.Namespace) -> int:
 
 
 def emit(options: argparse.Namespace, until: pipeline.Pass) -> int:
-    """Print what the passes up to `until` make of the file."""
+    """Print the program after the passes up to `until`."""
     program = compiled(options, until)
     write_result(options, until.output.show(program))
     return 0
 
 
 def choose_target(options: argparse.Namespace, what: str, targets: tuple[str, ...]) -> None:
-    """The first that has this, where none is named; UsageError where another is. No targets: any."""
+    """Choose the first of these targets unless the user has named one. UsageError if the named one is not among them.
+    No targets means that any will do."""
     if targets and options.target not in (None, *targets):
         raise UsageError(f"{what} is code of the target {' or '.join(targets)}, not of {options.target}")
     options.target = options.target or next(iter(targets), None)
@@ -140,7 +141,7 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
 
 @dataclass(frozen=True)
 class Written:
-    """The program in FILE, of this form. `syntax`: that of NESL's text, which has been parsed."""
+    """The program in FILE, of this form. `syntax`: the parsed forms, if FILE is NESL's text."""
     source: Source
     form: forms.Form[Any]
     program: Any
@@ -159,8 +160,8 @@ def written(options: argparse.Namespace) -> Written:
 
 
 def warn_of(found: Written) -> None:
-    """Tell what is hardly meant in a program and the files that it loads, and which pragmas have wrong names, of forms
-    that had no part in what was compiled; else they are errors."""
+    """Warn of doubtful parts of a program and of the files that it loads; and of pragmas with wrong names, in forms
+    that were not compiled (otherwise they are errors)."""
     from nessie.pragmas import mistakes
     from nessie.typing.advice.hints import doubts
     if found.syntax is not None:

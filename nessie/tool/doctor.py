@@ -1,4 +1,4 @@
-"""Looks for the things that Nessie can use, and tells what missing ones would give.
+"""Reports which of the things that Nessie can use are installed, and what the missing ones would give.
 
     nessie 0.1.0
       Python             3.11.4        runs Nessie
@@ -7,8 +7,8 @@
       --target cuda      missing       runs programs on NVIDIA GPUs
                                        PyCUDA is not installed: pip install 'nessie-nesl[cuda]', ...
 
-Looking breaks nothing: packages are looked up, not imported, save for PuLP, which knows whether its solver runs; the
-CUDA driver is asked for its devices only.
+The report changes nothing. Packages are looked up, not imported, except for PuLP, which knows whether its solver runs.
+The CUDA driver is only asked for its devices.
 """
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NEWLINE = "\n"
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is there in this version; None: it is missing. `gives`: what it is good for; in lines, where there
-    is more to say. `get`: how to get it."""
+    """A thing that is installed in this version; None: it is missing. `gives`: its use, in one line or more; `get`: the
+    way to install it."""
     name: str
     version: str | None
     gives: str
@@ -38,7 +38,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """All that Nessie needs or can use, in the order in which a program meets it."""
+    """Findings on everything that Nessie needs or can use, in the order in which a program meets it."""
     return [
         Finding("Python", platform.python_version(), "runs Nessie"),
         Finding("processor", f"{platform.machine()}, {os.cpu_count() or 1} cores", "--target cpu"),
@@ -64,12 +64,12 @@ def examine() -> list[Finding]:
 
 
 def extra(name: str) -> str:
-    """The way to get what belongs to an extra of setup.cfg."""
+    """The command that installs an extra of setup.cfg."""
     return f"pip install 'nessie-nesl[{name}]'"
 
 
 def package(name: str, distribution: str, gives: str, get: str = "", others: tuple[str, ...] = ()) -> Finding:
-    """The version of an installed package, under the first of its names."""
+    """The finding on a package, with the version of the first of its names that is installed."""
     get = get or f"pip install {distribution}"
     for known in (distribution, *others):
         try:
@@ -80,7 +80,7 @@ def package(name: str, distribution: str, gives: str, get: str = "", others: tup
 
 
 def solver() -> Finding:
-    """The solver of integer programs: HiGHS, or the CBC that PuLP brings."""
+    """The finding on the solver of integer programs: HiGHS, or the CBC that PuLP brings."""
     highs = package("HiGHS (highspy)", "highspy", "solves schedules")
     if highs.version is not None:
         return highs
@@ -93,12 +93,12 @@ def cbc_runs() -> bool:
     try:
         import pulp
         return bool(pulp.PULP_CBC_CMD(msg=False).available())
-    except Exception:                   # a package that is broken is as good as none
+    except Exception:                   # a broken package counts as missing
         return False
 
 
 def cuda() -> list[Finding]:
-    """The needs of the target cuda."""
+    """The findings on what the target cuda needs."""
     library, nvcc, gpus = nvrtc.library_path(), shutil.which("nvcc"), detection.devices()
     toolkit = Finding("NVRTC", str(library) if library else None, "compiles kernels for NVIDIA GPUs: --target cuda",
                       nvidia_compiler.INSTALL)

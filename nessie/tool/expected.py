@@ -1,4 +1,4 @@
-"""Values that are expected: read as NESL prints them, and compared with those that come.
+"""Reads expected values, as NESL prints them, and compares them with actual ones.
 
 Floats are equal within a relative 1e-9, and NaN equals NaN; anything else is equal if it is the same.
 """
@@ -20,11 +20,12 @@ FLOATS = {"inf": math.inf, "nan": math.nan}
 
 
 class NoValue(Exception):
-    """The text is no value of the type as it is printed."""
+    """The text is not a printed value of the type."""
 
 
 def read_shown(text: str, type_: Type, content: ContentOf) -> Any:
-    """The plain value of the type that show_value prints so; NoValue if there is none. `[]` needs no type here."""
+    """The plain value of the type that show_value prints as this text. NoValue if there is none. `[]` needs no type
+    here."""
     lexer, tokens = Lexer(Source("", text)), list[Token]()
     try:
         while token := lexer.token():
@@ -38,7 +39,7 @@ def read_shown(text: str, type_: Type, content: ContentOf) -> Any:
 
 
 class Reader:
-    """Takes values from the front of a row of tokens."""
+    """Reads values from the front of a list of tokens."""
 
     def __init__(self, tokens: list[Token], content: ContentOf) -> None:
         self.rest, self.content = tokens[::-1], content
@@ -77,7 +78,7 @@ class Reader:
         number: int | float | None = FLOATS.get(found) if isinstance(found, str) else found
         if number is None or isinstance(number, float) != (name == "float"):
             raise NoValue
-        return -abs(number) if negative else number         # the lexer has the least int negative
+        return -abs(number) if negative else number         # the lexer returns the least int as negative
 
     def sequence(self, element: Type) -> list[Any]:
         self.take("LBRACKET")
@@ -90,7 +91,7 @@ class Reader:
         return values
 
     def components(self, type_: Type) -> Any:
-        """A tuple, which nests to the right, or a single value, in parentheses."""
+        """Read a tuple, which nests to the right, or a single value, in parentheses."""
         self.take("LPAREN")
         before: list[Any] = []
         while isinstance(type_, Pair):
@@ -105,8 +106,8 @@ class Reader:
 
 
 def difference(one: Any, other: Any, type_: Type, content: ContentOf) -> str | None:
-    """The first difference between two values of the type, plain or flat: [i] for an element, nothing for the whole.
-    None if they are equal. Raises NessieError for functions."""
+    """The first place where two values of the type, plain or flat, differ: [i] for an element, empty for the whole.
+    None if they are equal. NessieError for functions."""
     match type_:
         case Base("float"):
             return None if near(float(one), float(other)) else ""

@@ -1,9 +1,9 @@
-"""The formats that commands write: an option names one, or else the ending of the file's name.
+"""The formats in which commands write. An option decides the format, or else the ending of the file's name.
 
     nessie graph FILE -e ENTRY -o x.svg         SVG
     nessie compile FILE -e ENTRY -o x.ll        LLVM's code
 
-Both may, if they agree. What `run -o` and `@path` make of endings: nessie.files.files.
+Both may be given if they agree. nessie.files.files handles the endings of `run -o` and `@path`.
 """
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nessie.files.files import WRITTEN
 from nessie.forms import FORMS
 from nessie.inspect.views import VIEWS
 
-CUBIN = "cubin"                         # machine code: it has no text
+CUBIN = "cubin"                         # machine code, which has no text
 FORM_ENDINGS = {f".{form.name}": form.name for form in FORMS} | {".nesl": "syntax", ".ll": "llvm", ".cu": "cuda"}
 
-# The endings of what each command writes, with the formats.
+# The endings of the files that each command writes, with the formats.
 ENDINGS: dict[str, dict[str, str]] = {
     "compile": {**FORM_ENDINGS, f".{CUBIN}": CUBIN},
     "show": FORM_ENDINGS,
@@ -26,12 +26,12 @@ ENDINGS: dict[str, dict[str, str]] = {
     "run": {ending: ending[1:] for ending in WRITTEN},
     **{view.name: view.endings for view in VIEWS.values()},
 }
-TEXT = ("compile", "show", "explain", "profile", "doctor")      # what they write may be in a file of any other ending
+TEXT = ("compile", "show", "explain", "profile", "doctor")      # they may also write to files of unknown endings
 
 
 def format_of(command: str, path: str | None, asked: str | None = None, asks: str = "") -> str | None:
-    """The format `asked` for, which `asks` says in words, else that of the path's ending; None if neither names one.
-    UsageError where they contradict each other, or the ending is none of the command's."""
+    """The format that is `asked` for (`asks` says so in words), else that of the path's ending; None if neither decides
+    it. UsageError if they contradict each other, or the command does not write the ending."""
     ending = PurePath(path or "").suffix.lower()
     told = ENDINGS[command].get(ending)
     if told and asked and told != asked:

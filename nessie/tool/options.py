@@ -1,5 +1,4 @@
-"""The meaning of a command line's options: sessions, jobs, and where results go (nessie.tool.command_line reads
-them)."""
+"""Turns the options of a command line, which nessie.tool.command_line parses, into sessions, jobs and outputs."""
 from __future__ import annotations
 
 import argparse
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
 FAILED, MISUSED = 1, 2               # exit statuses
 PIPE = "-"                  # as a file: standard input or output
-# Objects made before cycles are looked for. Cycles are few and small: to look for them among all that a long program is
-# made of would take as long as to compile it.
+# The garbage collector's thresholds. Cycles are few and small, and searching all objects of a long program for them
+# would take as long as compiling it.
 RARELY = (500_000, 20, 50)
-CHECKS = pipeline.Checking(share=0.02)      # of what this process compiles
+CHECKS = pipeline.Checking(share=0.02)      # the share of this process's compilations that is checked
 
 
 def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
@@ -39,7 +38,7 @@ def new_session(options: argparse.Namespace, write: Callable[[str], Any] | None 
 
 def session_maker(options: argparse.Namespace, write: Callable[[str], Any] | None = None,
                   stdin: IO[str] | None = None) -> Callable[[], Session]:
-    """A maker of the session. It refuses a target or a profile that cannot be had now."""
+    """Return the function that makes the session. A target or profile that is not available is refused now."""
     from nessie.running.world import World
     world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
     target, job = target_of(options, world), replace(job_of(options), strict=False)
@@ -61,15 +60,14 @@ def hints_of(options: argparse.Namespace) -> LimitHints:
 
 
 def deadline_of(options: argparse.Namespace) -> Deadline:
-    """The deadline of a command, which begins now, or of a line that was typed; each form begins it anew
-    (Target.in_time)."""
+    """The deadline of a command that begins now, or of a typed line. Each form begins it anew (Target.in_time)."""
     if options.time_limit is None:
         return NEVER
     return Deadline(options.time_limit, hints_of(options).seconds)
 
 
 def write_result(options: argparse.Namespace, result: str | bytes) -> None:
-    """Write text, or bytes, which need a file."""
+    """Write text to the output, or bytes, which need a file."""
     if isinstance(result, str) and not result.endswith("\n"):
         result += "\n"
     if options.output not in (None, PIPE):
@@ -79,7 +77,7 @@ def write_result(options: argparse.Namespace, result: str | bytes) -> None:
 
 
 def format_asked(options: argparse.Namespace, asked: str | None = None, asks: str = "") -> str | None:
-    """The format of the result: what is asked for, else what the ending of the file says that -o names."""
+    """The format of the result: the one asked for, else that of the ending of the file that -o names."""
     return format_of(options.command, None if options.output == PIPE else options.output, asked, asks)
 
 

@@ -1,7 +1,7 @@
-"""Command lines completed in a shell, by argcomplete: commands, options, what they choose from, files, and the names
-that the file on the line defines.
+"""Completes command lines in a shell, by argcomplete: commands, options, their choices, files, and the names that the
+file on the line defines.
 
-A shell that has run what `nessie completion SHELL` prints calls Nessie with what has been typed, when Tab is pressed.
+A shell that has run the script from `nessie completion SHELL` calls Nessie with the typed text when Tab is pressed.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def script(shell: str) -> str:
 
 
 def answer() -> int:
-    """Tell the shell what fits what has been typed, and leave; the exit status where that cannot be told."""
+    """Send the shell the completions of the typed text and exit. Returns an exit status only if that is impossible."""
     try:
         from argcomplete import autocomplete
     except ImportError:
@@ -46,7 +46,7 @@ def answer() -> int:
 
 
 def completing(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The parser, whose actions know what completes them."""
+    """The parser, with a completer for each of its actions."""
     choices = {option.attribute: option.choices for option in OPTIONS if option.choices}
     for command, each in [("", parser), *commands(parser)]:
         for action in each._actions:
@@ -73,7 +73,7 @@ def programs(prefix: str, **_: object) -> list[str]:
 
 
 def texts(prefix: str, **_: object) -> list[str]:
-    """Programs, and texts of the compiler's forms."""
+    """The files of programs, and of texts of the compiler's forms."""
     return sorted(path for path in files(prefix) if path.endswith(("/", PROGRAM, *OF_FORMS)))
 
 

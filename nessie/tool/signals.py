@@ -1,8 +1,8 @@
-"""The signals of the command `nessie`.
+"""Handles signals for the command `nessie`.
 
-While work is in hand, Ctrl-C (SIGINT), SIGTERM and SIGHUP end it, which removes what it has written half; at all other
-times, and in the end, they do to the process what they do by default. So whoever started it sees of which signal it
-died; a shell tells of 128 and the signal's number. What is ignored, as by nohup, stays so.
+While work is going on, Ctrl-C (SIGINT), SIGTERM and SIGHUP end the work, which removes its half-written files. At all
+other times, and in the end, the signals have their default effect on the process. So the parent process sees which
+signal ended it; a shell reports 128 plus the signal's number. An ignored signal, as under nohup, stays ignored.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-DIED = 128                      # and the signal's number: the status of what died of it
+DIED = 128                      # plus the signal's number: the status of a process that a signal ended
 BROKEN_PIPE = DIED + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 0
 
 _received: list[int] = []
@@ -23,7 +23,7 @@ _received: list[int] = []
 
 @contextmanager
 def heard(numbers: tuple[int, ...] = ENDING) -> Iterator[None]:
-    """While the body runs, each of these signals that would end the process is a KeyboardInterrupt."""
+    """Turn each of these signals that would end the process into a KeyboardInterrupt while the body runs."""
     main = threading.current_thread() is threading.main_thread()
     taken = [number for number in numbers if main and signal.getsignal(number) == signal.SIG_DFL]
     for number in taken:
@@ -41,18 +41,18 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def status() -> int:
-    """The exit status of a process that was interrupted."""
+    """The exit status of an interrupted process."""
     return DIED + (_received[-1] if _received else signal.SIGINT)
 
 
 def by_hand() -> bool:
-    """Was it a Ctrl-C?"""
+    """Whether the interrupt was a Ctrl-C."""
     return status() == DIED + signal.SIGINT
 
 
 def leave(ended_with: int, at_once: bool) -> int:
-    """The exit status, unless the process dies here: of the signal that has ended its work, or `at_once`, whatever
-    other threads do."""
+    """Return the exit status, unless the process ends here: by the signal that has ended its work, or `at_once`,
+    whatever other threads do."""
     if ended_with > DIED:
         with suppress(ValueError, OSError):
             signal.signal(ended_with - DIED, signal.SIG_DFL)

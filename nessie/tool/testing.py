@@ -1,14 +1,14 @@
-"""nessie test: the examples in the comments of programs (nessie.syntax.examples).
+"""The command `nessie test`: checks the examples in the comments of programs (nessie.syntax.examples).
 
-Each is evaluated as at the prompt after the whole program, whose bare expressions are left out; none sees another, and
-all begin with the same random numbers.
+Each example is evaluated as at the prompt, after the whole program without its bare expressions. No example sees
+another, and all begin with the same random numbers.
 
-    f(x) => [1, 2.5]            as NESL prints the value, or an expression that gives it
-    f(x) => error               fails when it is run
-    f(x) => error: Divide       ... and says this, or what begins so
+    f(x) => [1, 2.5]            the value as NESL prints it, or an expression for it
+    f(x) => error               an error at run time
+    f(x) => error: Divide       ... whose message begins so
 
-Failures are the output; lines that seem to lack a => are warned of. The status is 0 if all examples hold, 1 if some do
-not, 2 if a program has errors of its own or if there is no example at all.
+The output lists failures. A line that seems to lack a => gets a warning. The status is 0 if all examples hold, 1 if
+some do not, 2 if a program has errors of its own or if there is no example at all.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXAMPLE = "a line of a comment with => outside of brackets is an example: an exp
 
 
 class Failed(Exception):
-    """An example does not hold; says why, with the place."""
+    """An example does not hold. The message says why, with the place."""
 
 
 def test(options: argparse.Namespace) -> int:
@@ -76,7 +76,7 @@ def counted(examples: int, failures: int) -> str:
 
 
 def define_all(session: Session, source: Source) -> set[str]:
-    """Evaluate the forms of a file save for bare expressions; the first error ends it. The functions' names."""
+    """Evaluate the forms of a file except bare expressions, up to the first error. Returns the functions' names."""
     session.listener = say_aside
     forms = parse(source).forms
     for form in forms:
@@ -86,7 +86,7 @@ def define_all(session: Session, source: Source) -> set[str]:
 
 
 def holds(session: Session, example: Example) -> bool:
-    """Whether it does. If not, it is told why."""
+    """Whether the example holds. If not, print why."""
     world = session.target.world
     seed = world.seed
     try:
@@ -111,7 +111,7 @@ def holds(session: Session, example: Example) -> bool:
 
 
 def check(session: Session, example: Example) -> None:
-    """Raises what is wrong with the example; what it defines is forgotten."""
+    """Raise an error if the example does not hold. Its definitions are dropped."""
     if example.unclosed:
         raise NessieError("this bracket is not closed", (example.unclosed, ""))
     before = session.environment
@@ -139,7 +139,7 @@ def check_value(session: Session, example: Example, value: Any, type_: Type) -> 
 
 
 def expected_value(session: Session, example: Example, type_: Type) -> Any:
-    """The expected value: as it is printed, else that of an expression of the same type."""
+    """The expected value: a printed value, or else the value of an expression of the same type."""
     try:
         return read_shown(text_of(example.expected), type_, session.content)
     except NoValue:
@@ -151,7 +151,7 @@ def expected_value(session: Session, example: Example, type_: Type) -> Any:
 
 
 def check_error(session: Session, example: Example, exp: typed.Exp, type_: Type, message: str) -> None:
-    """The expression must fail while it runs; the message begins with this one."""
+    """Check that the expression fails while it runs, with an error that begins with the message."""
     expected = f"error: {message}" if message else "an error"
     prepared = session.prepare(exp, type_)
     try:
@@ -166,7 +166,7 @@ def check_error(session: Session, example: Example, exp: typed.Exp, type_: Type,
 
 
 def in_file(span: Span, source: Source) -> Span:
-    """The place, in the whole file if it is in the part of it that an expression was read from."""
+    """The span in the whole file, if it is in the part of the file that an expression was read from."""
     part = span.source.name == source.name and source.text.startswith(span.source.text)
     return replace(span, source=source) if part else span
 
@@ -189,7 +189,7 @@ def text_of(span: Span) -> str:
 
 
 def expression(span: Span) -> syntax.Exp:
-    """The expression that is in the span, all of it."""
+    """The expression that fills the span."""
     until = replace(span.source, text=span.source.text[:span.end])
     try:
         return parse_expression(until, span.start)

@@ -1,13 +1,13 @@
-"""Python's values as NESL's, and back.
+"""Converts Python's values to NESL's, and back.
 
-    taking          the arguments of a call, for what its parameters want
-    arguments       a Python value as a flat value, with its type
-    lists           lists as columns
-    numpy_arrays    NumPy's arrays as columns, in the memory that they have
+    taking          takes the arguments of a call for its parameters
+    arguments       converts a Python value to a flat value, with its type
+    lists           converts lists to columns
+    numpy_arrays    NumPy's arrays as columns, in their own memory
     awkward_arrays  Awkward's arrays and Arrow's
     device          arrays in a GPU's memory
     datatypes       a program's datatypes as named tuples
-    open_types      types of which not all is known yet
+    open_types      types that are not fully known yet
     sequences       Nested and Tuples: sequences that NumPy has no array for
-    results         flat values as Python's
+    results         converts flat values to Python's
 """

@@ -1,13 +1,12 @@
-"""Python's values as NESL's: flat values (nessie.base.values) with their types.
+"""Converts Python's values to NESL's: flat values (nessie.base.values) with their types.
 
-A number, a bool or a str is a scalar or a text; a tuple a tuple, a datatype's named tuple the datatype. Sequences are
-NumPy arrays (nessie.api.values.numpy_arrays), Nested, Tuples, Awkward's and Arrow's arrays
-(nessie.api.values.awkward_arrays), those of a GPU, data frames, and Python's lists for small data
-(nessie.api.values.lists). Arrays of float64, int64 and bool that are contiguous are used where they lie; what has to be
-converted is told in `notes`.
+A number, a bool or a str is a scalar or a text; a tuple is a tuple, and a datatype's named tuple the datatype's value.
+Sequences are NumPy arrays (nessie.api.values.numpy_arrays), Nested, Tuples, Awkward's and Arrow's arrays
+(nessie.api.values.awkward_arrays), arrays on a GPU, data frames, and Python's lists for small data
+(nessie.api.values.lists). Contiguous arrays of float64, int64 and bool are used in place; `notes` tell of conversions.
 
-What the parameter's type says decides where Python does not: whether an int is a float, a text of one character a
-character, what an empty list is of. What neither says is a type variable.
+The parameter's type decides what Python leaves open: whether an int is a float, whether a text of one character is a
+character, and the element type of an empty list. What both leave open is a type variable.
 """
 from __future__ import annotations
 
@@ -36,10 +35,10 @@ Found = tuple[Column, Type]
 
 @dataclass
 class Arguments:
-    """An argument, which messages call `where`. `room`: for copies; `shared`: arrays that are still the caller's, who
-    may write to them; `awkward`, `device`: has there been such an array?; `places`: those on a GPU; `streams`: in which
-    a GPU may still be at work on one; `unchecked`: offsets on a GPU that are yet to be checked, with the length of what
-    they are of."""
+    """The conversion of one argument, which messages call `where`. `room`: memory for copies; `shared`: the caller's
+    own arrays, to which it may still write; `awkward`, `device`: whether there was such an array; `places`: arrays on a
+    GPU; `streams`: those in which a GPU may still work on them; `unchecked`: offsets on a GPU that are not checked yet,
+    each with the length of its content."""
     datatypes: Datatypes
     where: str = ""
     room: MemoryBudget = field(default_factory=MemoryBudget)
@@ -52,7 +51,7 @@ class Arguments:
     unchecked: list[tuple[OnDevice, int]] = field(default_factory=list)
 
     def value(self, value: Any, wanted: Type | None) -> tuple[Any, Type]:
-        """The flat value, and its type; `wanted` as far as it is known."""
+        """The flat value and its type. `wanted`: the parameter's type, as far as it is known."""
         value = numpy_arrays.scalar(self, value)
         match value:
             case bool() | np.bool_():
@@ -75,7 +74,7 @@ class Arguments:
         return pairs([v for v, _ in parts]), self.datatypes.applied(data, type_) if data else type_
 
     def kind_of_tuple(self, kind: type, length: int, wanted: Type | None) -> tuple[str | None, list[Type | None]]:
-        """The datatype that such a tuple stands for, if any, and what its components should be."""
+        """The datatype that such a tuple stands for, if any, and the wanted types of its components."""
         return self.components_of(self.datatypes.of(kind) or (wanted.name if isinstance(wanted, Data) else None),
                                   length, wanted)
 
@@ -92,7 +91,7 @@ class Arguments:
     # Sequences ----------------------------------------------------------------------------------
 
     def sequence(self, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
-        """The number of elements, their column and their type; `wanted` is an element's type."""
+        """The number of elements, their column and their type. `wanted` is the type of an element."""
         for converter in CONVERTERS:
             if converter.takes(value, wanted):
                 return converter.convert(self, value, wanted)
@@ -126,20 +125,21 @@ class Arguments:
         return self.columns(list(tuples.columns), make, wanted)
 
     def part(self, column: Any, wanted: Type | None) -> tuple[int, Column, Type]:
-        """A content or a column: where an array of characters is no array of texts."""
+        """The length, column and element type of a content or a component. An array of characters is characters here,
+        not texts."""
         if is_text(column):
             return len(column), numpy_arrays.characters(self, column), CHAR
         return self.sequence(column, wanted)
 
     def columns(self, columns: list[Any], kind: type, wanted: Type | None) -> Found:
-        """Components of equally many tuples, of this class."""
+        """The column of tuples of this class, given the columns of their components."""
         data, wants = self.kind_of_tuple(kind, len(columns), wanted)
         parts = [self.part(column, want)[1:] for column, want in zip(columns, wants, strict=True)]
         type_ = nest_right([t for _, t in parts], Pair)
         return pairs([c for c, _ in parts]), self.datatypes.applied(data, type_) if data else type_
 
     def table(self, table: Any, wanted: Type | None) -> Found:
-        """A tuple of each row: its components are the columns in their order, whatever they are called."""
+        """The column of a table's rows as tuples. The components are the columns in order, whatever their names."""
         names, columns = list(table.columns), numpy_arrays.columns_of(table)
         if len(columns) == 1 and not isinstance(wanted, Data):
             raise self.error("a table of one column has no tuples", f"its column is a sequence: x[{names[0]!r}]")
@@ -151,7 +151,7 @@ class Arguments:
             raise
 
     def none(self, type_: Type) -> Column:
-        """The column of no elements."""
+        """An empty column of this type."""
         match type_:
             case Pair(first, second):
                 return self.none(first), self.none(second)
@@ -177,7 +177,7 @@ class Arguments:
             raise self.error("an integer is beyond what a float holds") from None
 
     def copies(self, size: int) -> None:
-        """Count bytes that are about to be copied or made."""
+        """Count `size` bytes that are about to be copied or allocated."""
         self.room.take(size, self.where)
 
     def note(self, what: str) -> None:

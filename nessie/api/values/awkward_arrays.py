@@ -1,13 +1,13 @@
-"""Awkward's arrays as NESL's values and back, in the memory that they have; Arrow's by way of Awkward.
+"""Converts Awkward's arrays to NESL's values and back, in their own memory; and Arrow's, by way of Awkward.
 
     ListOffsetArray, LargeList      Nested: the same offsets, if they are 64 bits wide and begin with 0
     ListArray                       View: starts and lengths
     RegularArray                    Uniform
     RecordArray                     a tuple, or the datatype that its name or the parameter's type says
-    option types                    what is in them, where nothing is missing
+    option types                    their content, if nothing is missing
     strings                         texts: characters of 32 bits, a copy
 
-Awkward takes its arrays for values that nobody changes; so does Nessie, and a result may share their memory.
+Awkward treats its arrays as immutable values. So does Nessie, and a result may share their memory.
 """
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def awkward() -> Any:
 
 
 class Absent(Exception):
-    """There are missing values."""
+    """Raised where an array has missing values."""
 
 
 def taken(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
-    """An Awkward or Arrow array's elements; `wanted` is the type of one."""
+    """The length, column and element type of an Awkward or Arrow array. `wanted` is the type of an element."""
     ak, kind, given = awkward(), a(type(value).__name__), value
     if hasattr(value, "as_py"):
         raise arguments.error(f"{kind} of Arrow's is no sequence", "its value is: x.as_py()")
@@ -76,11 +76,11 @@ def missing(arguments: Arguments, given: Any) -> NessieError:
 
 
 def from_arrow(arguments: Arguments, value: Any) -> Any:
-    """The Awkward array of the same memory."""
+    """The Awkward array over the same memory."""
     kind = str(getattr(value, "type", "")) or str(value.schema)
     try:
         found = awkward().from_arrow(value)
-    except Exception as error:          # of whatever class: what Awkward does not know of Arrow
+    except Exception as error:          # Awkward raises various classes for Arrow types that it does not know
         raise arguments.error(f"Awkward has nothing for {a(type(value).__name__)} of type {kind}",
                               "x.cast(...) makes a type of it that Awkward has") from error
     chunks = getattr(value, "chunks", [value])
@@ -92,7 +92,7 @@ def from_arrow(arguments: Arguments, value: Any) -> Any:
 
 
 def column_of(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
-    """A layout as a column, with its type."""
+    """The column of a layout, and its type."""
     while layout.is_option or layout.is_indexed:
         if layout.is_option and layout.mask_as_bool(valid_when=False).any():
             raise Absent
@@ -118,8 +118,8 @@ def column_of(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[C
 
 
 def record(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
-    """The datatype that the parameter wants; the one that the record is called by, if its fields are what that is made
-    of; or a tuple."""
+    """The column and type of a record: the datatype that the parameter wants; else the datatype of the record's name,
+    if the fields match its components; else a tuple."""
     types = arguments.datatypes
     named = wanted.name if isinstance(wanted, Data) else types.called(layout.parameter("__record__"))
     if named is not None and not isinstance(wanted, Data) and len(layout.contents) != types.count(named):
@@ -153,7 +153,8 @@ def lists(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Colum
 
 
 def views(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Column, Type]:
-    """Rows anywhere in their content. Where that may have values that are missing outside of the rows, it is copied."""
+    """A View: rows anywhere in their content. The rows are copied if values may be missing in the content, since those
+    may lie outside of the rows."""
     starts = np.ascontiguousarray(layout.starts.data, np.int64)
     stops = np.asarray(layout.stops.data)[:len(starts)].astype(np.int64, copy=False)
     lengths = stops - starts
@@ -171,7 +172,7 @@ def views(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Colum
 
 
 def has_options(layout: Any) -> bool:
-    """May there be missing values in it?"""
+    """Whether the layout may have missing values."""
     inside = layout.contents if hasattr(layout, "contents") else [layout.content] if hasattr(layout, "content") else []
     return bool(layout.is_option) or any(has_options(part) for part in inside)
 
@@ -187,7 +188,7 @@ def texts_of(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Co
         raise outside(arguments)
     data = data[:int(offsets[-1])]
     arguments.note("texts, converted to characters of 32 bits")
-    if data.size and data.max() >= 128:         # of several bytes
+    if data.size and data.max() >= 128:         # some characters have several bytes
         return elements(arguments, awkward().Array(layout).to_list(), wanted)
     if wanted == CHAR and (np.diff(offsets) == 1).all():
         return data.astype(np.int32), CHAR
@@ -199,8 +200,8 @@ def texts_of(arguments: Arguments, layout: Any, wanted: Type | None) -> tuple[Co
 
 
 def as_awkward(value: Any) -> Any:
-    """A result (an array, Nested, Tuples), or a part of one, as an Awkward array in the same memory, in the computer's
-    if that is a GPU's; tuples of such one by one; anything else as it is."""
+    """Convert a result or a part of one (an array, Nested, Tuples) to an Awkward array over the same memory; from a
+    GPU it is copied to the host. A tuple is converted component by component; anything else is returned unchanged."""
     ak = awkward()
     if isinstance(value, tuple):
         parts = [as_awkward(part) for part in value]
@@ -228,7 +229,7 @@ def layout_of(value: Any) -> Any:
 
 
 def texts(items: list[str]) -> Any:
-    """Awkward's strings: bytes of UTF-8, a copy."""
+    """Awkward's strings, a copy in UTF-8."""
     contents, index = awkward().contents, awkward().index
     try:
         encoded = [item.encode() for item in items]

@@ -1,4 +1,4 @@
-"""A program's datatypes in Python: their values are named tuples, whose fields have no names in NESL: _0, _1, ..."""
+"""A program's datatypes in Python. Their values are named tuples. NESL's fields have no names: they are _0, _1, ..."""
 from __future__ import annotations
 
 import copyreg
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from nessie.session.session import Session
     from nessie.typing.nodes import Datatype
 
-Wrong = Callable[[int], NessieError]        # the error of so many components
+Wrong = Callable[[int], NessieError]        # makes the error for a wrong number of components
 
 
 class Datatypes:
-    """The datatypes of a session, which may define them anew; they go by internal names."""
+    """The datatypes of a session, which may redefine them; so they are keyed by internal names."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -34,30 +34,30 @@ class Datatypes:
         return datatype
 
     def called(self, shown: object) -> str | None:
-        """The datatype that the program means by this name, if it is one."""
+        """The internal name of the datatype that the program calls so, if there is one."""
         entry = self.session.environment.program.entry(str(shown))
         return entry.name if entry is not None and entry.kind == "constructor" else None
 
     def content(self, data: Data) -> Type:
-        """The type of the constructor's argument."""
+        """The type of a datatype's content."""
         return self.session.content(data)
 
     def general(self, name: str) -> Type:
-        """The same type as it was declared, whatever the datatype is applied to."""
+        """The type of a datatype's content, with the datatype's own variables."""
         return self.declared(name).content
 
     def count(self, name: str) -> int:
-        """The types of its components."""
+        """The number of the datatype's components."""
         return len(components(self.general(name)))
 
     def found(self, name: str, type_: Type) -> Data | None:
-        """The datatype whose constructor takes this type, if it does."""
+        """The datatype's type if its constructor is applied to this type, or None if it does not take that."""
         datatype = self.declared(name)
         types = match_types(datatype.content, type_)
         return None if types is None else Data(name, tuple([types.get(v.name, UNKNOWN) for v in datatype.variables]))
 
     def applied(self, name: str, type_: Type) -> Data:
-        """The same name, changed if it has to be."""
+        """The datatype's type if its constructor is applied to this type. NessieError if it does not take that."""
         data = self.found(name, type_)
         if data is None:
             raise self.wrong(name, show_scheme(type_))
@@ -81,19 +81,20 @@ class Datatypes:
         return self.kinds[name]
 
     def of(self, kind: type) -> str | None:
-        """The datatype for whose values the class stands, if it does."""
+        """The datatype whose named tuple this class is, if it is one."""
         return self.names.get(kind)
 
 
 class NamedTuple(type):
-    """The class of such classes. What is unpickled is of no program, but taken where a tuple of the datatype is due."""
+    """The metaclass of the named tuples. An unpickled value belongs to no program, but is accepted as a tuple where the
+    datatype is wanted."""
 
 
 def named_tuple(name: str, count: int, wrong: Wrong) -> Any:
     fields: Any = namedtuple(name, ["_"] * count, rename=True)        # type: ignore[misc]
 
     def new(kind: Any, *parts: Any, **named: Any) -> Any:
-        """A tuple at the end of a tuple is part of it, as in NESL."""
+        """Make a value. As in NESL, a tuple that is the last component is part of the outer tuple."""
         parts = (*parts, *[named.pop(field) for field in kind._fields[len(parts):] if field in named])
         while parts and len(parts) < count and type(parts[-1]) is tuple:
             parts = (*parts[:-1], *parts[-1])

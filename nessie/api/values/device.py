@@ -1,14 +1,14 @@
-"""Arrays in a GPU's memory, as they come from CuPy, PyTorch and others, and as results stay there.
+"""Arrays in a GPU's memory: arguments from CuPy, PyTorch and others, and results that stay there.
 
-They are told by `__cuda_array_interface__` (version 3 of Numba's protocol). What comes in is used where it lies, once
-what others were asked to do with it is done; what goes out owns its memory, which comes back to Nessie when the last
-array over it is gone, and is used again once all work is done that may still read it.
+They are exchanged by `__cuda_array_interface__` (version 3 of Numba's protocol). An argument is used in place, once
+pending work on it is done. A result owns its memory. The memory returns to Nessie when the last array over it is gone,
+and is reused once all work that may still read it is done.
 
     stream of an array          waited for, since Nessie's work goes to CUDA's default stream
     None                        nothing: all is done
     1, 2                        nothing: the default stream and those of threads wait for one another
     another                     that stream
-    none told: versions 0 to 2  all streams; also for a result that others have been told of
+    no entry: versions 0 to 2   all streams; also for a result that was passed on by the protocol
 """
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ORDERED = (None, 1, 2)          # streams with which CUDA's default stream keeps
 
 
 class DeviceArray:
-    """A one-dimensional array in a GPU's memory: a result, or a part of one. Read it with `to_numpy()`, or give it to
-    whoever takes `__cuda_array_interface__`: `cupy.asarray(x)`, `torch.as_tensor(x, device="cuda")`."""
+    """A one-dimensional array in a GPU's memory: a result, or a part of one. Read it with `to_numpy()`, or pass it to a
+    library that takes `__cuda_array_interface__`: `cupy.asarray(x)`, `torch.as_tensor(x, device="cuda")`."""
 
     def __init__(self, place: OnDevice) -> None:
         self._place = place
@@ -39,7 +39,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Nothing is pending: whoever has the array need not wait."""
+        """The array's description for other libraries. They need not wait, as no work on it is pending."""
         self._place.owner.tell()
         return {"shape": (len(self),), "typestr": self.dtype.str, "data": (self._place.address, False),
                 "version": VERSION, "strides": None, "stream": None}
@@ -48,7 +48,7 @@ class DeviceArray:
         return self._place.length
 
     def __getitem__(self, index: Any) -> Any:
-        """A number of NumPy's; of a slice without steps, an array that shares the memory."""
+        """An element as a NumPy number; for a slice without steps, an array that shares the memory."""
         if isinstance(index, slice):
             if index.indices(len(self))[2] != 1:
                 raise NessieError("a part of an array on a GPU has no steps", hint="x.to_numpy()[::2]")
@@ -57,7 +57,7 @@ class DeviceArray:
         return DeviceArray(self._place[at:at + 1]).to_numpy()[0]
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
-        """A copy in the computer's memory."""
+        """A copy in the host's memory."""
         values = np.empty(len(self), self.dtype)
         if len(self):
             self._place.owner.wait_for_others()
@@ -69,7 +69,8 @@ class DeviceArray:
 
 
 def has_interface(value: Any) -> bool:
-    """Does it lie on a GPU? PyTorch's tensors on the CPU have no such attribute; others may not give theirs away."""
+    """Whether the value lies on a GPU. PyTorch's tensors on the CPU do not have the attribute. NessieError for those
+    that refuse to give it (RuntimeError)."""
     try:
         return isinstance(value, DeviceArray) or hasattr(value, "__cuda_array_interface__")
     except RuntimeError as error:
@@ -77,7 +78,7 @@ def has_interface(value: Any) -> bool:
 
 
 def on_device(value: Any) -> tuple[OnDevice, Base, set[int]]:
-    """The array where it lies, the type of its elements, and the streams to be waited for."""
+    """The array's place on the GPU, the type of its elements, and the streams to wait for."""
     if isinstance(value, DeviceArray):
         return value._place, Base(value._place.base), {ANY_STREAM} if value._place.owner.known else set()
     interface = value.__cuda_array_interface__

@@ -1,4 +1,4 @@
-"""Python's lists as columns: the elements of one type, one after another."""
+"""Converts Python's lists to columns. The elements of a list have one type."""
 from __future__ import annotations
 
 from collections import UserString
@@ -19,8 +19,8 @@ from nessie.base.types import CHAR, FLOAT, STRING, Base, Seq, Type
 if TYPE_CHECKING:
     from nessie.api.values.arguments import Arguments, Found
 
-OFFSET, CODES = 8, 12           # bytes of an offset, or a list's slot; of a character, with what it is made by way of
-MOST_NESTED = 100               # lists in lists
+OFFSET, CODES = 8, 12           # bytes of an offset, or a list's slot; of a character, with its intermediate copies
+MOST_NESTED = 100               # levels of lists in lists
 SCALARS: dict[str, tuple[type, ...]] = {
     "bool": (bool, np.bool_),
     "int": (int, np.integer),
@@ -29,7 +29,7 @@ SCALARS: dict[str, tuple[type, ...]] = {
 
 
 def check_depth(arguments: Arguments, items: list[Any]) -> None:
-    """A list that holds itself has no end. All elements are of one type, so that one of them shows it."""
+    """Refuse a list that is nested too deeply, or holds itself. All elements have one type, so one of them suffices."""
     inner: Any = items
     for _ in range(MOST_NESTED):
         if not inner or not isinstance(inner[0], list | tuple):
@@ -39,7 +39,7 @@ def check_depth(arguments: Arguments, items: list[Any]) -> None:
 
 
 def elements(arguments: Arguments, items: list[Any], wanted: Type | None) -> Found:
-    """The column of a list's elements, all of one type."""
+    """The column of a list's elements, which have one type, and that type."""
     if not items:
         type_ = known(wanted)
         return arguments.none(type_), type_
@@ -79,7 +79,7 @@ def tuples(arguments: Arguments, items: list[Any], kinds: set[type], wanted: Typ
 
 
 def sequences(arguments: Arguments, items: list[Any], kinds: set[type], wanted: Type | None) -> Found:
-    """A column of sequences: their elements one after another."""
+    """The column of sequences: offsets, and the concatenation of their elements."""
     for kind in kinds:
         check_element(arguments, next(item for item in items if type(item) is kind))
     inner = element_of(wanted)
@@ -98,7 +98,7 @@ def sequences(arguments: Arguments, items: list[Any], kinds: set[type], wanted: 
 
 
 def check_element(arguments: Arguments, item: Any) -> None:
-    """Is it a sequence, which may be put one after another with others?"""
+    """Raise NessieError unless the item is a sequence that can be concatenated with others."""
     if is_known(item) and hasattr(item, "__len__"):
         return
     if has_interface(item):
@@ -122,10 +122,10 @@ def is_known(value: Any) -> bool:
 
 
 def is_sequence(value: Any) -> bool:
-    """Is it one of Python's whose elements are values?"""
+    """Whether the value is a Python sequence or set of values; texts and bytes are not."""
     return isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes | bytearray | UserString)
 
 
 def is_foreign(value: Any) -> bool:
-    """Is it an array of Awkward or Arrow?"""
+    """Whether the value is an Awkward or Arrow array."""
     return type(value).__module__.partition(".")[0] in ("awkward", "pyarrow")

@@ -1,4 +1,4 @@
-"""NumPy's arrays as columns, in the memory that they have where Nessie's elements look the same."""
+"""Converts NumPy's arrays to columns, in their own memory where the elements have Nessie's representation."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,8 @@ CODE = np.dtype("<i4")
 
 
 def scalar(arguments: Arguments, value: Any) -> Any:
-    """The Python value in an array without dimensions, a scalar of NumPy's or a record; anything else as it
-    is."""
+    """The Python value in an array without dimensions, a NumPy scalar or a record. Anything else is returned
+    unchanged."""
     if not hasattr(type(value), "shape") or value.shape != ():
         return value
     if isinstance(value, np.ndarray):
@@ -30,8 +30,8 @@ def scalar(arguments: Arguments, value: Any) -> Any:
 
 
 def unmasked(arguments: Arguments, array: Array) -> Array:
-    """The array as NumPy's own class has it: a matrix has rows of its own kind, masks are no values. Texts are of
-    characters."""
+    """The array as a plain ndarray, since rows of np.matrix are matrices. NessieError if elements are masked, or if a
+    text has a code that is not a character's."""
     if array.dtype.kind == "U":
         codes = np.ascontiguousarray(array).reshape(-1).view(CODE.newbyteorder(array.dtype.byteorder))
         if (wrong := no_character(codes)) is not None:
@@ -47,7 +47,7 @@ def unmasked(arguments: Arguments, array: Array) -> Array:
 
 
 def made_of(arguments: Arguments, value: Any) -> Array:
-    """The array that another library's object says it is."""
+    """The NumPy array that another library's object converts to."""
     if lacks(value):
         name = getattr(value, "name", None)
         raise arguments.error(f"{a(type(value).__name__)}{f' {name!r}' if name is not None else ''} has missing values",
@@ -62,8 +62,8 @@ def made_of(arguments: Arguments, value: Any) -> Array:
 
 
 def lacks(value: Any) -> bool:
-    """Are there missing values in a column of pandas, which NumPy would get as nan? A nan in an array of floats is
-    none."""
+    """Whether a pandas column has missing values, which NumPy would get as nan. A nan in an array of floats is not
+    missing."""
     if is_table(value):
         return any(map(lacks, columns_of(value)))
     return hasattr(value, "isna") and not isinstance(getattr(value, "dtype", None), np.dtype) \
@@ -71,7 +71,7 @@ def lacks(value: Any) -> bool:
 
 
 def is_table(value: Any) -> bool:
-    """Is it a data frame, of pandas or such?"""
+    """Whether the value is a data frame, of pandas or a similar library."""
     return hasattr(value, "columns") and (hasattr(value, "items") or hasattr(value, "__dataframe__"))
 
 
@@ -82,7 +82,7 @@ def columns_of(table: Any) -> list[Any]:
 
 
 def rows(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
-    """An array; of more dimensions, rows of one length."""
+    """The column of an array's rows, and their type. Further dimensions are rows of one length."""
     for _ in array.shape[1:]:
         wanted = element_of(wanted)
     column, type_ = elements(arguments, array, wanted)
@@ -93,7 +93,7 @@ def rows(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
 
 
 def elements(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
-    """Its elements in order, of whatever dtype."""
+    """The column of the array's elements in order, of any dtype, and their type."""
     if array.dtype.names:
         flat = array.reshape(-1)
         return arguments.columns([flat[name] for name in array.dtype.names], tuple, wanted)
@@ -121,7 +121,7 @@ def characters(arguments: Arguments, array: Array) -> Column:
 
 
 def scalars(arguments: Arguments, array: Array, wanted: Type | None, own: bool = False) -> Found:
-    """Numbers or bools in order. `own`: nobody writes to them, as far as Nessie knows."""
+    """The column of numbers or bools in order, and their type. `own`: nobody else writes to the array."""
     base = BASES.get(array.dtype.kind)
     if base is None:
         raise arguments.error(f"an array of {array.dtype} is no value of NESL", "arrays of floats, integers, bools and "
@@ -139,7 +139,7 @@ def scalars(arguments: Arguments, array: Array, wanted: Type | None, own: bool =
 
 
 def shared(arguments: Arguments, array: Array, flat: Array) -> Array:
-    """Its elements in order: its own memory, or a copy, as they will remember."""
+    """Return `flat`, the array's elements in order, and record whether it shares the array's memory or is a copy."""
     if np.may_share_memory(flat, array):
         arguments.shared.append(flat)
     elif array.size:
@@ -150,7 +150,7 @@ def shared(arguments: Arguments, array: Array, flat: Array) -> Array:
 
 
 def numbers(arguments: Arguments, items: list[Any], base: Base) -> Found:
-    """Python's numbers."""
+    """The column of Python numbers, and its type."""
     arguments.copies(len(items) * DTYPES[base.name].itemsize)
     try:
         return np.array(items, DTYPES[base.name]), base

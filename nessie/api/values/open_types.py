@@ -1,4 +1,4 @@
-"""Types of which not all is known: what empty sequences are of, where neither Python nor the parameter says it."""
+"""Types that are not fully known: those of an empty sequence's elements if neither Python nor the parameter says it."""
 from __future__ import annotations
 
 from nessie.base.types import Pair, Seq, Type, Var, components, free_variables, nest_right
@@ -7,12 +7,12 @@ UNKNOWN = Var("what is in an empty sequence")
 
 
 def is_open(type_: Type) -> bool:
-    """Are there variables in it?"""
+    """Whether the type has variables."""
     return next(free_variables(type_), None) is not None
 
 
 def known(wanted: Type | None) -> Type:
-    """The type of an element that is not there."""
+    """The element type of an empty sequence: the wanted one if it is fully known, else UNKNOWN."""
     return UNKNOWN if wanted is None or is_open(wanted) else wanted
 
 
@@ -21,7 +21,7 @@ def element_of(wanted: Type | None) -> Type | None:
 
 
 def split(wanted: Type | None, length: int) -> list[Type | None]:
-    """The types of so many components, as far as they are known."""
+    """The types of `length` components, as far as they are known."""
     if not isinstance(wanted, Pair):
         return [wanted] if length == 1 else [None] * length
     types = list(components(wanted))

@@ -1,7 +1,7 @@
-"""Flat values as Python's: scalars, str, tuples, a datatype's named tuples; sequences as arrays, Nested and Tuples.
+"""Converts flat values to Python's: scalars, str, tuples, datatypes' named tuples; sequences as arrays, Nested, Tuples.
 
-Arrays are in the memory in which the program has left them, unless the caller can write to it by another name: what
-shares memory with an argument, or with another part of the result, is copied.
+Arrays stay in the memory in which the program has left them, unless the caller can write to it through another array:
+an array that shares memory with an argument, or with another part of the result, is copied.
 """
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ Array = np.ndarray[Any, Any]
 
 
 class Results:
-    """`content` says what datatypes are made of, `classes` which named tuple stands for one; `shared` are arrays that
-    the caller has."""
+    """The conversion of one result. `content` gives the content of a datatype, `classes` its named tuple; `shared` are
+    arrays that the caller has."""
 
     def __init__(self, content: ContentOf, classes: Callable[[str], Any], shared: Iterable[Array]) -> None:
         self.content, self.classes = content, classes
-        self.written = [bounds(array) for array in shared if array.size]         # memory that others may write to
-        self.read: list[tuple[int, int]] = []                                   # and that they may only read
+        self.written = [bounds(array) for array in shared if array.size]         # memory that the caller may write to
+        self.read: list[tuple[int, int]] = []                                   # memory that it may only read
 
     def value(self, what: str, value: Any, type_: Type) -> Any:
-        """A flat value as Python's; `what` messages call it. Unsupported, where there is a function in it."""
+        """Convert a flat value, which messages call `what`. Unsupported if it holds a function."""
         check_leaves(what, type_, self.content)
         return self.plain(value, type_)
 
@@ -64,7 +64,7 @@ class Results:
         raise TypeError(type_)
 
     def column(self, column: Column, type_: Type, length: int) -> Any:
-        """A column of `length` values of the type, as Python has them."""
+        """The first `length` values of the column, as a Python sequence."""
         match type_:
             case Base():
                 return self.array(column[:length], type_)
@@ -88,7 +88,7 @@ class Results:
         return own.view(CHARACTER) if type_ == CHAR else own
 
     def offsets(self, offsets: Array | OnDevice) -> Any:
-        """Nobody writes to these, so parts of the result may share them."""
+        """The offsets as a read-only array, which parts of the result may share."""
         if isinstance(offsets, OnDevice):
             return DeviceArray(offsets)
         offsets = offsets.copy() if overlaps(offsets, self.written) else offsets[:]
@@ -97,7 +97,7 @@ class Results:
         return offsets
 
     def own(self, array: Array) -> Array:
-        """The array, or a copy if its memory has been handed out."""
+        """The array, or a copy if the caller already has its memory."""
         if array.size:
             if overlaps(array, self.written) or overlaps(array, self.read):
                 array = array.copy()
@@ -106,21 +106,21 @@ class Results:
 
 
 def check_leaves(what: str, type_: Type, content: ContentOf) -> None:
-    """Unsupported, where a value of the type would hold a function: it is nothing outside of the program."""
+    """Raise Unsupported if values of the type hold a function, which is meaningless outside of the program."""
     if holds_function(expand(type_, content)):
         raise Unsupported(f"{what} is {show_scheme(type_)}: a function cannot leave the program",
                           hint="write a NESL function that applies it")
 
 
 def made(kind: type, **attributes: Any) -> Any:
-    """An object whose parts are known to be right."""
+    """Make an object without running its checks, as its parts are known to be right."""
     found: Any = object.__new__(kind)
     vars(found).update(attributes)
     return found
 
 
 def parts(value: Any, type_: Type) -> list[tuple[Any, Type]]:
-    """The components of a tuple, with their types; of anything else, itself."""
+    """The components of a tuple, with their types; for anything else, the value itself."""
     found, types = [], components(type_)
     for inner in types[:-1]:
         found.append((value[0], inner))
@@ -138,6 +138,6 @@ def fetched(column: Column) -> Any:
 
 
 def bounds(array: Array) -> tuple[int, int]:
-    """The addresses of a contiguous array."""
+    """The first address of a contiguous array, and the one after its end."""
     start = array.__array_interface__["data"][0]
     return start, start + array.nbytes

@@ -1,4 +1,4 @@
-"""NESL's sequences that NumPy has no array for, as light Python objects over arrays.
+"""Light Python objects over arrays for NESL's sequences that NumPy has no array for.
 
     Nested(offsets, content)    a sequence of sequences: the i-th is content[offsets[i]:offsets[i + 1]]
     Tuples(xs, ys, ...)         a sequence of tuples: the i-th is (xs[i], ys[i], ...)
@@ -24,7 +24,7 @@ SHOWN = 6                       # elements at either end of a long sequence
 
 
 class Elements(Sequence[Any]):
-    """The base of both: elements are compared as lists and tuples of Python's numbers."""
+    """The base of Nested and Tuples. Elements are compared as lists and tuples of Python's numbers."""
 
     def to_list(self) -> list[Any]:
         raise NotImplementedError
@@ -45,8 +45,9 @@ class Elements(Sequence[Any]):
 
 
 class Nested(Elements):
-    """`offsets`: int64, one more than there are sequences; from 0 to the length of the content, never falling."""
-    converted = ""          # what became of offsets that could not be used as they are
+    """A sequence of sequences. `offsets`: int64, one more than there are sequences; from 0 to the length of the
+    content, never falling."""
+    converted = ""          # a note on offsets that could not be used in place
 
     def __init__(self, offsets: Any, content: Any) -> None:
         self.content = column_of(content, "the content of a Nested")
@@ -68,8 +69,8 @@ class Nested(Elements):
         return len(self.offsets) - 1
 
     def __getitem__(self, index: Any) -> Any:
-        """A sequence; of a slice, a Nested, which shares the content if the slice has no steps; of a list or an array
-        of indices or of bools, a Nested of those chosen, copied."""
+        """A sequence; for a slice, a Nested, which shares the content if the slice has no steps; for a list or an array
+        of indices or bools, a Nested with copies of the chosen sequences."""
         if chooses(index):
             return self.rows(chosen(index, len(self)))
         if isinstance(index, slice):
@@ -83,7 +84,7 @@ class Nested(Elements):
         return text(part) if is_text(part) else part
 
     def rows(self, numbers: np.ndarray[Any, Any]) -> Nested:
-        """The sequences of these numbers, their elements copied."""
+        """The sequences at these indices, with their elements copied."""
         offsets = on_host(self.offsets)
         starts, lengths = offsets[numbers], np.diff(offsets)[numbers]
         ends = np.concatenate([[0], np.cumsum(lengths)])
@@ -109,8 +110,8 @@ class Nested(Elements):
 
 
 class Tuples(Elements):
-    """`columns`: the components, each a sequence; `make`: what makes an element of its components, if it is no plain
-    tuple (a datatype's named tuple)."""
+    """A sequence of tuples. `columns`: the components, each a sequence; `make`: makes an element of its components, if
+    elements are not plain tuples (a datatype's named tuple)."""
 
     def __init__(self, *columns: Any, make: Callable[..., Any] | None = None) -> None:
         self.columns = tuple([column_of(column, "a component of Tuples") for column in columns])
@@ -125,8 +126,8 @@ class Tuples(Elements):
         return len(self.columns[0])
 
     def __getitem__(self, index: Any) -> Any:
-        """A tuple of Python's numbers; of a slice, Tuples that share the columns; of a list or an array of indices or
-        of bools, Tuples of those chosen, copied."""
+        """A tuple of Python's numbers; for a slice, Tuples that share the columns; for a list or an array of indices or
+        bools, Tuples with copies of the chosen elements."""
         if chooses(index):
             return elements_at(self, chosen(index, len(self)))
         if isinstance(index, slice):
@@ -156,7 +157,7 @@ class Tuples(Elements):
 
 
 def as_array(given: Any) -> np.ndarray[Any, Any]:
-    """NumPy's array of it; one of objects where there is none."""
+    """The NumPy array of the value; an array of objects if there is none."""
     try:
         return np.asarray(given)
     except (TypeError, ValueError, RuntimeError):
@@ -164,7 +165,8 @@ def as_array(given: Any) -> np.ndarray[Any, Any]:
 
 
 def column_of(given: Any, what: str) -> Any:
-    """A content or component: a list as arrays, Nested and Tuples; anything else that has a length as it is."""
+    """A content or component. A list becomes arrays, Nested and Tuples; anything else that has a length stays as it
+    is."""
     try:
         if isinstance(given, list | tuple):
             return column_of_items(list(given), what)
@@ -198,7 +200,7 @@ def ends_of(items: list[Any]) -> np.ndarray[Any, Any]:
 
 
 def check_offsets(offsets: np.ndarray[Any, Any], length: int) -> None:
-    """Kernels rely on them."""
+    """Raise NessieError unless the offsets fit a content of this length. Kernels rely on them."""
     if offsets[0] != 0 or offsets[-1] != length or (offsets[1:] < offsets[:-1]).any():
         raise NessieError(f"offsets run from 0 to the length of the content, here {length:,}, and never fall",
                           hint=f"these begin with {offsets[0]} and end with {offsets[-1]}")
@@ -208,12 +210,13 @@ def check_offsets(offsets: np.ndarray[Any, Any], length: int) -> None:
 
 
 def chooses(index: Any) -> bool:
-    """Is it a list or an array of indices, or of bools?"""
+    """Whether the index is a list or an array (of indices or bools)."""
     return isinstance(index, list) or (isinstance(index, np.ndarray) and index.ndim > 0)
 
 
 def chosen(index: Any, length: int) -> np.ndarray[Any, Any]:
-    """The numbers of the elements that a list or an array chooses: its indices, or where it is True."""
+    """The indices of the elements that a list or an array chooses: its own indices, or the positions where it is
+    True."""
     given = as_array(index) if len(index) else np.zeros(0, np.int64)
     if given.ndim != 1 or given.dtype.kind not in "biu":
         raise TypeError("elements are chosen by a sequence of indices, or one of as many bools as there are elements")
@@ -238,7 +241,7 @@ def position(index: Any, length: int) -> int:
 
 
 def plain(column: Any, at: int) -> Any:
-    """An element, a number as Python's."""
+    """The element at `at`; a number is Python's."""
     if is_text(column):
         return text(column[at:at + 1])
     element = column[at]
@@ -246,12 +249,12 @@ def plain(column: Any, at: int) -> Any:
 
 
 def elements_of(column: Any) -> Any:
-    """The elements one by one, numbers as Python's."""
+    """The elements one by one; numbers are Python's."""
     return listed(column) if isinstance(column, np.ndarray | DeviceArray) else iter(column)
 
 
 def elements_at(column: Any, numbers: np.ndarray[Any, Any]) -> Any:
-    """The elements of these numbers, copied."""
+    """Copies of the elements at these indices."""
     if isinstance(column, Nested):
         return column.rows(numbers)
     if isinstance(column, Tuples):
@@ -287,7 +290,7 @@ def is_text(column: Any) -> bool:
 
 
 def characters(column: np.ndarray[Any, Any]) -> list[str]:
-    """One by one; NumPy takes chr(0) for no character."""
+    """The characters one by one. NumPy itself would drop chr(0)."""
     return list(text(column))
 
 
@@ -296,7 +299,7 @@ def text(column: np.ndarray[Any, Any]) -> str:
 
 
 def shown(sequence: Sequence[Any]) -> str:
-    """The elements at either end."""
+    """The text of the elements at either end."""
     def of(part: Any) -> list[str]:
         return [repr(listed(e) if isinstance(e, np.ndarray | DeviceArray | Elements) else e) for e in part]
     if len(sequence) <= 2 * SHOWN:

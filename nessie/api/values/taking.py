@@ -1,4 +1,4 @@
-"""The arguments of a call: each taken for what its parameter wants, whose type variables all of them fill in."""
+"""Takes the arguments of a call: each for its parameter's type, whose type variables all arguments determine."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from nessie.files.parts import Columns
 
 @dataclass(frozen=True)
 class Argument:
-    """A flat value of this type, and how it was taken."""
+    """A flat value of this type, and the record of its conversion."""
     value: Any
     type: Type
     how: Arguments
@@ -28,7 +28,8 @@ class Argument:
 
 @dataclass(frozen=True)
 class Taken:
-    """`names` of the last arguments, which are given by name; `copied`: bytes that are not the caller's."""
+    """The arguments of a call. `names`: those of the last arguments, which are given by name; `copied`: bytes of
+    copies."""
     arguments: tuple[Argument, ...]
     names: tuple[str, ...] = ()
     copied: int = 0
@@ -43,12 +44,12 @@ class Taken:
 
     @property
     def notes(self) -> list[str]:
-        """The conversions that were necessary."""
+        """Notes on the conversions."""
         return list(chain.from_iterable(argument.how.notes for argument in self.arguments))
 
     @property
     def shared(self) -> list[np.ndarray[Any, Any]]:
-        """Arrays that are still the caller's, who may write to them."""
+        """The caller's own arrays, to which it may still write."""
         return list(chain.from_iterable(argument.how.shared for argument in self.arguments))
 
     @property
@@ -57,12 +58,12 @@ class Taken:
 
     @property
     def device(self) -> bool:
-        """Does anything lie on a GPU?"""
+        """Whether any argument has an array on a GPU."""
         return any(argument.how.device for argument in self.arguments)
 
     @property
     def streams(self) -> set[int]:
-        """The streams in which a GPU may still be at work on it."""
+        """The streams in which a GPU may still work on the arguments."""
         return set().union(*[argument.how.streams for argument in self.arguments])
 
     @property
@@ -71,15 +72,15 @@ class Taken:
 
     @property
     def unchecked(self) -> list[tuple[OnDevice, int]]:
-        """Offsets on a GPU that are yet to be checked, with the length of what they are of."""
+        """Offsets on a GPU that are not checked yet, each with the length of its content."""
         return list(chain.from_iterable(argument.how.unchecked for argument in self.arguments))
 
 
 def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], wanted: Parameters,
           room: MemoryBudget) -> Taken:
-    """The arguments for these parameters, those given by name last. An argument whose type is another than it seems by
-    itself (what others say of a variable makes floats of ints) is taken once more, for that type. What has to be copied
-    takes of the room."""
+    """The arguments given for these parameters, those by name last. An argument whose type, given the others, is not
+    the one that it has by itself (ints may become floats) is taken once more for that type. Copies count against
+    `room`."""
     values = [*given, *named.values()]
     called = [f"argument {name}" for name in [*range(1, len(given) + 1), *named]]
     first = [one(datatypes, where, value, want, room)
@@ -94,7 +95,7 @@ def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], 
 
 
 def fit(types: Sequence[Type], wanted: Sequence[Type | None]) -> bool:
-    """Are the types known in full, and those that the parameters have together? Most calls' are."""
+    """Whether the types are fully known and together match the parameters' types. In most calls they do."""
     known = [type_ for type_ in wanted if type_ is not None]
     if len(known) < len(types) or any(map(is_open, types)):
         return False

@@ -1,7 +1,7 @@
-"""Nessie's own commands at the prompt: lines that begin with a colon, such as `:type sum`. NESL's:
+"""Nessie's own commands at the prompt: lines that begin with a colon, such as `:type sum`. NESL's commands are in
 nessie.session.commands.
 
-They show what the commands of the command line do, of functions of the session. Help and completion are made from the
+They show for functions of the session what the commands of the command line show. Help and completion are made from the
 table below, and docs/repl.md is checked against it.
 """
 from __future__ import annotations
@@ -54,7 +54,7 @@ def obey(repl: Repl, command: syntax.Command) -> None:
 
 
 def expression(command: syntax.Command) -> syntax.Exp:
-    """The expression behind the command's word."""
+    """The expression after the command's word."""
     assert command.span is not None         # it was typed
     span = command.span
     until = replace(span.source, text=span.source.text[:span.end])
@@ -70,7 +70,7 @@ def type_(repl: Repl, command: syntax.Command) -> None:
 
 
 def program_of(repl: Repl, command: syntax.Command, text: str) -> tuple[mono.Program, pipeline.Job]:
-    """The function that the text names, as a program, and how to compile it."""
+    """The function that the text names, as a program, and the job that compiles it."""
     program = mono_of(repl.session, command, text)
     return program, replace(repl.session.job, dump=None, entry=program.entry)
 
@@ -99,7 +99,7 @@ def view(repl: Repl, command: syntax.Command) -> None:
 
 
 def text_and_file(command: syntax.Command, text: str) -> tuple[str, str]:
-    """The text without the file that it names at its end, and that file."""
+    """The command's text without the file's name, and the name, which is empty if there is none."""
     found = FILE.fullmatch(text) if "FILE" in VIEWS[command.word[1:]].takes else None
     return (found[1], found[2]) if found else (text, "")
 

@@ -1,4 +1,4 @@
-"""Completions of the text typed so far: names in scope with their types, commands, files.
+"""Completes the typed text: names in scope with their types, commands, files.
 
     suggestions("describe in", environment)      interleave, interleave's type; ..
 """
@@ -21,21 +21,21 @@ from nessie.typing.environment import Environment
 
 NAMES = ("NAME", "EXPR", "TEXT")                # placeholders for what the session knows
 LISTED: dict[str, Iterable[str]] = {"TARGET": TARGETS, "TYPE": BASES, "FORM": SHOWN}
-CLOSED = ("TARGET", "FORM")                     # those of which nothing else can stand there
+CLOSED = ("TARGET", "FORM")                     # placeholders that stand for nothing but the listed words
 COMMAND = re.compile(r"\s*(:?[\w?]+)\s+(.*)", re.DOTALL)
 WORD = re.compile(r"(?:(?<=\n)|^)[ \t]*(:\w*)\Z|\w*\Z")
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """`text` may stand for the last `typed` characters; `about`: its type, or what it does."""
+    """A suggestion: `text` may replace the last `typed` characters; `about` is its type, or what it does."""
     text: str
     typed: int
     about: str = ""
 
 
 def suggestions(before: str, environment: Environment) -> list[Suggestion]:
-    """All that fits the text before the cursor, in the order of the alphabet."""
+    """All suggestions for the text before the cursor, in alphabetical order."""
     if (at := last_form(before)) is None:
         return []
     begins, string = at
@@ -60,7 +60,8 @@ def suggestions(before: str, environment: Environment) -> list[Suggestion]:
 
 
 def last_form(before: str) -> tuple[int, str | None] | None:
-    """The beginning of the last form, and the text of a string that is open. None in a comment."""
+    """The offset where the last form begins, and the typed part of an open string, if there is one. None in a
+    comment."""
     lexer, begins = Lexer(Source("", before)), 0
     while True:
         start = lexer.position
@@ -81,7 +82,7 @@ def last_form(before: str) -> tuple[int, str | None] | None:
 
 
 def uses(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """Each word once, with what it does."""
+    """The commands' words, each once, with what it does."""
     for row in reversed(rows):
         if row.word.strip("?:"):
             yield row.word, row.does
@@ -103,7 +104,7 @@ def arguments(rows: Sequence[Row], typed: list[str], environment: Environment) -
 
 
 def fits(text: str, expected: str) -> bool:
-    """Whether this may stand where that is expected."""
+    """Whether the text is a valid argument where `expected` is due."""
     if expected in CLOSED:
         return text in LISTED[expected]
     return expected != expected.lower() or text in expected.split("/")

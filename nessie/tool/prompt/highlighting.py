@@ -1,4 +1,4 @@
-"""NESL for Pygments: what colours the prompt, and programs in documents (an entry point of pygments.lexers).
+"""The lexer of NESL for Pygments. It colours the prompt, and programs in documents (an entry point of pygments.lexers).
 
     pygmentize -l nesl quicksort.nesl
 
@@ -39,8 +39,8 @@ class NeslLexer(RegexLexer):
     url = "https://www.cs.cmu.edu/~scandal/nesl.html"
     flags = re.IGNORECASE | re.MULTILINE
 
-    # Commands begin forms: the state `root` is before a form, the others are inside one, of a line if it is a command
-    # of the prompt.
+    # Commands begin forms. The state `root` is before a form; the others are inside one, `line` in a command of the
+    # prompt.
     tokens: ClassVar[dict[str, list[Any]]] = {"root": [
         (r"^([^\S\n]*)(:(?:\w+|\?))", bygroups(Text, Keyword.Pseudo), "line"),
         (r"\s*\n|[^\S\n]+", Text),
@@ -72,6 +72,6 @@ class NeslLexer(RegexLexer):
     ]}
 
     def get_tokens_unprocessed(self, text: str, stack: Iterable[str] = ("root",)) -> Any:
-        """Names of the library are told from others."""
+        """The tokens, with names of the library marked as builtin."""
         for at, kind, value in super().get_tokens_unprocessed(text, stack):
             yield at, Name.Builtin if kind is Name and value.lower() in library_names() else kind, value

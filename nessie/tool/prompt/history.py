@@ -1,11 +1,11 @@
-"""The history of the prompt, kept in a file from session to session, in the user's cache folder.
+"""The history of the prompt, kept from session to session in a file in the user's cache folder.
 
     # 2026-01-31 12:00:00.000000
     +function inc(x) =
     +  x + 1;
 
-The format is prompt_toolkit's. Sessions that run at the same time add to one file, each entry by a single write. What
-in the file cannot be read is passed over; where nothing can be written, only this session remembers.
+The format is prompt_toolkit's. Sessions that run at the same time append to one file, each entry by a single write.
+Unreadable entries are skipped. If the file cannot be written, the history is this session's only.
 """
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def history() -> History:
 
 
 def claim(path: Path) -> None:
-    """Make it a file of this user's alone. OSError where something else is in its place."""
+    """Make the path a file that only this user can access. OSError if something else is in its place."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | NOT_WAITING, 0o600)
     try:
         status = os.fstat(handle)

@@ -1,12 +1,12 @@
-"""The progress line: where work takes longer than a second, the last line of the terminal says what is being done.
+"""The progress line. When work takes longer than a second, the last line of the terminal says what is being done.
 
     with progress(activity):
         work()
 
     compiling: schedule, 4 s
 
-It is on standard error, and only where that is a terminal. It makes way for what is printed meanwhile
-(nessie.session.streams), stays away while a line of output has only begun, and is gone when the work is done.
+It is on standard error, and only if that is a terminal. It makes way for output (nessie.session.streams), is hidden
+while a line of output is unfinished, and disappears when the work is done.
 """
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from threading import Event, Thread
 from nessie.activity import Activity
 from nessie.session.streams import LAST_LINE
 
-PATIENCE, PAUSE = 1.0, 0.2              # seconds before it is shown, and from one version to the next
+PATIENCE, PAUSE = 1.0, 0.2              # seconds before it is shown, and between updates
 
 
 @contextmanager
 def progress(activity: Activity) -> Iterator[None]:
-    """While the body runs, show what it does."""
+    """Show the progress of the body while it runs."""
     if not can_show():
         yield
         return

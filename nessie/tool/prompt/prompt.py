@@ -1,7 +1,7 @@
-"""The prompt at a terminal, by prompt_toolkit: lines that belong together are edited together.
+"""The prompt at a terminal, by prompt_toolkit. The lines of a form are edited together.
 
-Enter ends a form that is whole, and begins a new line in one that is not. What is typed is coloured, brackets that
-match are shown, Tab completes, and the arrows lead through what was typed before, in this session or an earlier one.
+Enter ends a form that is whole, and begins a new line in one that is not. The text is coloured, matching brackets are
+shown, Tab completes, and the arrows walk through the history of this session and earlier ones.
 """
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from nessie.tool.prompt.highlighting import NeslLexer
 from nessie.tool.prompt.history import history
 from nessie.typing.environment import Environment
 
-ABOUT = 60                      # characters of what is said about a completion
+ABOUT = 60                      # characters of the description of a completion
 WITHOUT_COLOURS = Style.from_dict({"matching-bracket": "underline"})
 
 
 def reader(prompt: str, continued: str, environment: Callable[[], Environment]) -> Callable[[bool], str]:
-    """A reader of the text of the next forms, or of the rest of one; it gives nothing at the end. `environment` is what
-    is defined at present."""
+    """Return the function that reads the text of the next forms, or of the rest of one; empty at the end. `environment`
+    returns the current definitions."""
     plain = bool(os.environ.get("NO_COLOR"))
     session: PromptSession[str] = PromptSession(
         history=history(), multiline=True, prompt_continuation=continued, key_bindings=keys(),
@@ -48,7 +48,7 @@ def reader(prompt: str, continued: str, environment: Callable[[], Environment]) 
 
 
 def is_whole(text: str) -> bool:
-    """Whether the text's last form is at its end, as good or bad as it may be."""
+    """Whether the text's last form is complete, be it right or wrong."""
     texts, unfinished = iter([f"{text}\n"]), False
 
     def read(inside: bool) -> str:

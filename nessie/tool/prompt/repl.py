@@ -1,13 +1,13 @@
-"""The interactive loop: reads a form, evaluates it, prints what it gives. docs/repl.md says how to use it.
+"""The interactive loop: reads a form, evaluates it, prints its outcome. docs/repl.md says how to use it.
 
-At a terminal lines are edited by prompt_toolkit, if it is installed (nessie.tool.prompt.prompt), else as Python does
-it. Errors keep the session, and so does Ctrl-C: it drops the form that is being typed, or ends the one that runs.
+At a terminal, lines are edited by prompt_toolkit, if it is installed (nessie.tool.prompt.prompt), else by Python.
+The session survives errors, and Ctrl-C, which drops the form that is being typed or ends the one that runs.
 Ctrl-D, `exit;` and `:quit` leave, with status 0.
 
-Piped input is evaluated as a file is, form by form as it arrives: no prompts, lines counted from its first, status 1
-if a form failed. There Ctrl-C ends it all.
+Piped input is evaluated like a file, form by form as it arrives: without prompts, with lines counted from its first,
+and with status 1 if a form failed. There, Ctrl-C ends the loop.
 
-Lines are read in the main thread, which hears Ctrl-C; forms run on one with a large stack (base.system.deep).
+Lines are read in the main thread, which gets Ctrl-C; forms run on a thread with a large stack (base.system.deep).
 """
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ FIRST_WORD = re.compile(r"\s*(\w+)(?:\s+[\w\"]|\s*[;$])")     # of what might ha
 
 
 class Repl:
-    """The session, which is made when it is needed, after the first prompt, and the screen that it is seen on.
-    `by_hand`: somebody types. `begun`: the session, if it has been made; `read` gives the next line."""
+    """The state of the loop: the session, which is made at its first use, after the first prompt; and the screen.
+    `by_hand`: whether somebody types; `begun`: the session, if it has been made; `read` returns the next line."""
 
     def __init__(self, new_session: Callable[[], Session], by_hand: bool) -> None:
         self.new_session, self.by_hand = new_session, by_hand
@@ -69,7 +69,7 @@ class Repl:
         return self.begun
 
     def environment(self) -> Environment:
-        """The present environment."""
+        """The current definitions."""
         if self.begun is not None:
             return self.begun.environment
         from nessie.library.library import library
@@ -80,7 +80,8 @@ class Repl:
         return line_reader(self.by_hand, self.environment)
 
     def run(self, form: syntax.TopLevel | NessieError) -> int:
-        """Evaluate the form and show what it gives, and warnings; how many have failed, of those that it loads."""
+        """Evaluate the form, or those that it loads; show their outcomes and warnings. Returns the number of failed
+        forms."""
         outcomes = self.session.outcomes(expanded([form]), self.evaluate)
         limit, leaves = self.session.target.limits.deadline(), LEAVES_BY_HAND if self.by_hand else LEAVES
         with progress(self.session.job.activity):
@@ -106,7 +107,7 @@ class Repl:
 
 
 def repl(new_session: Callable[[], Session]) -> int:
-    """Evaluates what standard input has; the exit status."""
+    """Evaluate the forms of standard input. Returns the exit status."""
     by_hand = sys.stdin is not None and sys.stdin.isatty()
     at = Repl(new_session, by_hand)
     if by_hand:
@@ -121,7 +122,8 @@ def repl(new_session: Callable[[], Session]) -> int:
 
 
 def evaluate_all(at: Repl) -> int:
-    """Evaluate form by form; how many have failed. By hand, Ctrl-C ends what is being done, reading or running."""
+    """Evaluate form by form. Returns the number of failed forms. By hand, Ctrl-C ends only the current reading or
+    running."""
     incoming = LineLexer("input", lambda inside: at.read(inside), at.by_hand)
     failed = 0
     while not at.ended():
@@ -146,14 +148,14 @@ def evaluate_all(at: Repl) -> int:
 
 
 def recover(incoming: LineLexer, error: Exception) -> int:
-    """Say what is wrong, and drop what has been typed of the form."""
+    """Print the error and drop the typed part of the form. Returns 1, the number of failed forms."""
     incoming.drop()
     complain(error)
     return 1
 
 
 def meant_as_command(error: NessieError, source: Source, begins: int) -> NessieError:
-    """The error of a form that begins almost as a command does, with a hint at that."""
+    """The error, with a hint if the form begins almost like a command."""
     begun = FIRST_WORD.match(source.text, begins)
     near = nearest(begun[1].lower(), COMMAND_WORDS, 0.7) if begun else None
     if near and begun and begun[1].lower() not in COMMAND_WORDS and not error.hint:
@@ -162,7 +164,7 @@ def meant_as_command(error: NessieError, source: Source, begins: int) -> NessieE
 
 
 def line_reader(by_hand: bool, environment: Callable[[], Environment]) -> Callable[[bool], str]:
-    """A reader of the next line, told whether it continues a form; it gives nothing at the end."""
+    """Return the function that reads the next line, given whether the line continues a form; empty at the end."""
     if isinstance(sys.stdin, io.TextIOWrapper):         # what is no text is refused as a character, with its place
         sys.stdin.reconfigure(errors="replace")
     if not by_hand:
@@ -186,6 +188,6 @@ def read_edited(inside: bool) -> str:
 
 
 def read_unedited(inside: bool) -> str:
-    """Send the prompt to standard error where results go elsewhere."""
+    """Read a line. The prompt goes to standard error, as results do not go to the terminal."""
     print(CONTINUED if inside else PROMPT, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline()

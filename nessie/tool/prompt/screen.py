@@ -1,4 +1,4 @@
-"""The display of long results in the interactive loop: as much as the terminal holds; `:more` shows how they go on."""
+"""Shows long results in the interactive loop: as much as fits on the terminal; `:more` shows the rest."""
 from __future__ import annotations
 
 import unicodedata
@@ -6,20 +6,20 @@ import unicodedata
 from nessie.base.records import dataclass
 from nessie.session.streams import say, say_aside
 
-KEPT = 3                        # rows for what is typed, what tells that there is more, and the next prompt
+KEPT = 3                        # rows for the typed line, the line that says that there is more, and the next prompt
 TAB = 8
-LEAST = 5                       # rows that are shown, however small the terminal says it is
+LEAST = 5                       # rows that are shown even on a smaller terminal
 
 
 @dataclass
 class Screen:
-    """`cuts`: somebody looks at a terminal; a file or a pipe takes all. `rest` is what of the last long text has not
-    been shown."""
+    """The screen. `cuts`: texts are cut, as the output is a terminal; a file or a pipe gets all. `rest`: the part of
+    the last long text that has not been shown."""
     cuts: bool
     rest: str = ""
 
     def show(self, text: str) -> None:
-        """The text, cut where the terminal ends."""
+        """Show the text, cut to fit on the terminal."""
         if not self.cuts:
             say(text)
             return
@@ -35,7 +35,7 @@ class Screen:
             say_aside(f"... {left:,} more line{'s' * (left > 1)}: :more shows how it goes on\n")
 
     def more(self) -> bool:
-        """Show how the last long text goes on; whether there is something left to show."""
+        """Show more of the last long text. Returns whether there was anything left."""
         rest, self.rest = self.rest, ""
         if rest:
             self.show(rest)
@@ -43,7 +43,7 @@ class Screen:
 
 
 def cut(text: str, columns: int, most: int) -> tuple[str, str]:
-    """The text that fills so many rows of a terminal, and what is left. Nothing is left for a single row's sake."""
+    """The part of the text that fills `most` rows of a terminal, and the rest. A rest of one row is not cut off."""
     at = 0
     for _ in range(most):
         at = end_of_row(text, at, columns)
@@ -66,7 +66,7 @@ def rows_of_line(line: str, columns: int) -> int:
 
 
 def end_of_row(text: str, begins: int, columns: int) -> int:
-    """The end of the row that begins there: a newline, or the edge of the terminal."""
+    """The end of the row that starts at `begins`: after a newline, or where the columns are full."""
     column = 0
     for at in range(begins, len(text)):
         if text[at] == "\n":
@@ -78,7 +78,7 @@ def end_of_row(text: str, begins: int, columns: int) -> int:
 
 
 def width(character: str, column: int, columns: int) -> int:
-    """The columns that a terminal takes to show the character in this column. Tabs end with the row."""
+    """The number of columns that the character takes in this column. A tab ends with the row at the latest."""
     if character == "\t":
         return min(TAB - column % TAB, max(0, columns - 1 - column))
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
