@@ -23,8 +23,8 @@ def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syn
     check_files(entry, texts, wanted)
     expressions: dict[int, syntax.Exp] = {}
     opened: dict[int, File] = {}
-    room = MemoryBudget(session.memory() if any(text.startswith("@") for text in texts) else None,
-                session.target.limits.hints.memory)
+    limit = session.memory() if any(text.startswith("@") for text in texts) else None
+    room = MemoryBudget(limit, session.target.limits.hints.memory)
     for place, text in enumerate(texts):
         if text.startswith("@"):
             with session.target.activity.paused() if text == "@-" else nullcontext():         # somebody may type it

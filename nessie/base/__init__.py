@@ -2,6 +2,8 @@
 
     source          places in the user's text, errors that show them, invariants of the compiler
     records         a dataclass that starts up fast
+    located         the base of nodes that know where they come from
+    parts           the parts of nodes, read and changed alike in every form
     types           NESL's types
     values          NESL's values: nested, and flat as columns and descriptors
     ints            the range of NESL's ints
