@@ -10,7 +10,7 @@
     names           fresh names, and the names that users wrote
     effects         the requests of a running program to the outside world
     layers          mappings that are copied often
-    call_graph      the order of functions by their calls
+    call_graph      graphs of names: an order, circles, what is reached
     lazy            modules that are imported at their first use
 
     text/           tokens, documents, and the texts of types and values

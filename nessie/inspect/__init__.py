@@ -1,5 +1,6 @@
 """Shows what the compiler makes of a program.
 
+    views           table: the ways to look, for the command line, the prompt and Python
     collect         collects the data of the inspector's page
     origins         maps the pieces of a program to the source and to the graphs' nodes
     page            makes the page: template, style, script and data in one file (nessie inspect)

@@ -2,4 +2,5 @@
 
     messages        errors with both types and both places
     hints           hints at what may have been meant
+    hidden          names that differ in capitals only
 """
