@@ -1,6 +1,7 @@
 """Turns the ARGs of a command line into expressions: their own text, or names for the values in files."""
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 
@@ -30,7 +31,7 @@ def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syn
             with session.target.activity.paused() if text == "@-" else nullcontext():         # somebody may type it
                 opened[place] = files.open_file(text[1:], room)
         else:
-            expressions[place] = parse_expression(Source(f"argument {place + 1}", text))
+            expressions[place] = parse_argument(place, text)
     if opened:
         given = [from_file(place, text, opened[place]) if place in opened else
                  from_text(place, expressions[place], session) for place, text in enumerate(texts)]
@@ -39,6 +40,16 @@ def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syn
             value = files.made(texts[place][1:], file, types[place], session.content)
             expressions[place] = session.hold(f"argument_{place + 1}", value, types[place])
     return [expressions[place] for place in range(len(texts))]
+
+
+def parse_argument(place: int, text: str) -> syntax.Exp:
+    """The argument as an expression; the error tells of a file whose @ is missing."""
+    try:
+        return parse_expression(Source(f"argument {place + 1}", text))
+    except NessieError as error:
+        if os.path.isfile(text):
+            error.hint = f"that is a file; write @{text}"
+        raise
 
 
 def from_file(place: int, text: str, file: File) -> GivenArgument:
