@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import Interrupted, NessieError, Source, Span, UsageError, as_error
@@ -284,8 +285,10 @@ def view(options: argparse.Namespace) -> int:
     """Show a function of FILE in one of the ways of nessie.inspect.views; on ARGs, if there are any."""
     from nessie.syntax.parse import parse
     shown, call = VIEWS[options.command], None
-    if "html" in shown.endings.values() and not options.output:
-        raise UsageError("inspect writes a page: name its file with -o")
+    page = "html" in shown.endings.values()
+    named = options.output
+    if page and not named:
+        options.output = f"{options.entry or Path(needed(options, 'FILE')).stem}.html"
     asked, asks = ("json", "--json says") if options.json else (options.format, "--format says")
     kind = format_asked(options, asked, asks)
     if kind == "png":
@@ -304,6 +307,11 @@ def view(options: argparse.Namespace) -> int:
     result = shown.show(subject, kind or ("text" if shown.name == "explain" else "dot"))
     warn_of(read)
     write_result(options, result)
+    if page and not named:
+        say_aside(f"{options.output} is written\n")
+    if options.open and options.output != PIPE:
+        import webbrowser
+        webbrowser.open(Path(options.output).resolve().as_uri())
     return 0
 
 

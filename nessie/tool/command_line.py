@@ -149,6 +149,7 @@ OPTIONS = (
     Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation",
            ("profile", "explain")),
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
+    Option(("--open",), "", "show the page in a browser", ("inspect",)),
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
     Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)} (of which what each kernel takes of the GPU "
@@ -184,7 +185,7 @@ SUBCOMMANDS = {
                           "[-e ENTRY ARG... | -x EXPR]"),
     "graph": Subcommand("FILE", VIEWS["graph"].does, "-e ENTRY [-t TYPE] [-o PICTURE.svg]"),
     "explain": Subcommand("FILE", VIEWS["explain"].does, "-e ENTRY [ARG...] [-t TYPE]"),
-    "inspect": Subcommand("FILE", VIEWS["inspect"].does, "-e ENTRY [-t TYPE] -o PAGE.html"),
+    "inspect": Subcommand("FILE", VIEWS["inspect"].does, "-e ENTRY [-t TYPE] [-o PAGE.html]"),
     "completion": Subcommand("SHELL", "print what makes a shell complete commands, options, files and names: bash, "
                              "zsh or fish"),
     "doctor": Subcommand("", "what Nessie finds here of the things it can use; with --calibrate, how fast this "

@@ -299,6 +299,20 @@ def test_python_m_nessie_and_a_reader_that_leaves() -> None:
     assert "Traceback" not in piped.stderr
 
 
+def test_inspect_names_its_page_and_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    Path("p.nesl").write_text("function twice(x) : int -> int = 2 * x;")
+    nessie("inspect", "p.nesl", "-e", "twice", "--open")
+    assert capsys.readouterr().err == "twice.html is written\n"
+    assert opened == [(tmp_path / "twice.html").resolve().as_uri()]
+    nessie("inspect", "p.nesl", "-e", "twice", "-o", "page.html")
+    assert capsys.readouterr().err == "" and len(opened) == 1
+    assert Path("page.html").read_text("utf-8") == Path("twice.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize("words", [["compile", "-e", "twice", "--emit", "flat"],
                                    ["compile", "-e", "twice", "--emit", "syntax"], ["graph", "-e", "twice"],
                                    ["explain", "-e", "twice"], ["show", "--after", "infer"],
