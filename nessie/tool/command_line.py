@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -202,8 +203,22 @@ An ARG is a NESL expression, @path, a file to read, or @-, JSON from standard in
 option of Nessie and may begin with a minus; after -- every word is an ARG."""
 
 
+class Help(argparse.HelpFormatter):
+    """Help texts in which --time-limit stays on one line."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return textwrap.fill(" ".join(text.split()), width, initial_indent=indent, subsequent_indent=indent,
+                             break_on_hyphens=False)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageError instead of leaving the process."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=Help, **options)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         say(message)
