@@ -18,6 +18,7 @@ from prompt_toolkit.history import InMemoryHistory
 from nessie.base.system.disk_cache import cache_folder
 from nessie.session.streams import ERASED
 from nessie.tool.prompt.history import MOST_BYTES, PromptHistory, history, shorten
+from nessie.tool.prompt.open_form import still_open
 from nessie.tool.prompt.prompt import is_whole
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[34][0-9](;[0-9;]*)?m")
@@ -262,11 +263,29 @@ def test_without_the_extra_the_plain_prompt_serves(tmp_path: Path) -> None:
         at.until("nesl> ")
         at.type("let a = 1;\r")
         at.until("    > ")
+        at.type("\r")
+        at.until("still open: a let ends with `in`")
+        at.until("    > ")
         at.type("in a + 1;\r")
         at.until("it = 2 : int")
         at.until("nesl> ")
         at.type(":quit\r")
         assert at.ended()[1] == 0
+
+
+def test_an_empty_line_tells_what_the_form_needs(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--target", "reference") as at:
+        at.type("sum([1, 2])\r\r")
+        at.until("still open: ; ends a form")
+        at.type(";\r")
+        at.until("it = 3 : int")
+
+
+@pytest.mark.parametrize(("text", "needs"), [
+    ("1 + 1", "; ends a form"), ("let a = 1", "a let ends with `in`"), ("sum([1", "is a ] missing?"),
+    ("if t then 1", "every if has an else")])
+def test_what_an_open_form_needs(text: str, needs: str) -> None:
+    assert still_open(text).startswith(f"still open: {needs}")
 
 
 @pytest.mark.parametrize(("text", "whole"), [

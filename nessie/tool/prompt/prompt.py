@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import has_completions, is_searching
@@ -22,10 +23,12 @@ from prompt_toolkit.styles import Style
 from nessie.syntax.line_by_line import LineLexer
 from nessie.tool.prompt.highlighting import NeslLexer
 from nessie.tool.prompt.history import history
+from nessie.tool.prompt.open_form import still_open
 from nessie.typing.environment import Environment
 
 ABOUT = 60                      # characters of the description of a completion
-WITHOUT_COLOURS = Style.from_dict({"matching-bracket": "underline"})
+STYLE = {"bottom-toolbar": "noreverse dim"}
+COLOURS, WITHOUT_COLOURS = Style.from_dict(STYLE), Style.from_dict({**STYLE, "matching-bracket": "underline"})
 
 
 def reader(prompt: str, continued: str, environment: Callable[[], Environment]) -> Callable[[bool], str]:
@@ -34,10 +37,11 @@ def reader(prompt: str, continued: str, environment: Callable[[], Environment]) 
     plain = bool(os.environ.get("NO_COLOR"))
     session: PromptSession[str] = PromptSession(
         history=history(), multiline=True, prompt_continuation=continued, key_bindings=keys(),
-        lexer=None if plain else PygmentsLexer(NeslLexer), style=WITHOUT_COLOURS if plain else None,
+        lexer=None if plain else PygmentsLexer(NeslLexer), style=WITHOUT_COLOURS if plain else COLOURS,
         color_depth=ColorDepth.DEPTH_1_BIT if plain else None,
         input_processors=[HighlightMatchingBracketProcessor()], completer=Suggestions(environment),
-        complete_while_typing=False, enable_history_search=True, reserve_space_for_menu=8)
+        complete_while_typing=False, enable_history_search=True, reserve_space_for_menu=8,
+        bottom_toolbar=lambda: needs(get_app().current_buffer.document))
 
     def read(inside: bool) -> str:
         try:
@@ -45,6 +49,12 @@ def reader(prompt: str, continued: str, environment: Callable[[], Environment]) 
         except EOFError:
             return ""
     return read
+
+
+def needs(document: Document) -> str | None:
+    """The words for what an open form needs, at an empty line inside it."""
+    inside = document.text.strip() and not document.current_line.strip()
+    return still_open(document.text) if inside and not is_whole(document.text) else None
 
 
 def is_whole(text: str) -> bool:

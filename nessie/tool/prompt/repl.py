@@ -35,6 +35,7 @@ from nessie.syntax import nodes as syntax
 from nessie.syntax.lexer import COMMAND_WORDS
 from nessie.syntax.line_by_line import LineLexer
 from nessie.syntax.parse import expanded
+from nessie.tool.prompt.open_form import helped
 from nessie.tool.prompt.progress import progress
 from nessie.tool.prompt.screen import Screen
 from nessie.tool.signals import ENDING, heard
@@ -170,13 +171,13 @@ def line_reader(by_hand: bool, environment: Callable[[], Environment]) -> Callab
     if not by_hand:
         return lambda inside: sys.stdin.readline() if sys.stdin else ""
     if not sys.stdout.isatty():
-        return read_unedited
+        return helped(read_unedited)
     if os.environ.get("TERM") not in (None, "", "dumb") and all(map(find_spec, ("prompt_toolkit", "pygments"))):
         from nessie.tool.prompt.prompt import reader
         return reader(PROMPT, CONTINUED, environment)
     with suppress(ImportError):
         import_module("readline")           # from now on, input() has line editing
-    return read_edited
+    return helped(read_edited)
 
 
 def read_edited(inside: bool) -> str:
