@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import has_completions, is_searching
@@ -27,8 +28,7 @@ from nessie.tool.prompt.open_form import still_open
 from nessie.typing.environment import Environment
 
 ABOUT = 60                      # characters of the description of a completion
-STYLE = {"bottom-toolbar": "noreverse dim"}
-COLOURS, WITHOUT_COLOURS = Style.from_dict(STYLE), Style.from_dict({**STYLE, "matching-bracket": "underline"})
+WITHOUT_COLOURS = Style.from_dict({"matching-bracket": "underline"})
 
 
 def reader(prompt: str, continued: str, environment: Callable[[], Environment]) -> Callable[[bool], str]:
@@ -37,11 +37,10 @@ def reader(prompt: str, continued: str, environment: Callable[[], Environment]) 
     plain = bool(os.environ.get("NO_COLOR"))
     session: PromptSession[str] = PromptSession(
         history=history(), multiline=True, prompt_continuation=continued, key_bindings=keys(),
-        lexer=None if plain else PygmentsLexer(NeslLexer), style=WITHOUT_COLOURS if plain else COLOURS,
+        lexer=None if plain else PygmentsLexer(NeslLexer), style=WITHOUT_COLOURS if plain else None,
         color_depth=ColorDepth.DEPTH_1_BIT if plain else None,
         input_processors=[HighlightMatchingBracketProcessor()], completer=Suggestions(environment),
-        complete_while_typing=False, enable_history_search=True, reserve_space_for_menu=8,
-        bottom_toolbar=lambda: needs(get_app().current_buffer.document))
+        complete_while_typing=False, enable_history_search=True, reserve_space_for_menu=8)
 
     def read(inside: bool) -> str:
         try:
@@ -49,12 +48,6 @@ def reader(prompt: str, continued: str, environment: Callable[[], Environment]) 
         except EOFError:
             return ""
     return read
-
-
-def needs(document: Document) -> str | None:
-    """The words for what an open form needs, at an empty line inside it."""
-    inside = document.text.strip() and not document.current_line.strip()
-    return still_open(document.text) if inside and not is_whole(document.text) else None
 
 
 def is_whole(text: str) -> bool:
@@ -82,6 +75,8 @@ def keys() -> KeyBindings:
         if is_whole(buffer.text):
             buffer.validate_and_handle()
         else:
+            if not buffer.document.current_line.strip():
+                run_in_terminal(partial(print, still_open(buffer.text)))
             buffer.newline()
 
     @bindings.add("enter", filter=has_completions)
