@@ -263,7 +263,6 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fused.write_text(stage(example("norm2"), "fused")["text"], "utf-8")
     nowhere = str(tmp_path / "no" / "page.html")
     for words, status, message in (
-            (["inspect", norm2, "-e", "norm2"], 2, "name its file with -o"),
             (["inspect", "-o", out], 2, "inspect needs FILE"),
             (["inspect", norm2, "-o", out], 2, "which function is to be compiled? Name it with -e"),
             (["inspect", norm2, "-e", "norm3", "-o", out], 1, "the program has no function norm3"),
