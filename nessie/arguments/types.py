@@ -174,7 +174,7 @@ class Solver:
                 inside = [found for part in parts for found in part.inside(type_, self.content)]
             except Misfit:
                 continue
-            self.unifier.bind(variable, type_)
+            self.unifier.bind(variable, type_, type_, needed=False)
             self.open(inside)
             return
         raise misfit(likely[0], variable)

@@ -121,6 +121,10 @@ class Unsupported(NessieError):
     """The program is correct NESL, but needs a feature that this version or target lacks."""
 
 
+class Consequence(NessieError):
+    """An error that follows from one that was told before, in the same text."""
+
+
 class Interrupted(NessieError):
     """The user has stopped a run; not an error of the program."""
 

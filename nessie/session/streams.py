@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, RLock
 
-from nessie.base.source import InternalError, Interrupted, LostOutput, NessieError
+from nessie.base.source import Consequence, InternalError, Interrupted, LostOutput, NessieError
 from nessie.base.system.forking import anew_in_children
 from nessie.session.outcome import Outcome
 
@@ -123,14 +123,20 @@ def warn(texts: Iterable[str]) -> None:
 
 def print_outcomes(outcomes: Iterable[Outcome | NessieError | InternalError],
                    show: Callable[[str], object] = say) -> int:
-    """Print the outcome of each form, by `show`. Returns the number of failed forms. An interrupt ends them."""
-    failed = 0
+    """Print the outcome of each form, by `show`. Returns the number of failed forms. An interrupt ends them. Errors
+    that follow from others are only counted."""
+    failed = followed = 0
     for outcome in outcomes:
         if isinstance(outcome, Interrupted):
             raise outcome
         if isinstance(outcome, Exception):
-            complain(outcome)
             failed += 1
+            if isinstance(outcome, Consequence):
+                followed += 1
+            else:
+                complain(outcome)
         elif text := str(outcome):
             show(text + "\n")
+    if followed:
+        say_aside(f"{followed} more form{'s' if followed > 1 else ''} failed, as they use what has failed\n")
     return failed

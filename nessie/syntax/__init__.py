@@ -6,6 +6,7 @@
     parse           pass: parses a whole program, with the files that it loads
     patterns        converts expressions that turn out to be patterns
     walk            the parts of a tree
+    scopes          where variables are bound and seen
     text            writes trees as NESL
     check           validator
     line_by_line    reads forms from a text that arrives line by line, for prompts

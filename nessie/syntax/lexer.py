@@ -202,8 +202,11 @@ class Lexer:
         assert match is not None        # the pattern matches the empty text
         return match.end()
 
-    def skip_form(self) -> None:
-        """Go on behind the next `;` or `$`; strings and comments are not searched for it."""
+    def skip_form(self, last: Token | None) -> None:
+        """Go on behind the next `;` or `$`, or at the next `function` that begins a line; strings and comments are not
+        searched for them. `last` is the form's last token that has been read, if it is not the first."""
+        if last is not None and self.begins_function(last):
+            return self.go_back(last)
         while (start := self.position) < len(self.source.text):
             try:
                 token = self.token()
@@ -212,3 +215,13 @@ class Lexer:
             else:
                 if token is None or token.kind in ("SEMI", "DOLLAR"):
                     return
+                if self.begins_function(token):
+                    return self.go_back(token)
+
+    def go_back(self, token: Token) -> None:
+        """Begin a form with this token."""
+        self.position, self.previous = token.start, "SEMI"
+
+    def begins_function(self, token: Token) -> bool:
+        """Is this a `function` at the beginning of a line?"""
+        return token.kind == "FUNCTION" and self.source.text[token.start - 1:token.start] in ("", "\n")

@@ -82,11 +82,11 @@ class LineLexer(Lexer):
         self.source = Source(self.source.name, text + "".join(lines), first_line=number)
         return any(lines)
 
-    def skip_form(self) -> None:
+    def skip_form(self, last: Token | None) -> None:
         if self.by_hand:
             self.drop()
         else:
-            super().skip_form()
+            super().skip_form(last)
 
 
 def alone(word: str, span: Span) -> syntax.Command | syntax.Evaluate:

@@ -4,7 +4,7 @@ of nesting parses.
 
 Top-level forms are read one at a time, because a `;` ends a form in one place and a let-binding in another. The
 automaton stops as soon as it has a complete form, before it looks at the token after it. After a bad form, reading goes
-on behind the next `;` or `$`.
+on behind the next `;` or `$`, or at the next `function` that begins a line.
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieErr
         return form
     except NessieError as error:
         if not automaton.at_end():
-            lexer.skip_form()
+            lexer.skip_form(automaton.token if automaton.seen else None)
         return error
 
 

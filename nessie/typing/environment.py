@@ -19,19 +19,22 @@ from nessie.library.primitives import CONSTANTS, PRIMITIVES
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing import walk as typed_walk
+from nessie.typing.advice.reasons import Reason
 from nessie.typing.node_types import pattern_type as pattern_type
 
 
 @dataclass(frozen=True)
 class Entry:
     """The meaning of a name. `kind` is function, primitive, constructor, variable or constant; `name` is the internal
-    name; `defaults` are the names and values of a function's last parameters that may be left out."""
+    name; `defaults` are the names and values of a function's last parameters that may be left out; `reasons` are those
+    for its parameter's type."""
     kind: str
     name: str
     scheme: Scheme
     origin: Origin = NOWHERE
     defaults: tuple[tuple[str, syntax.Exp], ...] = ()
     arity: int = 1
+    reasons: tuple[Reason, ...] = ()
 
 
 Anonymous = tuple[typed.Lambda, tuple[str, ...]]        # with the type variables of its definition

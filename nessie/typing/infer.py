@@ -19,6 +19,8 @@ from nessie.typing import nodes as typed
 from nessie.typing import signatures
 from nessie.typing.advice import messages as complaints
 from nessie.typing.advice.hints import hidden_parameters
+from nessie.typing.advice.reasons import reasons
+from nessie.typing.advice.undefined import Undefined, with_others
 from nessie.typing.environment import Entry, Environment, constructor_scheme, function_scheme
 from nessie.typing.inference.patterns import pattern, refuse_function
 from nessie.typing.inference.resolve import Resolution
@@ -41,6 +43,13 @@ def infer(program: syntax.Program, environment: Environment) -> tuple[typed.Prog
 
 def infer_form(form: syntax.TopLevel, environment: Environment) -> typed.Definition | None:
     """Return the typed form, None for declarations and commands; the environment gets the names that it binds."""
+    try:
+        return typed_form(form, environment)
+    except Undefined as error:
+        raise with_others(error, form, environment.names()) from None
+
+
+def typed_form(form: syntax.TopLevel, environment: Environment) -> typed.Definition | None:
     match form:
         case syntax.FunctionDef(body=None):
             declare(form, environment)
@@ -87,7 +96,8 @@ def function(form: syntax.FunctionDef, environment: Environment) -> typed.Functi
     state.itself = form.name, Entry("function", SELF, Scheme((), own), at(form.span), defaults, arity)
     definition = resolved_function(state, form, inferred(state, form, own))
     environment.program.entries[form.name] = Entry("function", definition.name, function_scheme(definition),
-                                                   at(form.span), defaults, arity)
+                                                   at(form.span), defaults, arity,
+                                                   reasons(state.unifier, own.argument))
     return definition
 
 
@@ -95,7 +105,7 @@ def inferred(state: Inference, form: syntax.FunctionDef, own: Fun) -> Inferred:
     """Infer the function, whose type in its own body is `own`."""
     if form.signature:
         declared = signature_type(state, form.signature)
-        state.unifier.unify(own.result, declared.result)
+        state.unify(own.result, declared.result, form.signature.span, declared=True)
     names: dict[str, Type] = {}
     matched = pattern(state, form.parameter, own.argument, names, None)
     if form.signature:
@@ -124,7 +134,7 @@ def resolved_function(state: Inference, form: syntax.FunctionDef, found: Inferre
 def agree(state: Inference, form: syntax.FunctionDef, part: str, inferred: Type, declared: Type,
           where: Span | None) -> None:
     try:
-        state.unifier.unify(inferred, declared)
+        state.unify(inferred, declared, form.signature.span if form.signature else where, form.signature is not None)
     except Clash as clash:
         if form.signature is None or clash.kind == "infinite":
             raise complaints.complaint(f"the type of {form.name} would contain itself", (where, "")) from None
@@ -229,7 +239,7 @@ def variable(bound: syntax.Pattern, value: syntax.Exp, span: Span | None, enviro
     refuse_function(state, bound, "function {name}({parameter}) = ...;")
     exp, type_ = state.exp(value)
     names: dict[str, Type] = {}
-    matched = pattern(state, bound, type_, names, value.span)
+    matched = pattern(state, bound, type_, names, (value.span, type_))
     settle = Resolution(state.unifier, [type_, *names.values()], environment.program.datatypes, state.lambdas)
     internal: dict[str, str] = {}
     resolved_function = settle.exp(exp)

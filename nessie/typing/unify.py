@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from nessie.base.records import dataclass
+from nessie.base.source import Span
 from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var
 
 LARGEST = 30_000            # nodes of a type: a function may double its argument's type, recursion may without end
@@ -56,10 +58,26 @@ def is_too_large(types: Iterable[Type], find: Callable[[Type], Type] = lambda ty
     return bool(pending)
 
 
+@dataclass(frozen=True)
+class Meeting:
+    """Two types that must be equal, as one is needed at the place and the other one is that of what stands there, or is
+    `declared` there."""
+    needed: Type
+    present: Type
+    place: Span | None
+    declared: bool = False
+
+
 class Unifier:
+    """`meeting` is what is unified now. `bound_at` holds, for each bound variable, the type as it came, whether it was
+    needed, and where; no chain of these is shortened, so an error can tell how a type came about
+    (typing.advice.reasons)."""
+
     def __init__(self) -> None:
         self.bindings: dict[str, Type] = {}
         self.classes: dict[str, str] = {}
+        self.meeting: Meeting | None = None
+        self.bound_at: dict[str, tuple[Type, bool, Meeting | None]] = {}
 
     def fresh(self, cls: str = "any") -> Var:
         variable = Var(f"?{len(self.classes) + 1}", cls)
@@ -84,14 +102,15 @@ class Unifier:
     def unify(self, left: Type, right: Type) -> None:
         """Make the types equal, or raise Clash."""
         while True:
+            needed, present = left, right
             left, right = self.find(left), self.find(right)
             if left is right:
                 return
             match left, right:
                 case Var(), _:
-                    return self.bind(left, right)
+                    return self.bind(left, right, present, False)
                 case _, Var():
-                    return self.bind(right, left)
+                    return self.bind(right, left, needed, True)
                 case Base(a), Base(b) if a == b:
                     return None
                 case Seq(a), Seq(b):
@@ -114,7 +133,8 @@ class Unifier:
         for left, right in zip(lefts, rights, strict=True):
             self.unify(left, right)
 
-    def bind(self, variable: Var, type_: Type) -> None:
+    def bind(self, variable: Var, type_: Type, came: Type, needed: bool) -> None:
+        """Bind the variable to the type, which `came` stands for and which is `needed`, or else present."""
         cls = self.cls(variable)
         match type_:
             case Var(name):
@@ -131,6 +151,7 @@ class Unifier:
             case _ if self.occurs(variable.name, type_):
                 raise Clash("infinite", variable, type_)
         self.bindings[variable.name] = type_
+        self.bound_at[variable.name] = came, needed, self.meeting
 
     def occurs(self, name: str, type_: Type) -> bool:
         """Is the variable part of the type?"""

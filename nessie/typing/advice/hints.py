@@ -39,6 +39,7 @@ FROM_END = re.compile(r"(\w+)\s*\[\s*-\s*(\d+)\s*\]")
 CONSTANT = re.compile(r"[( ]*([tf])[) ]*", re.IGNORECASE)
 EXTREME = {"max": "greatest", "min": "least"}
 OPERATOR_WORDS = ("and", "or", "nand", "nor", "xor")
+FAILED_THERE = "this definition has failed"
 WITH_EACH = "an apply-to-each does it with every element"
 NOT_TO_SWAP = ("v[i]", "[s:e:d]", "^")
 
@@ -51,6 +52,11 @@ def written(span: Span | None) -> str:
     """Return the text of a span, if it is short enough to quote in a line."""
     text = span.source.text[span.start:span.end] if span else ""
     return text if len(text) <= 40 and "\n" not in text else ""
+
+
+def named(span: Span | None) -> str:
+    """Return the words for what stands there: its text, if it is short."""
+    return bare(written(span)) or "it"
 
 
 def bare(argument: str) -> str:
@@ -73,12 +79,17 @@ def definition(name: str, span: Span | None) -> tuple[list[tuple[Span, str]], st
         return [], ""
     place = Span(span.source, *found.span(2))
     if place.start < span.start:
-        return [(place, "this definition has failed")], "mend what is wrong there first"
+        return [(place, FAILED_THERE)], "mend what is wrong there first"
     if found[1] is None or found[1].lower() != "function":
         return [(place, "defined here, after its use")], "what is used stands after its definition"
     return ([(place, "defined here, after its use")],
             "a function is defined before it is used; of two that call each other, one is declared first: "
             f"{declaration(name, place)}")
+
+
+def has_failed(name: str, span: Span | None) -> bool:
+    """Has a definition of the name, which stands before the span, failed?"""
+    return any([label == FAILED_THERE for _, label in definition(name, span)[0]])
 
 
 def declaration(name: str, place: Span) -> str:

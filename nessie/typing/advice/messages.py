@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nessie.base.source import NessieError, Span
+from nessie.base.source import Consequence, NessieError, Span
 from nessie.base.text.nearest import nearest
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import FLOAT, INT, Fun, Pair, Type, components, nest_right
@@ -11,9 +11,9 @@ from nessie.syntax import nodes as syntax
 from nessie.typing.advice.hints import (
     applied_hint,
     argument_hint,
-    definition,
     error_hint,
     function_hint,
+    has_failed,
     is_operator,
     number_hint,
     written,
@@ -21,17 +21,6 @@ from nessie.typing.advice.hints import (
 from nessie.typing.unify import Clash
 
 Place = tuple[Span | None, str]
-GRAPHICS = """
-    display bounding_box bound_box scale_box window make_window make_ps_window close_window clear_window kill_window
-    default_window draw_points draw_lines draw_segments draw_string draw_strings get_mouse_info text_window
-    w_window w_box w_subbox w_make_window w_kill_window w_make_window_box w_kill_window_box w_add_box w_add_text_box
-    w_add_button w_add_button_stack w_add_text w_add_image w_get_named_box w_reset_box_size w_clear_box
-    w_bounds_from_box w_box_scale w_bounding_box w_draw_point w_draw_big_point w_draw_points w_draw_big_points
-    w_draw_segments w_draw_lines w_draw_string w_draw_rectangle w_draw_arrow w_shade_rectangle w_shade_polygon
-    w_write_text_centered w_write_text_left w_write_paragraph w_get_input w_get_input_noblock w_get_button_input
-    w_get_zoom_box w_get_color w_black w_white w_red w_blue w_green w_cyan w_yellow w_magenta w_pink w_light_green
-    w_light_blue w_purple w_gray w_dark_gray w_orange
-"""                                             # of the original library, and names that begin with xps_
 
 
 def complaint(message: str, *places: Place, hint: str = "") -> NessieError:
@@ -40,17 +29,6 @@ def complaint(message: str, *places: Place, hint: str = "") -> NessieError:
 
 def of_type(type_: Type) -> str:
     return f"this is {show_scheme(type_)}"
-
-
-def unbound(name: str, span: Span | None, known: Iterable[str]) -> NessieError:
-    if name in GRAPHICS.split() or name.startswith("xps_"):
-        return complaint(f"{name} is for graphics, which Nessie does not have yet", (span, ""))
-    from nessie.syntax.errors.other_languages import name_hint  # only mistakes need it
-    elsewhere, why = definition(name, span)
-    near = nearest(name, known, 0.7)
-    hint = why or name_hint(name, span) or (f"did you mean {near}?" if near else "")
-    typed = written(span)               # True, for true
-    return complaint(f"{typed if typed.lower() == name else name} is not defined", (span, ""), *elsewhere, hint=hint)
 
 
 def no_function(name: str, own: Iterable[str], known: Iterable[str] = ()) -> NessieError:
@@ -85,8 +63,11 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
 
 
 def not_a_function(type_: Type, function: syntax.Exp, argument: syntax.Exp, argument_type: Type) -> NessieError:
-    return complaint(f"this is not a function, but {show_scheme(type_)}", (function.span, of_type(type_)),
-                     (argument.span, "applied to this"), hint=applied_hint(function, type_, argument, argument_type))
+    error = complaint(f"this is not a function, but {show_scheme(type_)}", (function.span, of_type(type_)),
+                      (argument.span, "applied to this"), hint=applied_hint(function, type_, argument, argument_type))
+    if isinstance(function, syntax.Bool) and has_failed(written(function.span), function.span):     # function f(x)
+        return Consequence(error.message, *error.places, hint=error.hint)
+    return error
 
 
 def branches_differ(written: syntax.If, then: Type, orelse: Type, clash: Clash) -> NessieError:
@@ -108,15 +89,16 @@ def not_bool(what: str, written: syntax.Exp, type_: Type) -> NessieError:
     return complaint(f"{what} must be a bool, not {show_scheme(type_)}", (written.span, of_type(type_)), hint=hint)
 
 
-def no_match(pattern: syntax.Pattern, shape: str, type_: Type, value: Span | None) -> NessieError:
+def no_match(pattern: syntax.Pattern, shape: str, type_: Type, value: Place) -> NessieError:
+    """Return the error of a pattern of this shape for a value of the type, which is, or is in, that at the place."""
     return complaint(f"the pattern is {shape}, but the value is {show_scheme(type_)}", (pattern.span, ""),
-                     (value, of_type(type_)))
+                     value)
 
 
-def too_few_components(pattern: syntax.Pattern, count: int, type_: Type, value: Span | None) -> NessieError:
+def too_few_components(pattern: syntax.Pattern, count: int, type_: Type, value: Place) -> NessieError:
     """Return the error of a tuple of `count` patterns for a shorter tuple of this type."""
     return complaint(f"the pattern has {count} components, the value {len(components(type_))}", (pattern.span, ""),
-                     (value, of_type(type_)))
+                     value)
 
 
 def not_a_sequence(source: syntax.Exp, type_: Type) -> NessieError:

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from nessie.base.ints import MIN_INT
 from nessie.base.source import NessieError, Origin, Span
-from nessie.base.types import Fun, Identity, Pair, Type, Var, nest_right, unnest_right
+from nessie.base.types import Fun, Identity, Pair, Type, Var, components, nest_right, unnest_right
 from nessie.library.primitives import BINARY, UNARY
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing.advice import messages as complaints
+from nessie.typing.advice.hints import named
+from nessie.typing.advice.reasons import because, difference, reasons
 from nessie.typing.environment import Entry
 from nessie.typing.inference.state import SELF, Inference, Result, global_name, number, origin, refuse_too_large
 from nessie.typing.unify import Clash
@@ -28,20 +30,54 @@ def builtin(state: Inference, function: str, shown: str, arguments: tuple[syntax
 def call(state: Inference, shown: str, function: tuple[typed.Exp, Type, Span | None], arguments: list[Argument],
          at: Origin) -> Result:
     """Apply the function to the tuple of the arguments."""
-    applied, type_, span = function
+    applied, type_, _ = function
     assert isinstance(type_, Fun)
-    argument, argument_type = tuple_of([result for result, _ in arguments])
-    expected = type_.argument
+    argument, _ = tuple_of([result for result, _ in arguments])
     try:
-        state.unifier.unify(expected, argument_type)
+        fit(state, type_.argument, arguments)
     except Clash as clash:
-        if isinstance(applied, typed.Global) and applied.name != SELF:
-            scheme = state.environment.global_scheme(applied.name)
-            expected = scheme.type.argument if scheme and isinstance(scheme.type, Fun) else expected
-        parts = [(place, state.resolve(t)) for (_, t), place in arguments]
-        raise complaints.wrong_argument(shown, state.resolve(expected), parts, clash, span) from None
+        raise wrong_argument(state, shown, function, arguments, clash) from None
     refuse_too_large(state, type_.result, *at)
     return typed.Apply(applied, argument, type_.result, origin=at), type_.result
+
+
+def fit(state: Inference, needed: Type, arguments: list[Argument]) -> None:
+    """Unify the type of a function's parameter with those of the arguments, one by one, or raise Clash."""
+    for position, ((_, type_), place) in enumerate(arguments):
+        shape = state.find(needed)
+        if position == len(arguments) - 1 or not isinstance(shape, Pair):
+            rest = tuple_of([result for result, _ in arguments[position:]])
+            return state.unify(needed, rest[1], place)
+        state.unify(shape.first, type_, place)
+        needed = shape.second
+
+
+def wrong_argument(state: Inference, shown: str, function: tuple[typed.Exp, Type, Span | None],
+                   arguments: list[Argument], clash: Clash) -> NessieError:
+    """Return the error of a call whose arguments do not fit, with the reasons for the types on both sides."""
+    applied, type_, span = function
+    assert isinstance(type_, Fun)
+    expected, told = type_.argument, reasons(state.unifier, type_.argument)
+    if isinstance(applied, typed.Global) and applied.name != SELF:
+        scheme, entry = state.environment.global_scheme(applied.name), state.lookup(shown)
+        expected = scheme.type.argument if scheme and isinstance(scheme.type, Fun) else expected
+        told = entry.reasons if entry else told
+    needed, parts = state.resolve(expected), [(place, state.resolve(t)) for (_, t), place in arguments]
+    error = complaints.wrong_argument(shown, needed, parts, clash, span)
+    if len(components(needed)) != len(parts):           # that says enough
+        return error
+    spans, present = [place for place, _ in parts], nest_right([t for _, t in parts], Pair)
+    error.places += because(told, f"{shown} takes", needed, present, spans)
+    if len(parts) == 2 and difference(present, needed) is None:         # they do not fit each other
+        (first, one), (second, other) = parts
+        error.places += state.because(named(first), arguments[0][0][1], other, *spans)
+        error.places += state.because(named(second), arguments[1][0][1], one, *spans)
+        return error
+    while len(parts) > 1 and isinstance(needed, Pair) and difference(parts[0][1], needed.first) is None:
+        needed, arguments, parts = needed.second, arguments[1:], parts[1:]
+    due = needed.first if len(parts) > 1 and isinstance(needed, Pair) else needed
+    error.places += state.because(named(parts[0][0]), arguments[0][0][1], due, *spans)
+    return error
 
 
 def tuple_of(items: list[Result]) -> Result:
@@ -64,7 +100,7 @@ def apply(state: Inference, written: syntax.Apply) -> Result:
     if isinstance(type_, Var):
         shape = Fun(state.fresh(), state.fresh(), state.fresh())
         try:
-            state.unifier.unify(type_, shape)
+            state.unify(shape, type_, written.function.span)
         except Clash:
             raise not_a_function(state, written, type_, arguments) from None
         type_ = shape
@@ -120,7 +156,7 @@ def closure(state: Inference, written: syntax.Closure) -> Result:
     argument, argument_type = state.exp(written.argument)
     rest, result = state.fresh(), state.fresh()
     try:
-        state.unifier.unify(type_, Fun(Pair(argument_type, rest), result, state.fresh()))
+        state.unify(Fun(Pair(argument_type, rest), result, state.fresh()), type_, written.span)
     except Clash:
         raise complaints.complaint(
             "closure(f,x) needs a function of two arguments and its first argument",

@@ -6,16 +6,20 @@ from nessie.base.types import Data, Fun, Pair, Type, Var
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing.advice import messages as complaints
+from nessie.typing.advice.undefined import undefined
 from nessie.typing.inference.state import Inference, refuse_too_large
 from nessie.typing.unify import Clash
 
+Value = tuple[Span | None, Type]        # of what a pattern takes apart: its place and its type
+
 
 def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[str, Type],
-            value: Span | None) -> typed.Pattern:
-    """Return the typed pattern for a value of this type, and put the names that it binds into `names`."""
+            value: Value | None) -> typed.Pattern:
+    """Return the typed pattern for a value of this type, which is the given one or a part of it, and put the names that
+    the pattern binds into `names`."""
     match written:
         case syntax.NamePattern(name):
-            refuse_too_large(state, type_, value or written.span)
+            refuse_too_large(state, type_, value[0] if value else written.span)
             if name != "_":
                 names[name] = type_
             return typed.NamePattern(name, type_)
@@ -36,7 +40,7 @@ def pattern(state: Inference, written: syntax.Pattern, type_: Type, names: dict[
     raise TypeError(written)
 
 
-def refuse_too_few(state: Inference, written: syntax.PairPattern, type_: Type, value: Span | None) -> None:
+def refuse_too_few(state: Inference, written: syntax.PairPattern, type_: Type, value: Value | None) -> None:
     """Refuse a pattern of more components than the tuple has, such as three for a pair. A value that is not a tuple is
     left to unification."""
     rest: syntax.Pattern = written
@@ -48,7 +52,7 @@ def refuse_too_few(state: Inference, written: syntax.PairPattern, type_: Type, v
     if isinstance(rest, syntax.PairPattern) and not isinstance(shape, Var):
         while isinstance(rest, syntax.PairPattern):
             rest, count = rest.second, count + 1
-        raise complaints.too_few_components(written, count, state.resolve(type_), value)
+        raise complaints.too_few_components(written, count, state.resolve(type_), typed_place(state, value))
 
 
 def refuse_function(state: Inference, written: syntax.Pattern, how: str) -> None:
@@ -66,7 +70,7 @@ def data_shape(state: Inference, written: syntax.DataPattern) -> tuple[tuple[Typ
     """Return the types of the pattern's constructor, and its type at them."""
     entry = state.lookup(written.constructor)
     if entry is None:
-        raise complaints.unbound(written.constructor, written.span, state.environment.names())
+        raise undefined(written.constructor, written.span, state.environment.names())
     if entry.kind != "constructor":
         raise complaints.complaint(f"{written.constructor} is not a datatype", (written.span, ""))
     types, type_ = state.instantiate(entry.scheme)
@@ -75,8 +79,16 @@ def data_shape(state: Inference, written: syntax.DataPattern) -> tuple[tuple[Typ
 
 
 def fit(state: Inference, written: syntax.Pattern, shape: str, expected: Type, actual: Type,
-        value: Span | None) -> None:
+        value: Value | None) -> None:
     try:
-        state.unifier.unify(expected, actual)
+        state.unify(expected, actual, written.span)
     except Clash:
-        raise complaints.no_match(written, shape, state.resolve(actual), value) from None
+        place = typed_place(state, value)
+        error = complaints.no_match(written, shape, state.resolve(actual), place)
+        error.places += state.because("the value", actual, expected, place[0], written.span)
+        raise error from None
+
+
+def typed_place(state: Inference, value: Value | None) -> tuple[Span | None, str]:
+    """Return the place of the value, labelled with its type."""
+    return (value[0], complaints.of_type(state.resolve(value[1]))) if value else (None, "")

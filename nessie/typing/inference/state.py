@@ -21,8 +21,10 @@ from nessie.library.primitives import CONSTANTS
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing.advice import messages as complaints
+from nessie.typing.advice.reasons import because, reasons
+from nessie.typing.advice.undefined import undefined
 from nessie.typing.environment import Entry, Environment
-from nessie.typing.unify import LARGEST, Unifier, is_too_large
+from nessie.typing.unify import LARGEST, Meeting, Unifier, is_too_large
 
 Result = tuple[typed.Exp, Type]
 Rules = Mapping[type, Callable[["Inference", Any], Result]]
@@ -51,6 +53,17 @@ class Inference:
 
     def exp(self, written: syntax.Exp) -> Result:
         return self.rules[type(written)](self, written)
+
+    def unify(self, needed: Type, present: Type, place: Span | None, declared: bool = False) -> None:
+        """Make the type that is needed at this place equal to that of what stands there, or is declared there; or raise
+        Clash."""
+        self.unifier.meeting = Meeting(needed, present, place, declared)
+        self.unifier.unify(needed, present)
+
+    def because(self, subject: str, type_: Type, other: Type, *shown: Span | None) -> tuple[tuple[Span, str], ...]:
+        """Return the place with the reason why the subject's type differs from the other type, if it is known and in
+        none of the places that the error has shown."""
+        return because(reasons(self.unifier, type_), f"{subject} is", self.resolve(type_), self.resolve(other), shown)
 
     def fresh(self) -> Var:
         return self.unifier.fresh()
@@ -118,7 +131,7 @@ def name(state: Inference, written: syntax.Name) -> Result:
         return capture(state, typed.Name(written.name, local.type, origin=origin(written)), local.depth), local.type
     entry = state.lookup(written.name)
     if entry is None:
-        raise complaints.unbound(written.name, written.span, [*state.scope, *state.environment.names()])
+        raise undefined(written.name, written.span, [*state.scope, *state.environment.names()])
     return global_name(state, entry, origin(written))
 
 

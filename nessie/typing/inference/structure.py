@@ -10,6 +10,7 @@ from nessie.syntax.patterns import names as pattern_names
 from nessie.typing import nodes as typed
 from nessie.typing import signatures
 from nessie.typing.advice import messages as complaints
+from nessie.typing.advice.hints import named
 from nessie.typing.inference.calls import apply, binary, closure, default, index, range_, tuple_of, unary
 from nessie.typing.inference.patterns import pattern, refuse_function
 from nessie.typing.inference.state import Inference, Result, Rules, boolean, character, name, number, origin, string
@@ -27,10 +28,11 @@ def sequence(state: Inference, written: syntax.Sequence) -> Result:
     for item in written.elements[1:]:
         element, type_ = state.exp(item)
         try:
-            state.unifier.unify(element_type, type_)
+            state.unify(element_type, type_, item.span)
         except Clash as clash:
-            raise complaints.elements_differ(written.elements[0], state.resolve(element_type), item,
-                                             state.resolve(type_), clash) from None
+            error = complaints.elements_differ(written.elements[0], state.resolve(element_type), item,
+                                               state.resolve(type_), clash)
+            raise both_explained(state, error, element_type, written.elements[0], type_, item) from None
         elements.append(element)
     return typed.Sequence(tuple(elements), Seq(element_type), origin=origin(written)), Seq(element_type)
 
@@ -45,19 +47,30 @@ def if_(state: Inference, written: syntax.If) -> Result:
     then, then_type = state.exp(written.then)
     orelse, else_type = state.exp(written.orelse)
     try:
-        state.unifier.unify(then_type, else_type)
+        state.unify(then_type, else_type, written.orelse.span)
     except Clash as clash:
-        raise complaints.branches_differ(written, state.resolve(then_type), state.resolve(else_type), clash) from None
+        error = complaints.branches_differ(written, state.resolve(then_type), state.resolve(else_type), clash)
+        raise both_explained(state, error, then_type, written.then, else_type, written.orelse) from None
     return typed.If(condition, then, orelse, origin=origin(written)), then_type
 
 
 def condition_of(state: Inference, what: str, written: syntax.Exp) -> typed.Exp:
     condition, type_ = state.exp(written)
     try:
-        state.unifier.unify(type_, BOOL)
+        state.unify(BOOL, type_, written.span)
     except Clash:
-        raise complaints.not_bool(what, written, state.resolve(type_)) from None
+        error = complaints.not_bool(what, written, state.resolve(type_))
+        error.places += state.because(named(written.span), type_, BOOL, written.span)
+        raise error from None
     return condition
+
+
+def both_explained(state: Inference, error: NessieError, one: Type, first: syntax.Exp, other: Type,
+                   second: syntax.Exp) -> NessieError:
+    """Return the error that the types of two expressions differ, with the reasons for both."""
+    error.places += state.because(named(first.span), one, other, first.span, second.span)
+    error.places += state.because(named(second.span), other, one, second.span, first.span)
+    return error
 
 
 def let(state: Inference, written: syntax.Let) -> Result:
@@ -72,7 +85,7 @@ def bindings(state: Inference, written: syntax.Let, position: int) -> Result:
     refuse_function(state, bound.pattern, "{name} = {parameter} => ...")
     value, type_ = state.exp(bound.value)
     names: dict[str, Type] = {}
-    matched = pattern(state, bound.pattern, type_, names, bound.value.span)
+    matched = pattern(state, bound.pattern, type_, names, (bound.value.span, type_))
     with state.binding(names):
         body, result = bindings(state, written, position + 1)
     return typed.Let(matched, value, body, origin=origin(written)), result
@@ -117,10 +130,12 @@ def each(state: Inference, written: syntax.Each) -> Result:
             raise
         element: Type = state.fresh()
         try:
-            state.unifier.unify(type_, Seq(element))
+            state.unify(Seq(element), type_, source.span)
         except Clash:
-            raise complaints.not_a_sequence(source, state.resolve(type_)) from None
-        generators.append(typed.Generator(pattern(state, bound, element, names, source.span), value))
+            complaint = complaints.not_a_sequence(source, state.resolve(type_))
+            complaint.places += state.because(named(source.span), type_, Seq(element), source.span)
+            raise complaint from None
+        generators.append(typed.Generator(pattern(state, bound, element, names, (source.span, type_)), value))
     with state.binding(names):
         kept = condition_of(state, "the filter", written.filter) if written.filter is not None else None
         try:
