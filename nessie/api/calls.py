@@ -37,11 +37,12 @@ from nessie.mono.copies.erase import erase
 from nessie.program_cache import cached_program
 from nessie.running.targets import GPUS, Limits, Target
 from nessie.session.calling import tuple_of
+from nessie.session.progress import progress_of_call
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.typing import infer
 from nessie.typing import nodes as typed
-from nessie.typing.environment import Entry, pattern_type
+from nessie.typing.environment import Entry, Environment, pattern_type
 
 if TYPE_CHECKING:
     from nessie.cudagen.cpu.assemble import CpuProgram
@@ -77,7 +78,11 @@ class Compiled:
 @dataclass(frozen=True, eq=False)
 class Typed:
     """A function at types, as a program. Each of its `parameters` is the number of an argument or the value of a
-    top-level variable. `compiled` has its code by layouts and target."""
+    top-level variable. `exp` is the call, whose arguments are variables of these `names` of the environment; `compiled`
+    has its code by layouts and target."""
+    exp: typed.Exp
+    names: tuple[str, ...]
+    environment: Environment
     program: mono.Program
     parameters: tuple[Any, ...]
     result: Type
@@ -105,8 +110,20 @@ class Calls:
             found = self.at_types(function, taken.types, taken.names)
             given = found.arguments(taken.values)
             variables = [p for p in found.parameters if not isinstance(p, Number)]
-            return self.run(found, given, taken, target), found.result, variables
-        return run_deep(work, limit)
+            seed = self.session.target.world.seed
+            try:
+                return self.run(found, given, taken, target), found.result, variables
+            except NessieError as error:
+                raise self.with_values(error, found, taken, seed) from error.__cause__
+        with progress_of_call(self.session.job.activity) as meanwhile:
+            return run_deep(work, limit, meanwhile=meanwhile)
+
+    def with_values(self, error: NessieError, found: Typed, taken: Taken, seed: int) -> NessieError:
+        """The error of this call, with the failing values if they are found soon."""
+        with STEADY:
+            from nessie.session.with_values import with_values  # only mistakes need it
+        values = self.session.values | dict(zip(found.names, taken.values, strict=True))
+        return with_values(error, found.exp, values, found.environment, seed)
 
     def __post_init__(self) -> None:
         ALL.add(self)
@@ -154,7 +171,7 @@ class Calls:
         numbers = {name: Number(number) for number, name in enumerate(names)}
         parameters = [numbers[v.name] if v.name in numbers else self.session.values[v.name]
                       for v in made.variables if erase(v.type, environment)]
-        return Typed(made.program, tuple(parameters), result)
+        return Typed(definition.value, tuple(names), environment, made.program, tuple(parameters), result)
 
     def for_target(self, found: Typed, given: Sequence[Any], target: str) -> Compiled:
         entry = next(f for f in found.program.functions if f.name == found.program.entry)
@@ -213,6 +230,7 @@ class Calls:
     def on_device(self, compiled: Compiled, given: list[Any], taken: Taken, memory: int, name: str) -> Any:
         device, built = compiled.device(), compiled.built
         assert not isinstance(built, ir.Program)
+        self.session.job.activity.begin("running", lambda: device.stats.launches)
         if name == "cpu":
             device.memory = self.memory         # what a call has freed, any other may use
         else:

@@ -25,7 +25,7 @@ class Mistake(NessieError):
 
 class as_nessie_errors:             # in lower case, like other context managers
     """Convert the body's exceptions to those that users get, without the traceback inside Nessie. Ctrl-C becomes
-    Python's KeyboardInterrupt."""
+    Python's KeyboardInterrupt, which says where the program was."""
 
     def __enter__(self) -> None: ...
 
@@ -33,7 +33,7 @@ class as_nessie_errors:             # in lower case, like other context managers
                  traceback: TracebackType | None) -> None:
         match error:
             case Interrupted():
-                raise KeyboardInterrupt from None
+                raise KeyboardInterrupt(str(error)) from None
             case NessieError():
                 error.hint = error.hint.replace("--target cudasim", "target='cudasim'")
                 raise error.with_traceback(None) from None

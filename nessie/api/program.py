@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from nessie.activity import Activity
 from nessie.api.calls import COMPILING, Calls
 from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
@@ -45,8 +46,10 @@ class Program:
         self._options = options or Options()
         world = World(lambda text: sys.stdout.write(text), seed=self._options.seed)
         limits = Limits(self._options.memory, self._options.depth, self._options.seconds, PYTHON)
-        target = Target(self._options.target, self._options.threads, limits, world)
-        job = Job(target=self._options.target, strict=False, unchecked=self._options.unchecked, checks=CHECKS)
+        activity = Activity()
+        target = Target(self._options.target, self._options.threads, limits, world, activity=activity)
+        job = Job(target=self._options.target, strict=False, unchecked=self._options.unchecked, checks=CHECKS,
+                  activity=activity)
         self._session = Session(target, job, listener=lambda text: sys.stderr.write(text))
         self._calls = Calls(self._session, self._options.threads, limits)
         self._datatypes = Datatypes(self._session)

@@ -9,5 +9,6 @@
     describe        describes a name
     profile         measures the work and depth of a form, and the cost of its run
     profile_text    shows profiles as text and as JSON
+    progress        shows a progress line when work takes longer than a second
     streams         standard output and error
 """

@@ -65,6 +65,9 @@ def help_text(rows: Sequence[Row], end: str) -> str:
 
 
 def help_(session: Session, command: syntax.Command) -> None:
+    """Describe the name, if one is given; else tell all commands."""
+    if command.text:
+        return describe_(session, command)
     session.tell(f"{FORMS_HELP}Commands:\n{help_text(NESL_COMMANDS, ';')}")
 
 
@@ -284,8 +287,8 @@ NESL_COMMANDS = (
     Row("set", "verbose on/off", "tell how many kernels each form launches, over how many elements", set_),
     Row("set", "memory_size N", "the most memory for arrays, in words of 8 bytes", set_),
     Row("shell", '"COMMAND"', "run another program, with --allow-shell", shell),
-    Row("help", "", "this", help_),
-    Row("?", "", "the same", help_),
+    Row("help", "[NAME]", "this; with a name, the same as describe", help_),
+    Row("?", "[NAME]", "the same", help_),
     Row("exit", "", "leave", exit_),
 )
 

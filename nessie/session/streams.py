@@ -20,7 +20,7 @@ nessie doctor prints."""
 
 
 class LastLine:
-    """The last line of the terminal, which may show the progress line (nessie.tool.prompt.progress)."""
+    """The last line of the terminal, which may show the progress line (nessie.session.progress)."""
 
     def __init__(self) -> None:
         self.lock = RLock()         # taken by `held`, as its owner may wait for ever for a reader of the output

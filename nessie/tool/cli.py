@@ -21,6 +21,7 @@ from nessie.base.source import Interrupted, NessieError, Source, Span, UsageErro
 from nessie.base.system.deep import forget_interrupt, run_deep
 from nessie.base.types import Fun, Type
 from nessie.inspect.views import VIEWS, Call, Subject
+from nessie.session.progress import progress
 from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 from nessie.tool import signals
 from nessie.tool.command_line import parse_command_line
@@ -39,7 +40,6 @@ from nessie.tool.options import (
     target_of,
     write_result,
 )
-from nessie.tool.prompt.progress import progress
 
 if TYPE_CHECKING:
     from nessie.activity import Activity

@@ -5,7 +5,7 @@
       HiGHS (highspy)    1.15.1        solves schedules
       PyCUDA             missing       launches kernels on NVIDIA GPUs: --target cuda; pip ...
       --target cuda      missing       runs programs on NVIDIA GPUs
-                                       PyCUDA is not installed: pip install 'nessie-nesl[cuda]', ...
+                                       PyCUDA is not installed: in a clone of Nessie: pip install '.[cuda]', ...
 
 The report changes nothing. Packages are looked up, not imported, except for PuLP, which knows whether its solver runs.
 The CUDA driver is only asked for its devices.
@@ -19,6 +19,7 @@ from importlib import metadata
 from importlib.util import find_spec
 
 from nessie.base.records import dataclass
+from nessie.base.system.extras import install
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.nvidia import compiler as nvidia_compiler
 from nessie.cudagen.cuda.nvidia import detection, nvrtc
@@ -51,21 +52,16 @@ def examine() -> list[Finding]:
         *cuda(),
         Finding("C++ compiler", compiler.found(), "runs CUDA kernels without a GPU: --target cudasim",
                 compiler.INSTALL),
-        package("prompt_toolkit", "prompt_toolkit", "edits, completes and remembers what is typed", extra("repl")),
-        package("Pygments", "pygments", "colours NESL at the prompt, and in documents", extra("repl")),
-        package("argcomplete", "argcomplete", "completes command lines: nessie completion", extra("completion")),
-        package("Awkward Array", "awkward", "Python's ragged arrays, which go in and come out", extra("python")),
-        package("PyArrow", "pyarrow", "Python's tables, which go in by Awkward Array", extra("python")),
+        package("prompt_toolkit", "prompt_toolkit", "edits, completes and remembers what is typed", install("repl")),
+        package("Pygments", "pygments", "colours NESL at the prompt, and in documents", install("repl")),
+        package("argcomplete", "argcomplete", "completes command lines: nessie completion", install("completion")),
+        package("Awkward Array", "awkward", "Python's ragged arrays, which go in and come out", install("python")),
+        package("PyArrow", "pyarrow", "Python's tables, which go in by Awkward Array", install("python")),
         Finding("PNG", next((row[0] for row in pictures.here()), None), "draws graphs as .png: nessie graph -o x.png",
                 pictures.INSTALL),
         package("IPython", "ipython", "NESL in notebooks: %%nesl"),
         package("SciPy", "scipy", "not needed: sparse matrices (.npz) are read without it"),
     ]
-
-
-def extra(name: str) -> str:
-    """The command that installs an extra of setup.cfg."""
-    return f"pip install 'nessie-nesl[{name}]'"
 
 
 def package(name: str, distribution: str, gives: str, get: str = "", others: tuple[str, ...] = ()) -> Finding:
@@ -104,7 +100,7 @@ def cuda() -> list[Finding]:
                       nvidia_compiler.INSTALL)
     missing = [f"{what}: {how}" for what, how in detection.problems()]
     return [
-        package("PyCUDA", "pycuda", "launches kernels on NVIDIA GPUs: --target cuda", extra("cuda")),
+        package("PyCUDA", "pycuda", "launches kernels on NVIDIA GPUs: --target cuda", install("cuda")),
         package("NVRTC", "nvidia-cuda-nvrtc", toolkit.gives, others=nvrtc.PACKAGES) if nvrtc.packaged() else toolkit,
         Finding("nvcc", nvcc, "compiles kernels where NVRTC is missing; and PyCUDA is installed with it",
                 "install the CUDA toolkit"),

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nessie.base.source import NessieError, UsageError
+from nessie.base.system.extras import install
 from nessie.base.system.file_names import files
 from nessie.forms import FORMS
 from nessie.tool.command_line import COMPILING, OPTIONS, build_parser
@@ -27,8 +28,7 @@ def script(shell: str) -> str:
     if shell not in SHELLS:
         raise UsageError(f"there is no completion for {shell}", hint=f"there is one for {', '.join(SHELLS)}")
     if find_spec("argcomplete") is None:
-        raise NessieError("completion needs argcomplete", hint="in the environment that has Nessie: pip install "
-                          "'nessie-nesl[completion]'")
+        raise NessieError("completion needs argcomplete", hint=install("completion"))
     from argcomplete.shell_integration import shellcode
     return str(shellcode(["nessie"], shell=shell))
 

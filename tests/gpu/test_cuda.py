@@ -71,7 +71,7 @@ MISSING = {
     "new device": "the GPU fake GPU is too old: its compute capability is 6.1, and 7.0 is needed\n"
                   "hint: CUDA_VISIBLE_DEVICES chooses another GPU, if there is one",
     "PyCUDA": "PyCUDA is not installed\n"
-              "hint: in the environment that has Nessie: pip install 'nessie-nesl[cuda]', where nvcc of a CUDA toolkit "
+              "hint: in a clone of Nessie: pip install '.[cuda]', where nvcc of a CUDA toolkit "
               "is on PATH and a C++ compiler is there, as it is compiled then (docs/gpu.md)",
     "compiler": "there is neither NVRTC nor nvcc to compile kernels\n"
                 "hint: pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12), or the CUDA "

@@ -29,12 +29,12 @@ def texts(before: str, environment: Environment) -> list[str]:
 
 
 @pytest.mark.parametrize(("before", "found"), [
-    ("sh", ["shape", "shell", "shell_command", "show", "shrink", "shy"]),
+    ("sh", ["shape", "shell ", "shell_command", "show ", "shrink", "shy"]),
     ("1 + sh", ["shape", "shell_command", "shrink", "shy"]),
-    ("SHR", ["shrink"]), ("1; sho", ["show"]), ("let a = 1; shr", ["shrink"]),
-    (":ti", [":time"]), (":type shr", ["shrink"]), (":kernels shr", ["shrink"]),
+    ("SHR", ["shrink"]), ("1; sho", ["show "]), ("let a = 1; shr", ["shrink"]),
+    (":ti", [":time "]), (":type shr", ["shrink"]), (":kernels shr", ["shrink"]),
     (":target c", ["cpu", "cuda", "cudasim"]),
-    ("1;\n:ki", []), ("1;\n:ke", [":kernels"]), ("describe shr", ["shrink"]), ("show co", ["code", "compiled"]),
+    ("1;\n:ki", []), ("1;\n:ke", [":kernels "]), ("describe shr", ["shrink"]), ("show co", ["code", "compiled"]),
     ("show code shr", ["shrink"]), ("show flat shr", ["shrink"]), ("show fl", ["flat"]), ("set p", ["print_length"]),
     ("set arg_check ", ["off", "on"]), ("set verbose o", ["off", "on"]), ("set print_length ", []),
     ("show status ", []), ("show co shr", []), (":kernels shrink fl", ["float"]),
@@ -50,8 +50,9 @@ def test_names_are_told_with_their_types(environment: Environment) -> None:
 
 
 def test_nothing_typed_offers_the_commands_and_a_colon_those_of_the_prompt(environment: Environment) -> None:
-    assert {*texts("", environment)} == {row.word for row in NESL_COMMANDS} - {"?"}
-    assert {*texts(":", environment)} == {row.word for row in PROMPT_COMMANDS} - {":?"}
+    assert {text.strip() for text in texts("", environment)} == {row.word for row in NESL_COMMANDS} - {"?"}
+    assert {text.strip() for text in texts(":", environment)} == {row.word for row in PROMPT_COMMANDS} - {":?"}
+    assert {":explain ", ":time ", ":target", ":help", ":reset"} <= {*texts(":", environment)}
     assert texts(":target ", environment) == sorted(TARGETS)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nessie.activity import Activity
 from nessie.session.streams import ERASED, LAST_LINE, LastLine, say, say_aside
-from nessie.tool.prompt.progress import progress
+from nessie.session.progress import progress
 from nessie.tool.prompt.screen import Screen as LongTexts
 from nessie.tool.prompt.screen import cut, end_of_row, rows
 
@@ -69,8 +69,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Screen:
     monkeypatch.setattr(sys, "stdout", shown)
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("nessie.tool.prompt.progress.PATIENCE", 0.01)
-    monkeypatch.setattr("nessie.tool.prompt.progress.PAUSE", 0.01)
+    monkeypatch.setattr("nessie.session.progress.PATIENCE", 0.01)
+    monkeypatch.setattr("nessie.session.progress.PAUSE", 0.01)
     monkeypatch.setattr(LAST_LINE, "mid_line", False)
     return shown
 

@@ -90,7 +90,7 @@ def test_other_shells_have_none(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("nessie.tool.shell_completion.find_spec", lambda name: None)
     assert main(["completion", "bash"]) == 1
-    assert "pip install 'nessie-nesl[completion]'" in capsys.readouterr().err
+    assert "pip install '.[completion]'" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(BASH is None, reason="there is no bash")

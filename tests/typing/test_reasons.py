@@ -23,7 +23,8 @@ def failure(text: str) -> NessieError:
     ("function g(n) = let a = [0:n] in if n then 1 else 2;", "n", "n is int because int is needed here"),
     ("function g(v) = let s = {x + 1 : x in v} in {a + b : (a, b) in v};", "1", "the value is int because this is int"),
     ("function g(v, w) = (v ++ [w], w + 2, sum({x and t : x in v}));", "2", "x is int because this is int"),
-    ("function g(n, v) = if n == 0 then v else g(n - 1, v ++ [2.5]); x = g(2, [1]);", "[2.5]", "because this is [float]"),
+    ("function g(n, v) = if n == 0 then v else g(n - 1, v ++ [2.5]); x = g(2, [1]);", "[2.5]",
+     "because this is [float]"),
     ("function g(x) : int -> int = x; y = g(1.0);", "int -> int", "g takes int as declared here"),
 ])
 def test_an_error_tells_what_made_a_type(text: str, place: str, reason: str) -> None:

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 
 from nessie.base.records import dataclass
 from nessie.base.source import Unsupported
+from nessie.base.system.extras import install
 from nessie.cudagen.cuda.nvidia import compiler
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
@@ -25,7 +26,7 @@ NAME_BYTES = 100
 WITHOUT = "--target cudasim executes the same kernels on the CPU"
 INSTALL_DRIVER = "install NVIDIA's driver, or in a container make it visible (docker run --gpus all)"
 SHOW_DEVICE = "nvidia-smi lists GPUs; CUDA_VISIBLE_DEVICES, or a container without --gpus, may hide them"
-INSTALL_PYCUDA = ("in the environment that has Nessie: pip install 'nessie-nesl[cuda]', where nvcc of a CUDA toolkit "
+INSTALL_PYCUDA = (f"{install('cuda')}, where nvcc of a CUDA toolkit "
                   "is on PATH and a C++ compiler is there, as it is compiled then (docs/gpu.md)")
 
 

@@ -24,6 +24,7 @@ from nessie.api.values.sequences import Nested as PyNested
 from nessie.api.values.sequences import Tuples, a, characters, check_offsets, ends_of, is_text, on_host
 from nessie.base import values
 from nessie.base.source import NessieError, Unsupported
+from nessie.base.system.extras import install
 from nessie.base.system.forking import STEADY
 from nessie.base.types import CHAR, STRING, Data, Pair, Seq, Type, nest_right
 from nessie.base.values import Column, Uniform, View
@@ -34,7 +35,7 @@ def awkward() -> Any:
         with STEADY:
             import awkward
     except ImportError:
-        raise Unsupported("Awkward Array is not installed", hint="pip install 'nessie-nesl[python]'") from None
+        raise Unsupported("Awkward Array is not installed", hint=install("python")) from None
     return awkward
 
 

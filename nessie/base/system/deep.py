@@ -47,10 +47,11 @@ _usual_limit = 0                # what it was before them
 _idle: list[Worker] = []
 
 
-def run_deep(work: Callable[[], T], limit: Deadline = NEVER, leaves: float = LEAVES) -> T:
+def run_deep(work: Callable[[], T], limit: Deadline = NEVER, leaves: float = LEAVES,
+             meanwhile: Callable[[], None] | None = None) -> T:
     """Run work() on a thread with a large stack (this one, if its stack is large). Exceptions pass through; work past
     the limit raises NessieError. `leaves`: the seconds after a Ctrl-C, or after the limit, until the work is
-    abandoned."""
+    abandoned; `meanwhile` is called each HEARING seconds, by who waits."""
     if getattr(_thread, "task", None):
         return limited(work, limit)
     outcome: list[T] = []
@@ -64,7 +65,7 @@ def run_deep(work: Callable[[], T], limit: Deadline = NEVER, leaves: float = LEA
         except BaseException as error:      # re-raised below, in the caller's thread
             failure.append(error)
 
-    waiting = Waiting(Task(body), limit, leaves)
+    waiting = Waiting(Task(body), limit, leaves, meanwhile)
     waiting.wait()
     if failure:
         raise failure[0]
@@ -293,8 +294,8 @@ class Waiting:
     """Waits for work to end: by itself, after a Ctrl-C, or at its deadline. Then the work is asked to end, then forced,
     then abandoned; a second Ctrl-C abandons it at once."""
 
-    def __init__(self, task: Task, limit: Deadline, leaves: float) -> None:
-        self.task, self.limit, self.leaves = task, limit, leaves
+    def __init__(self, task: Task, limit: Deadline, leaves: float, meanwhile: Callable[[], None] | None) -> None:
+        self.task, self.limit, self.leaves, self.meanwhile = task, limit, leaves, meanwhile or nothing
         self.interrupt: KeyboardInterrupt | None = None
         self.late: Deadline | None = None
         self.began = self.struck = 0.0          # when it was to end, and had an exception, by time.monotonic
@@ -313,6 +314,7 @@ class Waiting:
             if self.task.worker is None:
                 assign(self.task)
             if not self.task.ended.wait(SOON if self.interrupt or self.late else HEARING):
+                self.meanwhile()
                 self.go_on()
         except KeyboardInterrupt as interrupt:
             if self.interrupt or self.task.worker is None:

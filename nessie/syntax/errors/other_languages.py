@@ -71,6 +71,9 @@ NAMES = {
     **dict.fromkeys(("string_append", "strcat", "concatenate"), "v ++ w is v followed by w, of strings too"),
     **dict.fromkeys(("infinity", "infinite"), "inf is infinity"),
     "user": 'get_environment_variable("USER") is who runs the program',
+    "trace": 'print_debug("x", x) prints a value where it is computed, and is x',
+    "profile": "at the prompt, :profile f(1) tells work, depth and time; on the command line, nessie profile does",
+    "bugs": "nessie doctor tells what is here; what differs from CMU's NESL stands in docs/language.md",
     "nesl_path": 'load "folder/file"; takes any path'}
 
 

@@ -8,5 +8,4 @@
     highlighting    colours NESL, by Pygments
     history         keeps the typed text from session to session
     screen          shows long results a screen at a time
-    progress        shows a progress line when work takes longer than a second
 """

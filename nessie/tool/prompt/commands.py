@@ -21,7 +21,7 @@ from nessie.inspect.views import VIEWS, Subject
 from nessie.library import library
 from nessie.mono import nodes as mono
 from nessie.running.targets import TARGETS
-from nessie.session.commands import FORMS_HELP, NESL_COMMANDS, Row, help_text, mono_of, row_of
+from nessie.session.commands import FORMS_HELP, NESL_COMMANDS, Row, describe_, help_text, mono_of, row_of
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import place, placed
 from nessie.syntax.parser import parse_expression
@@ -158,6 +158,9 @@ def more(repl: Repl, command: syntax.Command) -> None:
 
 
 def help_(repl: Repl, command: syntax.Command) -> None:
+    """Describe the name, if one is given; else tell all commands."""
+    if command.text:
+        return describe_(repl.session, command)
     repl.show(f"{FORMS_HELP}NESL's commands:\n{help_text(NESL_COMMANDS, ';')}"
               f"Commands of the prompt, each a line:\n{help_text(PROMPT_COMMANDS, '')}")
 
@@ -174,7 +177,7 @@ PROMPT_COMMANDS = (
     Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),
     Row(":reset", "", "forget all definitions; settings stay", reset),
     Row(":more", "", "how the last long result goes on", more),
-    Row(":help", "", "this", help_),
-    Row(":?", "", "the same", help_),
+    Row(":help", "[NAME]", "this; with a name, its type and what it means", help_),
+    Row(":?", "[NAME]", "the same", help_),
     Row(":quit", "", "leave; so does Ctrl-D", quit_),
 )

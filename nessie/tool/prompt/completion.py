@@ -82,10 +82,11 @@ def last_form(before: str) -> tuple[int, str | None] | None:
 
 
 def uses(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """The commands' words, each once, with what it does."""
+    """The commands' words, each once, with what it does; a space follows where arguments must."""
     for row in reversed(rows):
         if row.word.strip("?:"):
-            yield row.word, row.does
+            needs = row.arguments and not row.arguments.startswith("[")
+            yield f"{row.word} " if needs else row.word, row.does
 
 
 def arguments(rows: Sequence[Row], typed: list[str], environment: Environment) -> Iterator[tuple[str, str]]:

@@ -27,16 +27,17 @@ from typing import TYPE_CHECKING
 from nessie import __version__
 from nessie.base.source import Interrupted, LostOutput, NessieError, Source, as_error
 from nessie.base.system.deep import forget_interrupt, run_deep, wait_for_left
+from nessie.base.system.extras import install
 from nessie.base.system.forking import cached_property
 from nessie.base.text.nearest import nearest
 from nessie.session.outcome import Outcome
+from nessie.session.progress import progress
 from nessie.session.streams import complain, print_outcomes, warn
 from nessie.syntax import nodes as syntax
 from nessie.syntax.lexer import COMMAND_WORDS
 from nessie.syntax.line_by_line import LineLexer
 from nessie.syntax.parse import expanded
 from nessie.tool.prompt.open_form import helped
-from nessie.tool.prompt.progress import progress
 from nessie.tool.prompt.screen import Screen
 from nessie.tool.signals import ENDING, heard
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from nessie.typing.environment import Environment
 
 WELCOME = f"Nessie {__version__}. Forms end with ;   :help tells more, :quit leaves."
+EDITING = ("prompt_toolkit", "pygments")            # the packages that editing, completion and colours need
 LEAVES, LEAVES_BY_HAND = 0.2, 2.0       # seconds after a Ctrl-C until what goes on is left to itself
 BY_HAND = (signal.SIGINT,)              # is heard: the others end the session
 PROMPT, CONTINUED = "nesl> ", "    > "
@@ -112,7 +114,7 @@ def repl(new_session: Callable[[], Session]) -> int:
     by_hand = sys.stdin is not None and sys.stdin.isatty()
     at = Repl(new_session, by_hand)
     if by_hand:
-        print(WELCOME, file=sys.stdout if sys.stdout.isatty() else sys.stderr)
+        print(welcome(), file=sys.stdout if sys.stdout.isatty() else sys.stderr)
         # while the first form is typed, and out of reach of Ctrl-C, after which NumPy could not be imported again
         Thread(target=import_module, args=("nessie.session.session",)).start()
     with heard(BY_HAND if by_hand else ENDING):
@@ -120,6 +122,13 @@ def repl(new_session: Callable[[], Session]) -> int:
     if at.begun is not None and (by_hand or not failed):
         warn(at.begun.unmet())
     return 1 if failed and not by_hand else 0
+
+
+def welcome() -> str:
+    """The first lines; they tell who has no editing how to get it."""
+    if all(map(find_spec, EDITING)):
+        return WELCOME
+    return f"{WELCOME}\nFor editing, completion and colours, {install('repl')}"
 
 
 def evaluate_all(at: Repl) -> int:
@@ -172,7 +181,7 @@ def line_reader(by_hand: bool, environment: Callable[[], Environment]) -> Callab
         return lambda inside: sys.stdin.readline() if sys.stdin else ""
     if not sys.stdout.isatty():
         return helped(read_unedited)
-    if os.environ.get("TERM") not in (None, "", "dumb") and all(map(find_spec, ("prompt_toolkit", "pygments"))):
+    if os.environ.get("TERM") not in (None, "", "dumb") and all(map(find_spec, EDITING)):
         from nessie.tool.prompt.prompt import reader
         return reader(PROMPT, CONTINUED, environment)
     with suppress(ImportError):
