@@ -30,16 +30,18 @@ _PUBLIC = {
     "compile": "nessie.api.program",
     "load": "nessie.api.program",
     "load_ipython_extension": "nessie.api.magics",
+    "read": "nessie.api.reading",
     "release_memory": "nessie.api.calls",
 }
 __all__ = ["DeviceArray", "Function", "NessieError", "Nested", "Program", "Tuples", "as_awkward", "compile", "load",
-           "load_ipython_extension", "release_memory"]
+           "load_ipython_extension", "read", "release_memory"]
 
 if TYPE_CHECKING:
     from nessie.api.calls import release_memory
     from nessie.api.function import Function
     from nessie.api.magics import load_ipython_extension
     from nessie.api.program import Program, compile, load
+    from nessie.api.reading import read
     from nessie.api.values.awkward_arrays import as_awkward
     from nessie.api.values.device import DeviceArray
     from nessie.api.values.sequences import Nested, Tuples

@@ -2,6 +2,8 @@
 
     program         load and compile: the program in a file or a text; its attributes are its functions
     function        a function, to be called with arguments
+    parameters      parameters by name, and the signature that Python shows
+    reading         read: the value in a file
     calls           compiles a call for the types and layouts of its arguments, runs it, keeps the compiled code
     options         the options of a run: target, threads, limits
     views           explain, graph, kernels, stages: what the compiler makes of a function

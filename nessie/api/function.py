@@ -9,6 +9,8 @@ from nessie.base.system.forking import STEADY
 from nessie.base.text.types_text import show_scheme
 
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from nessie.api.program import Program
     from nessie.api.views import Explanation, Graph, Kernels, Stages
 
@@ -39,13 +41,18 @@ class Function:
         return f"{self.__name__} : {show_scheme(self._entry.scheme.type)}"
 
     @property
+    def __signature__(self) -> Signature:
+        from nessie.api.parameters import signature_of
+        return signature_of(self._entry, self._program._session.environment)
+
+    @property
     def about(self) -> str:
         """The signature, followed by the documentation that the function's author has written, if any."""
         about = self._program._session.environment.documentation(self._entry.name)
         return f"{self.signature}\n\n{about}" if about else self.signature
 
     def __call__(self, *arguments: Any, target: str | None = None, **named: Any) -> Any:
-        """The function's result. `named`: arguments for parameters that have defaults; `target`: cpu, cuda, cudasim or
+        """The function's result. `named`: arguments by the names of their parameters; `target`: cpu, cuda, cudasim or
         reference, None: the program's."""
         with as_nessie_errors():
             return self._program._call(self.__name__, arguments, named, target)

@@ -5,6 +5,9 @@
                         save for functions' values, which cannot leave the program
     %nesl EXPRESSION    its value; a function's is shown as a cell shows it
 
+A name that the program does not define, and Python does, is Python's variable: its present value goes in as an argument
+does.
+
 One program grows from cell to cell. The target and the options (nessie.api.options) that a cell names also hold for
 later cells, and for calls. Errors are printed without a traceback.
 """
@@ -15,16 +18,20 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
 from nessie.api.program import Program
-from nessie.base.source import NessieError, Source
+from nessie.api.values.taking import taken
+from nessie.arguments.types import Parameters
+from nessie.base.source import NessieError, Source, Span
 from nessie.base.system.deep import run_deep
 from nessie.base.system.limits import bytes_of
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.text.nearest import nearest
-from nessie.base.types import expand, holds_function
+from nessie.base.types import Scheme, expand, holds_function
 from nessie.base.values import arrays
 from nessie.running.results import restore
 from nessie.running.targets import TARGETS, Limits
@@ -32,8 +39,10 @@ from nessie.session.streams import print_outcomes, warn
 from nessie.syntax import nodes as syntax
 from nessie.syntax.errors.advice import OF_THE_PROMPT
 from nessie.syntax.parse import forms
+from nessie.syntax.scopes import bare, text_of
 from nessie.typing import nodes as typed
-from nessie.typing.environment import pattern_type
+from nessie.typing.advice.undefined import undefined_uses
+from nessie.typing.environment import Entry, pattern_type
 
 NUMBERS: dict[str, Callable[[str], Any]] = {"threads": int, "memory": bytes_of, "depth": int, "seconds": float,
                                             "seed": int}
@@ -56,6 +65,7 @@ class Magics:
         self.program._session.listener = lambda text: sys.stdout.write(text)
         self.cells = 0
         self.given: dict[str, Any] = {}         # names that the notebook has from the program
+        self.taken: dict[str, Entry] = {}       # names that the program has from the notebook
 
     def cell(self, line: str, text: str) -> None:
         """Evaluate the forms of a cell and print their outcomes."""
@@ -66,7 +76,7 @@ class Magics:
 
         def work() -> int:
             with COMPILING:
-                return print_outcomes(program._session.outcomes(written_in(source)))
+                return print_outcomes(program._session.outcomes(self.forms(source)))
         try:
             with as_nessie_errors():
                 if line.strip():
@@ -78,8 +88,46 @@ class Magics:
         program._source = source
         program._calls.forget()
         for name in program:
-            if program._session.environment.program.entry(name) != known.get(name) and name != "it":
+            entry = program._session.environment.program.entry(name)
+            if entry != known.get(name) and entry != self.taken.get(name) and name != "it":
                 self.give(name)
+
+    def forms(self, source: Source) -> Iterator[syntax.TopLevel | NessieError]:
+        """The forms of the text, each after Python's variables that it uses have been taken."""
+        for form in written_in(source):
+            try:
+                if not isinstance(form, NessieError):
+                    self.take(form)
+                yield form
+            except NessieError as error:
+                yield error
+
+    def take(self, form: syntax.TopLevel) -> None:
+        """Take the values of Python's variables that the form uses and nothing in the program defines."""
+        session, names = self.program._session, self.shell.user_ns
+        own = {name for name in session.environment.names()
+               if name not in self.taken or session.environment.lookup(name) != self.taken[name]}
+        for use in undefined_uses(form, own):
+            assert use.span is not None             # it was found in the text
+            place = bare(use.span)
+            value = names.get(text_of(place), names.get(use.name, self))
+            if value is not self and not callable(value) and not isinstance(value, ModuleType):
+                self.hold(use.name, value, place)
+
+    def hold(self, name: str, value: Any, place: Span) -> None:
+        """Make the value that of a variable of the program, with this name, which is used at the place."""
+        session, program, written = self.program._session, self.program, text_of(place)
+        parameters = Parameters(f"{written} is Python's", [None], session.content)
+        try:
+            (found,) = taken(program._datatypes, [value], {}, parameters, MemoryBudget()).arguments
+        except NessieError as error:
+            message = error.message.removeprefix("argument 1: ")
+            raise NessieError(f"{written}, a variable of Python's, cannot be used here: {message}",
+                              (place, ""), hint=error.hint) from None
+        session.environment = environment = session.environment.copy()
+        self.taken[name] = Entry("variable", environment.internal_name(name), Scheme((), found.type))
+        environment.program.entries[name] = self.taken[name]
+        session.values[self.taken[name].name] = found.value
 
     def give(self, name: str) -> None:
         """Define the name in the notebook, if its value can leave the program. It replaces the program's previous value
@@ -98,15 +146,15 @@ class Magics:
         """The value of the expression, as a Python value."""
         try:
             with as_nessie_errors():
-                return run_deep(lambda: value_of(self.program, text))
+                return run_deep(lambda: value_of(self.program, [*self.forms(Source("expression", text))]))
         except NessieError as error:
             print(error, file=sys.stderr)
             return None
 
 
-def value_of(program: Program, text: str) -> Any:
+def value_of(program: Program, written: list[syntax.TopLevel | NessieError]) -> Any:
+    """The value of the one expression that is written."""
     session = program._session
-    written = [*written_in(Source("expression", text))]
     form = written[0] if written else None
     if isinstance(form, NessieError):
         raise form

@@ -12,6 +12,7 @@ from nessie.api.calls import COMPILING, Calls
 from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
 from nessie.api.options import Options, a_text, check_target
+from nessie.api.parameters import arranged
 from nessie.api.values.awkward_arrays import as_awkward
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.results import Results
@@ -155,14 +156,13 @@ class Program:
         if takes is not None and holds_function(takes):
             raise NessieError(f"{function} takes {shown(takes)}: a function cannot come from outside", *here,
                               hint=f"write a NESL function that calls {function}")
-        by_name = {name.lower(): value for name, value in (named or {}).items()}
-        places = places_of_named(function, entry, len(given), list(by_name))
-        if not given:
+        given, by_name = arranged(function, entry, self._session.environment, given, named or {})
+        if not given and not by_name:
             raise NessieError(f"{function} takes {shown(takes)}, here is no argument", *here)
         wanted = self._session.parameter_types(function, len(given))
-        if places:
-            all_wanted = self._session.parameter_types(function, entry.arity)
-            wanted = [*all_wanted[:len(given)], *[all_wanted[place] for place in places]]
+        if by_name:
+            every, defaults = self._session.parameter_types(function, entry.arity), [name for name, _ in entry.defaults]
+            wanted = [*every[:len(given)], *[every[defaults.index(name) - len(defaults)] for name in by_name]]
         parameters = Parameters(f"{function} takes {shown(takes)}", wanted, self._session.content)
         limits = self._calls.limits
         return taken(self._datatypes, given, by_name, parameters, MemoryBudget(limits.memory, limits.hints.memory))
@@ -170,29 +170,6 @@ class Program:
     def __reduce__(self) -> Any:
         raise NessieError("a program can neither be pickled nor copied",
                           hint="load it where it is used: what is compiled is kept on disk")
-
-
-def places_of_named(function: str, entry: Entry, given: int, named: Sequence[str]) -> list[int]:
-    """The positions, from 0, of the parameters given by name. As in NESL, only parameters with defaults may be."""
-    have, required = [name for name, _ in entry.defaults], entry.arity - len(entry.defaults)
-    places = []
-    for name in named:
-        if name not in have:
-            raise NessieError(f"{function} takes no {name} by name",
-                              *[(span, "defined here") for span in entry.origin[:1]],
-                              hint=f"{may_go_in(have)}: as in NESL, parameters that have a default (name := value)")
-        places.append(required + have.index(name))
-        if places[-1] < given:
-            raise NessieError(f"{name} of {function} is given twice", hint=f"it is argument {places[-1] + 1}")
-    if named and given < required:
-        raise NessieError(f"{function} takes {required} argument{'' if required == 1 else 's'} by position, "
-                          f"here {'is' if given == 1 else 'are'} {given}",
-                          hint=may_go_in(have))
-    return places
-
-
-def may_go_in(names: Sequence[str]) -> str:
-    return f"{', '.join(names) or 'none'} may go in by name"
 
 
 def shown(takes: Type | None) -> str:

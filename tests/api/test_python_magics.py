@@ -196,3 +196,44 @@ def test_functions_are_shown_as_the_prompt_shows_them(shell: InteractiveShell, c
     assert shell.run_line_magic("nesl", value) is None
     shell.run_cell(f"%%nesl\nheld = {value};").raise_error()
     assert "held" not in shell.user_ns
+
+
+def test_cells_see_pythons_variables(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("import numpy as np\nrows = [[1, 2], [], [3]]\nk = 5\nBig = np.arange(4.0)").raise_error()
+    capsys.readouterr()
+
+    def line(text: str) -> Any:
+        return shell.run_line_magic("nesl", text)
+    assert line("{sum(r) : r in rows}").tolist() == [3, 0, 3]
+    shell.run_cell("rows.append([7])").raise_error()
+    assert line("{sum(r) : r in rows}").tolist() == [3, 0, 3, 7]                    # its present value
+    assert line("sum(Big)") == 6.0
+    shell.run_cell("%%nesl\nfunction more(x) = x + k;\nw = {#r : r in rows};\nmore(1)").raise_error()
+    assert capsys.readouterr().out.splitlines() == ["more = fn : int -> int", "w = [2, 0, 1, 1] : [int]",
+                                                    "it = 6 : int"]
+    shell.run_cell("k = 100").raise_error()
+    assert shell.user_ns["more"](2) == 7 and line("k") == 100               # a function keeps what it was defined with
+    shell.run_cell("k = 2.5").raise_error()
+    assert line("k + 1.0") == 3.5 and shell.user_ns["k"] == 2.5
+    assert shell.user_ns["rows"] == [[1, 2], [], [3], [7]], "what was taken is not given back"
+
+
+def test_the_program_comes_before_python(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("sum = 3\nn = 4").raise_error()
+    shell.run_cell("%%nesl\nn = 5;").raise_error()
+    assert shell.user_ns["n"] == 5
+    shell.run_cell("n = 6").raise_error()
+    capsys.readouterr()
+    assert shell.run_line_magic("nesl", "sum([n])") == 5
+    assert shell.run_line_magic("nesl", "let m = 1 in m") == 1
+
+
+def test_what_cannot_be_used_of_python_is_told(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("import math\nd = {1: 2}\ndef call(x): return x").raise_error()
+    capsys.readouterr()
+    for text, told in (("{x : x in d}", "d, a variable of Python's, cannot be used here: a dict is no value of NESL"),
+                       ("math", "math is not defined"), ("call(1)", "call is not defined"),
+                       ("nowhere + 1", "nowhere is not defined")):
+        assert shell.run_line_magic("nesl", text) is None
+        said = capsys.readouterr().err
+        assert told in said and "Traceback" not in said and " --> expression:1:" in said

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import awkward as ak
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import nessie
@@ -121,3 +123,56 @@ def test_pandas() -> None:
             program().same(column)
     with pytest.raises(nessie.NessieError, match="a Series 'n' has missing values"):
         program().numbers(pd.DataFrame({"x": [0.5, 1.5], "n": pd.array([3, None])}))
+
+
+# What comes out, as tables ------------------------------------------------------------------------
+
+RESULTS = """
+datatype point(float, int);
+function points(n) = {point(float(i), i) : i in [0:n]};
+function names(n) = {"<" ++ @i : i in [0:n]};
+function mixed(n) = {(i, "n" ++ @i, {float(j) : j in [0:i]}, rem(i, 2) == 0) : i in [0:n]};
+function nested(n) = {[0:i] : i in [0:n]};
+function letters(n) = {(`a, i) : i in [0:n]};
+"""
+FUNCTIONS = ["points", "names", "mixed", "nested", "letters"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 50])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_results_go_to_arrow_and_back(function: str, count: int) -> None:
+    result = nessie.compile(RESULTS)[function](count)
+    array = pa.array(result)
+    assert len(array) == count == len(result.to_arrow())
+    listed = [tuple(row.values()) if isinstance(row, dict) else row for row in array.to_pylist()]
+    plain = [tuple(part.tolist() if isinstance(part, np.ndarray) else part for part in row)
+             if isinstance(row, tuple) else row for row in result.to_list()]
+    assert listed == plain
+    if count:
+        again = nessie.compile("function same(x) = x;").same(array)
+        assert again.to_list() == ak.Array(array).to_list() or len(again) == count
+
+
+@pytest.mark.parametrize("count", [0, 1, 50])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_results_go_to_pandas(function: str, count: int) -> None:
+    result = nessie.compile(RESULTS)[function](count)
+    table = result.to_pandas()
+    assert len(table) == count
+    if isinstance(result, nessie.Tuples):
+        assert list(table.columns) == [str(number) for number in range(len(result.columns))]
+        for (_, row), expected in zip(table.iterrows(), result.to_list(), strict=True):
+            assert [part.tolist() if isinstance(part, np.ndarray) else part for part in row] == list(expected)
+    else:
+        assert [part.tolist() if isinstance(part, np.ndarray) else part for part in table] == result.to_list()
+
+
+def test_notebooks_show_tables() -> None:
+    program = nessie.compile(RESULTS)
+    shown = program.points(2)._repr_html_()
+    assert shown.count("<tr>") == 3 and "<td>1.0</td><td>1</td>" in shown and "2 point" in shown
+    long = program.nested(1000)._repr_html_()
+    assert long.count("<tr>") == 14 and "<th>999</th><td>999</td>" in long and "1,000 sequences" in long
+    assert len(long) < 5000 and "18, 19, ...]" in long
+    assert "&lt;0" in program.names(1)._repr_html_() and "<0" not in program.names(1)._repr_html_()
+    assert "0 sequences" in program.names(0)._repr_html_()

@@ -133,8 +133,8 @@ NO_EXAMPLES = {
         "cudagen/cuda/nvidia/driver.py", "cudagen/cuda/nvidia/usage.py"), MACHINE),
     **dict.fromkeys((f"nessie/api/{name}.py" for name in (
         "values/arguments", "values/awkward_arrays", "calls", "values/datatypes", "values/device", "function",
-        "values/lists", "magics", "values/numpy_arrays", "options", "program", "values/results", "values/sequences",
-        "values/taking", "views")), PYTHON),
+        "values/graphs", "values/lists", "magics", "values/numpy_arrays", "options", "parameters", "program",
+        "values/results", "values/sequences", "values/tables", "values/taking", "views")), PYTHON),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/session/profile.py", "nessie/session/variables.py", "nessie/session/with_values.py"),
                     COUNTING),

@@ -24,10 +24,10 @@ def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str], monkey
     assert any(re.match(rf"  llvmlite +{re.escape(here)} +compiles kernels for the processor", line) for line in lines)
     monkeypatch.setattr("nessie.tool.doctor.metadata.version", missing)
     told = {found.name: found for found in examine()}
-    wanted = {"llvmlite": "pip install llvmlite", "PyCUDA": "in a clone of Nessie: pip install '.[cuda]'",
-              "prompt_toolkit": "in a clone of Nessie: pip install '.[repl]'", "Pygments": "in a clone of Nessie: pip install '.[repl]'",
-              "argcomplete": "in a clone of Nessie: pip install '.[completion]'", "PyArrow": "in a clone of Nessie: pip install '.[python]'",
-              "Awkward Array": "in a clone of Nessie: pip install '.[python]'", "IPython": "pip install ipython"}
+    extras = {"PyCUDA": "cuda", "prompt_toolkit": "repl", "Pygments": "repl", "argcomplete": "completion",
+              "PyArrow": "python", "Awkward Array": "python"}
+    wanted = {"llvmlite": "pip install llvmlite", "IPython": "pip install ipython",
+              **{name: f"in a clone of Nessie: pip install '.[{extra}]'" for name, extra in extras.items()}}
     for name, get in wanted.items():
         assert told[name].version is None and told[name].get == get
         assert re.search(rf"  {name} +missing +{re.escape(told[name].gives)}; {re.escape(get)}\n",

@@ -172,8 +172,8 @@ def test_who_has_no_editing_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("nessie.tool.prompt.repl.find_spec", lambda name: None if name == "prompt_toolkit" else name)
     keyboard = sit_down([":quit\n"], monkeypatch)
     assert main(["--target", "reference"]) == 0
-    assert keyboard.shown.getvalue().startswith(f"{WELCOME}\nFor editing, completion and colours, in a clone of Nessie: "
-                                                "pip install '.[repl]'\n")
+    assert keyboard.shown.getvalue().startswith(
+        f"{WELCOME}\nFor editing, completion and colours, in a clone of Nessie: pip install '.[repl]'\n")
 
 
 def test_output_that_is_lost_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:

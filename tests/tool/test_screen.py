@@ -9,8 +9,8 @@ from threading import Event, Thread
 import pytest
 
 from nessie.activity import Activity
-from nessie.session.streams import ERASED, LAST_LINE, LastLine, say, say_aside
 from nessie.session.progress import progress
+from nessie.session.streams import ERASED, LAST_LINE, LastLine, say, say_aside
 from nessie.tool.prompt.screen import Screen as LongTexts
 from nessie.tool.prompt.screen import cut, end_of_row, rows
 

@@ -8,6 +8,8 @@
     device          arrays in a GPU's memory
     datatypes       a program's datatypes as named tuples
     open_types      types that are not fully known yet
+    graphs          SciPy's sparse matrices and networkx's graphs
+    tables          Nested and Tuples in notebooks, for pandas and Arrow
     sequences       Nested and Tuples: sequences that NumPy has no array for
     results         converts flat values to Python's
 """

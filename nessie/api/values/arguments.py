@@ -2,8 +2,9 @@
 
 A number, a bool or a str is a scalar or a text; a tuple is a tuple, and a datatype's named tuple the datatype's value.
 Sequences are NumPy arrays (nessie.api.values.numpy_arrays), Nested, Tuples, Awkward's and Arrow's arrays
-(nessie.api.values.awkward_arrays), arrays on a GPU, data frames, and Python's lists for small data
-(nessie.api.values.lists). Contiguous arrays of float64, int64 and bool are used in place; `notes` tell of conversions.
+(nessie.api.values.awkward_arrays), arrays on a GPU, data frames, SciPy's sparse matrices and networkx's graphs
+(nessie.api.values.graphs), and Python's lists for small data (nessie.api.values.lists). Contiguous arrays of float64,
+int64 and bool are used in place; `notes` tell of conversions.
 
 The parameter's type decides what Python leaves open: whether an int is a float, whether a text of one character is a
 character, and the element type of an empty list. What both leave open is a type variable.
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nessie.api.values import lists, numpy_arrays
+from nessie.api.values import graphs, lists, numpy_arrays
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.device import DeviceArray, has_interface, on_device
 from nessie.api.values.lists import is_foreign, is_sequence
@@ -254,6 +255,14 @@ def from_items(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[i
     return len(items), *lists.elements(arguments, items, wanted)
 
 
+def from_sparse(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+    return from_nested(arguments, graphs.rows_of_matrix(arguments, value), wanted)
+
+
+def from_graph(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
+    return from_nested(arguments, graphs.rows_of_graph(arguments, value, wanted), wanted)
+
+
 def is_array(value: Any, wanted: Type | None) -> bool:
     return hasattr(value, "__array__") and not isinstance(value, np.generic)
 
@@ -267,6 +276,8 @@ CONVERTERS = (          # the first that takes the value converts it
     Converter("Awkward's or Arrow's array", lambda value, wanted: is_foreign(value), from_awkward),
     Converter("a data frame", lambda value, wanted: numpy_arrays.is_table(value) and not isinstance(wanted, Seq),
               from_table),
+    Converter("a sparse matrix of SciPy's", lambda value, wanted: graphs.is_sparse(value), from_sparse),
+    Converter("a graph of networkx's", lambda value, wanted: graphs.is_graph(value), from_graph),
     Converter("what NumPy makes an array of", is_array, from_array),
     Converter("a list or another sequence", lambda value, wanted: is_sequence(value), from_items),
 )

@@ -29,6 +29,23 @@ class Elements(Sequence[Any]):
     def to_list(self) -> list[Any]:
         raise NotImplementedError
 
+    def to_pandas(self) -> Any:
+        """The DataFrame of Tuples; the Series of a Nested."""
+        from nessie.api.values import tables
+        return tables.to_pandas(self)
+
+    def to_arrow(self) -> Any:
+        """The array of Arrow's, over the same memory where Arrow has the same layout."""
+        from nessie.api.values import tables
+        return tables.to_arrow(self)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        return self.to_arrow().__arrow_c_array__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        from nessie.api.values import tables
+        return tables.as_html(self)
+
     def __contains__(self, value: object) -> bool:
         return unboxed(value) in self.to_list()
 
