@@ -9,7 +9,8 @@
     json_places     finds the JSON value that is of a wrong type
     numpy_format    .npy and .npz
     matrix_market   .mtx
-    table           .csv
+    table           .csv and .tsv
+    arrow_format    .arrow and .parquet
     text            .txt
     object_text     the text that write_object writes, in CMU NESL's format
 """

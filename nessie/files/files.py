@@ -5,11 +5,14 @@ format.
     .jsonl  a sequence, one element per line, as JSON            files.json_format
     .txt    text, its lines, or its numbers                      files.text
     .csv    a sequence of tuples, one component per column       files.table
+    .tsv    the same, with tabs                                  files.table
+    .arrow, .parquet   a sequence of tuples, by PyArrow          files.arrow_format
     .npy    a vector, or a matrix as rows                        files.numpy_format
     .npz    a sparse matrix of SciPy, or offsets and content     files.numpy_format
     .mtx    a Matrix Market matrix as rows of (column, value)    files.matrix_market
 
-The path `-` is standard input or output, as JSON. Output to other devices and pipes is JSON, too.
+Text may be packed by gzip: .json.gz. The path `-` is standard input or output, as JSON. Output to other devices and
+pipes is JSON, too.
 
 The parameter's type decides how a file is read. If that type has variables or is unknown, all arguments together
 determine it (nessie.arguments.types). So a file is opened first, and its value is made once its type is known. Every
@@ -23,31 +26,60 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.writing import write_file
-from nessie.base.types import ContentOf, Type, expand, holds_function, no_datatypes, show_type
-from nessie.files.reading import Reading
+from nessie.base.types import ContentOf, Seq, Type, components, expand, holds_function, no_datatypes, show_type
+from nessie.files.reading import PACKED, Reading
 
 if TYPE_CHECKING:
     from nessie.files.parts import File
 
-WRITTEN = (".json", ".csv", ".npy", ".npz")
+WRITTEN = (".json", ".csv", ".tsv", ".npy", ".npz", ".arrow", ".parquet")
+TEXTS = (".json", ".jsonl", ".txt", ".csv", ".tsv", ".mtx")             # gzip may pack them
+HELD = {".npy": "scalars in rows", ".npz": "rows of scalars", ".arrow": "a sequence", ".parquet": "a sequence",
+        **dict.fromkeys((".csv", ".tsv"), "a sequence of tuples of scalars and strings")}
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+TABLES = (*SEPARATORS, ".arrow", ".parquet")
 READERS = {                             # each is Reading -> File
     ".json": "json_format:read_json",
     ".jsonl": "json_format:read_jsonl",
     ".txt": "text:read_txt",
     ".csv": "table:read_csv",
+    ".tsv": "table:read_tsv",
     ".npy": "numpy_format:read_npy",
     ".npz": "numpy_format:read_npz",
     ".mtx": "matrix_market:read_mtx",
+    ".arrow": "arrow_format:read_arrow",
+    ".parquet": "arrow_format:read_parquet",
 }
+
+
+@dataclass(frozen=True)
+class TableStyle:
+    """How a table is written. `columns`: the names of its columns, as they were asked for; None: `likely` ones, of
+    which unknown ones are empty. `quoting`: mark the texts of a table as texts for spreadsheets."""
+    columns: Sequence[str] | None = None
+    likely: Sequence[str] = ()
+    quoting: bool = False
+
+    def names(self, path: str, count: int) -> list[str]:
+        """The names of the table's columns, column1 and so on where they are not known."""
+        if self.columns is not None and len(self.columns) != count:
+            raise NessieError(f"{path}: the table has {count} column{'s' if count > 1 else ''}, "
+                              f"and {len(self.columns)} {'are' if len(self.columns) > 1 else 'is'} named")
+        known = self.columns or (self.likely if len(self.likely) == count else [""] * count)
+        return [name or f"column{number}" for number, name in enumerate(known, 1)]
+
+
+USUAL = TableStyle()
 
 
 def open_file(path: str, room: MemoryBudget | None = None) -> File:
@@ -56,7 +88,8 @@ def open_file(path: str, room: MemoryBudget | None = None) -> File:
     ending = ending_of(path)
     if ending not in READERS:
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
-                          hint=f"the names of files end in {', '.join(READERS)}; @- is JSON from standard input")
+                          hint=f"the names of files end in {', '.join(READERS)}, and those of text may end in "
+                               ".gz, too; @- is JSON from standard input")
     module, _, function = READERS[ending].partition(":")
     with refusals(path):
         found: File = getattr(import_module(f"nessie.files.{module}"), function)(Reading(path, room or MemoryBudget()))
@@ -83,7 +116,11 @@ def refusals(path: str) -> Iterator[None]:
 
 
 def ending_of(path: str) -> str:
-    return ".json" if path == "-" else Path(path).suffix.lower()
+    """The ending that decides the format; of packed text the one before .gz."""
+    if path == "-":
+        return ".json"
+    ending, inner = Path(path).suffix.lower(), Path(Path(path).stem).suffix.lower()
+    return inner if ending == PACKED and inner in TEXTS else ending
 
 
 def written_as(path: str) -> str:
@@ -116,34 +153,52 @@ def check_writable(path: str) -> None:
 
 
 def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes,
-                say: Callable[[str], object] = lambda text: sys.stdout.write(text), quoting: bool = False) -> None:
+                say: Callable[[str], object] = lambda text: sys.stdout.write(text),
+                style: TableStyle = USUAL) -> None:
     """Write a flat value in the format of the file's ending; for the path `-`, pass its JSON to `say`. An existing file
-    is replaced only by a complete one. `quoting`: mark the texts of a table as texts for spreadsheets."""
-    from nessie.files.fit import is_array
-    from nessie.files.json_format import encode_json
-    from nessie.files.numpy_format import encode_npy, encode_npz
-    from nessie.files.table import encode_csv, is_table
+    is replaced only by a complete one."""
     check_writable(path)
     if holds_function(expand(type_, content)):
         raise NessieError(f"{path}: a function cannot be written")
-    match written_as(path):
-        case _ if path == "-":
-            say(encode_json(value, type_, content).decode().rstrip("\n") + "\n")
-            return
-        case ".json":
-            data = encode_json(value, type_, content)
-        case ".npy" if is_array(type_):
-            data = encode_npy(path, value, type_)
-        case ".npz" if is_array(type_) and is_array(type_.element) and not is_array(type_.element.element):
-            data = encode_npz(value, type_)
-        case ".csv" if is_table(expand(type_, content)):
-            data = encode_csv(path, value, expand(type_, content), quoting)
-        case ending:
-            holds = {".npy": "scalars in rows", ".npz": "rows of scalars",
-                     ".csv": "a sequence of tuples of scalars and strings"}[ending]
-            raise NessieError(f"{path}: {ending} holds {holds}, not {show_type(type_)}",
-                              hint="a .json file holds any value")
+    if path == "-":
+        from nessie.files.json_format import encode_json
+        say(encode_json(value, type_, content).decode().rstrip("\n") + "\n")
+        return
+    data = encoded(path, value, type_, content, style)
     try:
-        write_file(path, data)
+        write_file(path, packed(data) if path.lower().endswith(PACKED) else data)
     except OSError as error:
         raise NessieError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def encoded(path: str, value: Any, type_: Type, content: ContentOf, style: TableStyle) -> bytes:
+    """The bytes of the file. A format's module is imported when it is written."""
+    from nessie.files.fit import is_array
+    ending, whole = written_as(path), expand(type_, content)
+    match ending:
+        case ".json":
+            from nessie.files.json_format import encode_json
+            return encode_json(value, type_, content)
+        case ".npy" if is_array(type_):
+            from nessie.files.numpy_format import encode_npy
+            return encode_npy(path, value, type_)
+        case ".npz" if is_array(type_) and is_array(type_.element) and not is_array(type_.element.element):
+            from nessie.files.numpy_format import encode_npz
+            return encode_npz(value, type_)
+        case ".csv" | ".tsv":
+            from nessie.files.table import columns_of, encode_table
+            if kinds := columns_of(whole):
+                return encode_table(path, value, whole, SEPARATORS[ending], style.names(path, len(kinds)),
+                                    style.quoting)
+        case ".arrow" | ".parquet" if isinstance(whole, Seq):
+            from nessie.files.arrow_format import encode_arrow, encode_parquet
+            names = style.names(path, len(components(whole.element)))
+            return (encode_arrow if ending == ".arrow" else encode_parquet)(path, value, whole, names)
+    raise NessieError(f"{path}: {ending} holds {HELD[ending]}, not {show_type(type_)}",
+                      hint="a .json file holds any value")
+
+
+def packed(data: bytes) -> bytes:
+    """The data as gzip packs it, always in the same way: no time is noted."""
+    import gzip
+    return gzip.compress(data, mtime=0)

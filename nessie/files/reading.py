@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from nessie.base.source import decoded
+from nessie.base.source import NessieError, decoded
 from nessie.base.system.memory import MemoryBudget
 
 PIECE = 1 << 16                 # bytes read at a time
@@ -21,6 +21,7 @@ NUMBER = 32                     # bytes of a number as an object of its own; Pyt
 SHORT_TEXT = 64                 # bytes of a short text; Python shares those of one character
 
 STANDARD = "-"
+PACKED = ".gz"                  # ends the name of a file that gzip has packed
 ASTRAL, BEYOND_LATIN = re.compile(rb"[\xf0-\xff]"), re.compile(rb"[\xc4-\xff]")       # bytes of UTF-8
 
 
@@ -57,6 +58,9 @@ class Reading:
                 yield piece
                 full = len(piece) == PIECE
             return
+        if str(self.path).lower().endswith(PACKED):
+            yield from self.unpacked()
+            return
         with open(self.path, "rb", buffering=0) as file:
             expected, done = os.fstat(file.fileno()).st_size, 0
             self.take(expected)
@@ -65,6 +69,19 @@ class Reading:
                 if done > expected:             # a pipe, or a file that grows
                     self.take(len(piece))
                 yield piece
+
+    def unpacked(self) -> Iterator[bytes]:
+        """The contents that gzip has packed, piece by piece: each is counted as it comes, as a small file may hold a
+        large one."""
+        import gzip
+        import zlib
+        try:
+            with gzip.open(self.path) as file:
+                while piece := file.read(PIECE):
+                    self.take(len(piece))
+                    yield piece
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise NessieError(f"{self.path}: no file of gzip's, or a damaged one: {error}") from None
 
     def text(self) -> str:
         """The text of a UTF-8 file."""

@@ -1,4 +1,4 @@
-"""Tables: .csv as a sequence of tuples, one component per column.
+"""Tables: .csv and .tsv as a sequence of tuples, one component per column; columns are separated by commas, or tabs.
 
 A table's first row names its columns, which are the tuples' components in the same order. A cell of type [char] is
 taken verbatim; a bool is t, f, true or false in any case.
@@ -46,16 +46,19 @@ from nessie.files.text import guess, numbers, odd_one
 ROW = 128                       # bytes of a row's list and of its number
 CODE = 4                        # bytes of a character in an array
 BOOLS = {"t": True, "true": True, "f": False, "false": False}
-SEPARATORS = ";\t|"                     # of tables that are not .csv
+COMMA, TAB = ",", "\t"
+SEPARATORS = {COMMA: "commas", TAB: "tabs", ";": ";", "|": "|"}         # of tables, with their names
+KEEPS = {COMMA: "cut -d, -f1,2 IN.csv > OUT.csv", TAB: "cut -f1,2 IN.tsv > OUT.tsv"}
 TEXT = "'"                              # marks a text that is not a formula
 FORMULA = re.compile(f"{TEXT}*(?:[\t\r\n]|\\s*[=+@\uff1d\uff0b\uff0d\uff20-])")     # the beginning of one
 
 
 @dataclass(frozen=True)
 class Table:
-    """A parsed table. `lines`: the line of the text where each row ends."""
+    """A parsed table. `separator` stands between its columns; `lines`: the line of the text where each row ends."""
     path: str
     text: str
+    separator: str
     header: list[str]
     rows: list[list[str]]
     lines: list[int]
@@ -101,41 +104,49 @@ class Table:
         return self.columns_complaint(
             f"{due} {'column is' if due == 1 else 'columns are'} due for {show_type(wanted, False)}, "
             f"the table has {count}: {', '.join(map(shorten, self.header))}",
-            "cut -d, -f1,2 IN.csv > OUT.csv keeps the columns 1 and 2" if due < count else "")
+            f"{KEEPS[self.separator]} keeps the columns 1 and 2" if due < count else "")
 
     def columns_complaint(self, reason: str, hint: str = "") -> NessieError:
         """The error for a mistake in the number or the types of the columns."""
-        return complain(self.path, self.text, 1, reason, hint=hint or separator_hint(self.header))
+        return complain(self.path, self.text, 1, reason, hint=hint or separator_hint(self.header, self.separator))
 
     def located(self, reason: str, row: int, column: int) -> NessieError:
         """The error for a mistake in the cell of this row and column."""
         line, cells = self.lines[row], self.rows[row]
         start, end = line_part(self.text, line)
-        if self.text[start:end].rstrip("\r") == ",".join(cells):        # nothing is quoted
+        if self.text[start:end].rstrip("\r") == self.separator.join(cells):        # nothing is quoted
             start += sum(len(cell) + 1 for cell in cells[:column])
             end = start + len(cells[column])
         return complain(self.path, self.text, line, reason, (start, end), self.header[column],
-                        separator_hint(self.header))
+                        separator_hint(self.header, self.separator))
 
 
-def separator_hint(header: list[str]) -> str:
+def separator_hint(header: list[str], separator: str) -> str:
     """The hint for a table whose only column looks like several."""
-    found = [mark for mark in SEPARATORS if mark in header[0]] if len(header) == 1 else []
-    return f"columns are separated by commas, here by {'tabs' if found[0] == chr(9) else found[0]}" if found else ""
+    found = [name for mark, name in SEPARATORS.items() if mark in header[0]] if len(header) == 1 else []
+    return f"columns are separated by {SEPARATORS[separator]}, here by {found[0]}" if found else ""
 
 
 # Reading ----------------------------------------------------------------------------------------
 
 def read_csv(file: Reading) -> File:
+    return read_separated(file, COMMA)
+
+
+def read_tsv(file: Reading) -> File:
+    return read_separated(file, TAB)
+
+
+def read_separated(file: Reading, separator: str) -> File:
     text = file.text()
-    file.take(cost(text))
-    return read_table(file.path, text)
+    file.take(cost(text, separator))
+    return read_table(file.path, text, separator)
 
 
-def cost(text: str) -> int:
+def cost(text: str, separator: str) -> int:
     """Bytes of the cells, of the lists that hold them by rows and by columns, and of the arrays made of them."""
     rows, marked = text.count("\n") + 1, text.count(TEXT)
-    cells = text.count(",") + rows
+    cells = text.count(separator) + rows
     width = 1 if text.isascii() else 4
     characters = len(text) * width + CODE * 2 * len(text)               # of cells, and in the reader
     unmarked = marked * SHORT_TEXT + (len(text) * width if marked else 0)       # cells without their apostrophes
@@ -181,8 +192,8 @@ class Cells:
         return []
 
 
-def read_table(path: str, text: str) -> Table:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+def read_table(path: str, text: str, separator: str) -> Table:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows, lines = list[list[str]](), list[int]()
     longest = csv.field_size_limit(len(text) + 1)
     try:
@@ -196,13 +207,13 @@ def read_table(path: str, text: str) -> Table:
         csv.field_size_limit(longest)
     if not rows:
         raise complain(path, text, 1, "a header with the names of the columns is due")
-    table = Table(path, text, rows[0], rows[1:], lines[1:])
+    table = Table(path, text, separator, rows[0], rows[1:], lines[1:])
     if all(number(cell, FLOAT) is not None for cell in table.header):
         raise complain(path, text, 1, "a header with the names of the columns is due, these are numbers")
     for row, line in zip(table.rows, table.lines, strict=True):
         if len(row) != len(table.header):
             raise complain(path, text, line, f"{len(table.header)} cells are due, not {len(row)}",
-                           hint=separator_hint(table.header))
+                           hint=separator_hint(table.header, separator))
     return table
 
 
@@ -262,36 +273,37 @@ def cell_column(cells: list[str], kind: Type) -> Column:
 
 # Writing ----------------------------------------------------------------------------------------
 
-def is_table(type_: Type) -> bool:
-    """Whether the type, which has no datatypes, is a sequence of scalars and strings, or of tuples of them."""
-    def cell(leaf: Type) -> bool:
-        return isinstance(leaf, Base) or leaf == STRING
-    return isinstance(type_, Seq) and all(cell(leaf) for leaf in leaves_of(type_.element, no_datatypes))
+def columns_of(type_: Type) -> list[Type]:
+    """The types of the columns of a type without datatypes; none, unless it is a sequence of scalars and strings, or of
+    tuples of them."""
+    leaves = leaves_of(type_.element, no_datatypes) if isinstance(type_, Seq) else []
+    return leaves if all(isinstance(leaf, Base) or leaf == STRING for leaf in leaves) else []
 
 
-def encode_csv(path: str, value: Any, type_: Type, quoting: bool = False) -> bytes:
-    """The bytes of a .csv file with the table; its columns are named column1, column2 and so on. `quoting`: quote
-    texts, and mark those that begin like formulas as texts."""
+def encode_table(path: str, value: Any, type_: Type, separator: str, names: Sequence[str],
+                 quoting: bool = False) -> bytes:
+    """The bytes of a .csv or .tsv file with the table, whose columns have these names. `quoting`: quote texts, and mark
+    those that begin like formulas as texts."""
     assert isinstance(type_, Seq)
     kinds = leaves_of(type_.element, no_datatypes)
     columns = [cell_texts(plain_value(Flat(value.length, column), Seq(kind)), kind, quoting)
                for column, kind in zip(unnest(value.column, type_.element), kinds, strict=True)]
-    names = [f"{TEXT if quoting and kind in (STRING, CHAR) else ''}column{number}"
-             for number, kind in enumerate(kinds, 1)]
-    rows = [names, *zip(*columns, strict=True)]
-    text = csv_text(rows, csv.QUOTE_NONNUMERIC if quoting else csv.QUOTE_MINIMAL)
+    header = [f"{TEXT if quoting and kind in (STRING, CHAR) else ''}{name}"
+              for name, kind in zip(names, kinds, strict=True)]
+    rows = [header, *zip(*columns, strict=True)]
+    text = csv_text(rows, separator, csv.QUOTE_NONNUMERIC if quoting else csv.QUOTE_MINIMAL)
     if "\r" in text:                        # the writer does not quote it for "\n" lines, yet it ends a reader's line
-        text = csv_text(rows, csv.QUOTE_NONNUMERIC)
+        text = csv_text(rows, separator, csv.QUOTE_NONNUMERIC)
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise NessieError(f"{path}: half of a surrogate pair is no text that .csv holds",
+        raise NessieError(f"{path}: half of a surrogate pair is no text that a table holds",
                           hint="a .json file holds any value") from None
 
 
-def csv_text(rows: list[Any], quoting: Literal[0, 2]) -> str:
+def csv_text(rows: list[Any], separator: str, quoting: Literal[0, 2]) -> str:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n", quoting=quoting).writerows(rows)
+    csv.writer(text, delimiter=separator, lineterminator="\n", quoting=quoting).writerows(rows)
     return text.getvalue()
 
 

@@ -6,6 +6,7 @@
     variables       converts a session's variables for the interpreter
     with_values     adds the failing values to the error of a failed check
     commands        commands of the top level: describe, show, set and others
+    columns         names for the columns of a function's result
     describe        describes a name
     profile         measures the work and depth of a form, and the cost of its run
     profile_text    shows profiles as text and as JSON

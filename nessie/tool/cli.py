@@ -92,13 +92,29 @@ def run(options: argparse.Namespace) -> int:
     from nessie.syntax.parse import read_source
     session = new_session(options, sys.stderr.write if options.output == PIPE else None)
     source = read_source(needed(options, "FILE"))
-    if options.quote_formulas and not (options.output or "").lower().endswith(".csv"):
-        raise UsageError("--quote-formulas is about texts in a .csv file: name one with -o")
+    refuse_without_table(options)
     if options.entry:
         return run_entry(session, source, options)
     if options.output:
         raise UsageError("-o writes the result of a call: name the function with -e")
     return ended(session, print_outcomes(session.run(source)))
+
+
+def refuse_without_table(options: argparse.Namespace) -> None:
+    """Refuse options about tables where no table is written."""
+    from nessie.files.files import SEPARATORS, TABLES, ending_of
+    ending = ending_of(options.output or "")
+    if options.quote_formulas and ending not in SEPARATORS:
+        raise UsageError("--quote-formulas is about texts in a .csv or .tsv file: name one with -o")
+    if options.columns and ending not in TABLES:
+        raise UsageError(f"--columns names those of a table: -o names one, {', '.join(TABLES)}")
+
+
+def column_names(session: Session, options: argparse.Namespace) -> list[str]:
+    """Names for the columns of ENTRY's result, as far as they are known."""
+    from nessie.session.columns import column_names
+    entry = session.environment.lookup(options.entry.lower())
+    return column_names(entry.name, session.environment) if entry is not None else []
 
 
 def ended(session: Session, failed: int) -> int:
@@ -122,7 +138,7 @@ def define(session: Session, program: syntax.Program) -> None:
 
 def run_entry(session: Session, source: Source, options: argparse.Namespace) -> int:
     """Call a function of the program on the ARGs. Prints its result or writes it to a file."""
-    from nessie.files.files import check_writable, write_value
+    from nessie.files.files import TableStyle, check_writable, write_value
     from nessie.running.results import restore
     from nessie.syntax.parse import parse
     if options.output:
@@ -131,7 +147,8 @@ def run_entry(session: Session, source: Source, options: argparse.Namespace) -> 
     value, type_ = value_of_entry(session, options)
     if options.output:
         whole = restore(value, type_, session.environment)
-        write_value(options.output, whole, type_, session.content, say, options.quote_formulas)
+        style = TableStyle(options.columns, column_names(session, options), options.quote_formulas)
+        write_value(options.output, whole, type_, session.content, say, style)
     else:
         say(session.outcome("it", value, type_).value + "\n")
     return ended(session, 0)

@@ -2,12 +2,13 @@
 
     nessie run FILE -e ENTRY ARG... [options]
 
-ARGs are NESL expressions, so they may begin with `-`. They extend up to the next word that is an option of Nessie;
-after `--` every word is an ARG. Options may come before or after the command.
+ARGs are NESL expressions, so they may begin with `-`. Options may stand before the command, after it, and between ARGs;
+after `--` every word is an ARG.
 """
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 import re
 import textwrap
@@ -53,6 +54,13 @@ def byte_count(text: str) -> int:
         return bytes_of(text)
     except ValueError:
         wrong(text, BYTES.wanted)
+
+
+def names(text: str) -> list[str]:
+    """Names with commas between, as a row of a .csv file has them."""
+    found = next(csv.reader([text]), [])
+    return [name.strip() for name in found] if all(map(str.strip, found)) and found else \
+        wrong(text, "names with commas between")
 
 
 def count(text: str) -> int:
@@ -143,8 +151,10 @@ OPTIONS = (
     Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", COMPILING),
     Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
            ("run", "compile", "show", "profile", "graph", "explain", "inspect", "doctor")),
-    Option(("--quote-formulas",), "", "in the .csv file of -o, put an apostrophe before texts that spreadsheets would "
-           "calculate, as they begin with = + - @", ("run",)),
+    Option(("--columns",), "NAME,...", "the names of the columns of the table of -o (default: those of the variables "
+           "of which the function makes tuples)", ("run",), type=names),
+    Option(("--quote-formulas",), "", "in the .csv or .tsv file of -o, put an apostrophe before texts that "
+           "spreadsheets would calculate, as they begin with = + - @", ("run",)),
     Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
     Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
     Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation",
@@ -199,8 +209,8 @@ OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of
 SWITCHES = ("-h", "--help", "--version")
 
 ARGUMENT_HELP = """\
-An ARG is a NESL expression, @path, a file to read, or @-, JSON from standard input. ARGs follow ENTRY up to the next
-option of Nessie and may begin with a minus; after -- every word is an ARG."""
+An ARG is a NESL expression, @path, a file to read, or @-, JSON from standard input. ARGs follow ENTRY and may begin
+with a minus; options may stand between them; after -- every word is an ARG."""
 
 
 class Help(argparse.HelpFormatter):
@@ -281,7 +291,8 @@ def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
     minus goes after `--`, so that argparse mistakes neither for something else."""
     options = {name: option for option in OPTIONS for name in option.names}
     rest, kept, last, arguments = list(reversed(words)), list[str](), list[str](), list[str]()
-    in_arguments, callers = False, {*CALLING}
+    in_arguments = entered = False
+    callers = {*CALLING}
     while rest:
         word = rest.pop()
         if word[:2] in options and word[2:] and not in_arguments and "eval" not in kept:        # -eENTRY
@@ -295,12 +306,18 @@ def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
             if option is not None and option.value and rest and (not word.startswith("--") or "=" not in word):
                 word = f"{option.names[-1]}={rest.pop()}"
             in_arguments = option is not None and option.attribute == "entry" and not callers.isdisjoint(kept)
+            entered = entered or in_arguments
             kept.append(word)
-        elif in_arguments:
+        elif in_arguments or (entered and has_file(kept) and not word.startswith("--")):
             arguments.append(word)
         else:
             (last if word.startswith("-") and "eval" in kept else kept).append(word)
     return [*kept, *(["--", *last] if last else [])], arguments
+
+
+def has_file(kept: list[str]) -> bool:
+    """Are the command and its FILE among the words? Options have their values in the same word."""
+    return len([word for word in kept if not word.startswith("-")]) > 1
 
 
 def build_parser() -> Parser:

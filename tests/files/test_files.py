@@ -37,7 +37,7 @@ from nessie.base.types import (
 )
 from nessie.base.values import flatten_value, plain_value
 from nessie.files import files as value_files
-from nessie.files.files import made, open_file, write_value
+from nessie.files.files import TableStyle, made, open_file, write_value
 from nessie.files.reading import MemoryBudget
 
 ROWS = Seq(Seq(Pair(INT, FLOAT)))
@@ -467,7 +467,7 @@ def test_texts_that_look_like_formulas(tmp_path_factory: pytest.TempPathFactory,
     value = [(list(text), (char, (number, whole))) for text, char, number, whole in rows]
     path = tmp_path_factory.getbasetemp() / "formulas.csv"
     for quoting in (True, False):
-        write_value(str(path), flatten_value(value, type_), type_, quoting=quoting)
+        write_value(str(path), flatten_value(value, type_), type_, style=TableStyle(quoting=quoting))
         assert read(path, type_) == (value, type_)
         if quoting:
             header, *found = csv.reader(io.StringIO(path.read_bytes().decode(), newline=""))
@@ -475,7 +475,7 @@ def test_texts_that_look_like_formulas(tmp_path_factory: pytest.TempPathFactory,
             assert not any(CALCULATED.match(cell) for cells in found for cell in cells[:2])
             assert [(float(cells[2]), int(cells[3])) for cells in found] == [row[2:] for row in rows]
     texts = [list(text) for text, *_ in rows]
-    write_value(str(path), flatten_value(texts, Seq(STRING)), Seq(STRING), quoting=True)
+    write_value(str(path), flatten_value(texts, Seq(STRING)), Seq(STRING), style=TableStyle(quoting=True))
     assert read(path) == (texts, Seq(STRING))           # texts that look like numbers, too
 
 
