@@ -213,11 +213,10 @@ CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("stderr", 2, "stream", "Where programs print, too."),
 )}
 
-# The library's functions, including rows of this table, that a program may redefine for itself.
+# The rows of this table and the constants that a program may redefine for itself, as all that the library defines.
 REDEFINABLE = frozenset((
-    "sum", "product", "max_val", "min_val", "any", "all", "parity", "count", "index", "enumerate", "max_index",
-    "min_index", "rotate", "subseq", "drop", "take", "put", "cond_put", "unpack", "join", "bottop", "split",
-    "head_rest", "rest_tail", "interleave", "odd_elts", "even_elts", "inf", "nan"))
+    "sum", "product", "max_val", "min_val", "any", "all", "parity", "subseq", "inf", "nan", "first", "rest", "identity",
+    "one", "zero"))
 
 # The functions of those operators of the syntax that are not primitives of the operator's own name.
 BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",

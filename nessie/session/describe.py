@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from nessie.base.source import NessieError
 from nessie.base.text.types_text import show_scheme
 from nessie.library.library import PRELUDE
-from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, REDEFINABLE, UNARY
+from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, UNARY
 from nessie.syntax import nodes as syntax
 from nessie.syntax.lexer import WORDS, Lexer
 from nessie.syntax.parse import place, read_source
@@ -21,7 +21,7 @@ def describe(environment: Environment, command: syntax.Command, name: str) -> st
     """The name's type, its kind, whether the library or the session defines it, and its documentation."""
     entry = entry_of(environment, command, name)
     whose = "of the library" if of_library(environment, name) else "of the session"
-    anew = "; may be redefined" if whose == "of the library" and name in REDEFINABLE else ""
+    anew = "; may be redefined" if whose == "of the library" and not environment.is_protected(name) else ""
     lines = [f"{name} : {show_scheme(entry.scheme.type)}", f"  {KINDS.get(entry.kind, entry.kind)} {whose}{anew}"]
     doc = documentation(environment, entry)
     return "\n".join(lines + [f"  {line}" for line in doc.splitlines()]) + "\n"

@@ -115,7 +115,7 @@ def no_binding(exp: syntax.Exp) -> str:
     if isinstance(exp, syntax.Index) and isinstance(exp.sequence, syntax.Name):
         index = exp.index.span
         name, at = exp.sequence.name, span.source.text[index.start:index.end] if index else "i"
-        value = re.match(r"=\s*([^;\n]+)", after)
+        value = re.match(r"=\s*([^;\n]+?)\s*(;|\n|\bin\b|$)", after)
         changed = f"{name} = {name} <- [({at}, {value[1].strip() if value else 'x'})]"
         return f"an element is not changed; v <- [(i, x)] is v with x at i: {changed}"
     literal = isinstance(exp, (syntax.Number, syntax.Char, syntax.String))

@@ -15,7 +15,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, NessieError, Origin
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import ZEROS, Base, Data, Fun, Identity, Scheme, Type
-from nessie.library.primitives import CONSTANTS, PRIMITIVES
+from nessie.library.primitives import CONSTANTS, PRIMITIVES, REDEFINABLE
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing import walk as typed_walk
@@ -128,6 +128,11 @@ class Environment:
         if name in CONSTANTS:
             return Entry("constant", name, Scheme((), constant_type(CONSTANTS[name].type)))
         return self.program.entry(name) if self.in_library else self.library.entry(name)
+
+    def is_protected(self, name: str) -> bool:
+        """May no program define this name? It is a primitive or a constant."""
+        return (not self.in_library and name not in REDEFINABLE and not name.startswith("_")
+                and (name in PRIMITIVES or name in CONSTANTS))
 
     def global_scheme(self, name: str) -> Scheme | None:
         """The scheme of a function, primitive or constructor, by internal name."""

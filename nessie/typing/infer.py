@@ -12,7 +12,6 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Origin, Span
 from nessie.base.text.types_text import BASES, letters, show, show_scheme
 from nessie.base.types import Data, Fun, Identity, Pair, Scheme, Type, Var, free_variables, substitute, unnest_right
-from nessie.library.primitives import REDEFINABLE
 from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
 from nessie.typing import nodes as typed
@@ -72,9 +71,8 @@ def at(span: Span | None) -> Origin:
 
 
 def refuse_protected(name: str, span: Span | None, environment: Environment) -> None:
-    """Refuse a definition of a library name; few of these may be defined anew."""
-    if not environment.in_library and not name.startswith("_") and name not in REDEFINABLE \
-            and environment.builtin(name) is not None:
+    """Refuse a definition of a primitive or a constant."""
+    if environment.is_protected(name):
         raise complaints.protected(name, span)
 
 # Functions ------------------------------------------------------------------------------------------
