@@ -62,6 +62,17 @@ def one_pass(job: pipeline.Job, name: str, form: forms.Form[Any], program: Any) 
     return next(driver.steps(job, form, program, (pipeline.pass_named(name),))).program
 
 
+OPERATIONS = {                          # what the nodes of the graphs do
+    "MAP": "computes each element by itself",
+    "REDUCE": "combines all elements to one", "SEG_REDUCE": "combines the elements of each row to one",
+    "SCAN": "combines, for each element, those before it", "SEG_SCAN": "the same in each row",
+    "FILTER": "keeps the elements for which a test holds", "SEG_FILTER": "the same in each row",
+    "PARTITION": "puts the elements for which a test holds before the others",
+    "PERMUTE": "writes elements to places that are computed",
+    "HOST": "works on single numbers, outside of kernels",
+}
+
+
 class Collection:
     """The collection of the page's data from the forms of a program, `made`."""
 
@@ -85,7 +96,8 @@ class Collection:
         marks: list[Mark] = [(a, b, [number], [], [], "") for a, b, number in self.sources.nested()]
         return {"entry": self.job.entry or self.flat.entry.function, "target": self.job.target, "mode": self.job.fuse,
                 "file": next(iter(self.sources.starts)).name, "spans": list(self.sources.spans), "nodes": nodes,
-                "stages": [stage("source", self.sources.text, marks), *stages], "schedules": self.schedules()}
+                "stages": [stage("source", self.sources.text, marks), *stages], "schedules": self.schedules(),
+                "operations": OPERATIONS}
 
     def stage(self, form: forms.Form[Any], program: Any, marks: Marks | None = None) -> dict[str, Any]:
         text, shown = forms.show_marked(form, program)

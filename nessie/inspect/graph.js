@@ -39,7 +39,7 @@ class GraphStage {
     const buttons = element("div", { className: "zoom" },
       this.button("+", "Zoom in", () => this.zoom(1.25)), this.button("\u2212", "Zoom out", () => this.zoom(0.8)),
       this.button("fit", "Show all", () => this.fit()));
-    this.body = element("div", { className: "graph" }, this.table, element("div", { className: "canvas" }, this.svg, buttons),
+    this.body = element("div", { className: "graph" }, element("div", { className: "scroll" }, this.table), element("div", { className: "canvas" }, this.svg, buttons),
       this.details);
     this.mode = data.mode;
     this.fillTable();
@@ -65,7 +65,7 @@ class GraphStage {
         checked: schedule.mode === this.mode, onchange: () => this.setMode(schedule.mode) });
       const label = element("label", {}, radio, ` ${schedule.mode}`);
       return element("tr", {}, element("th", { scope: "row" }, label),
-        ...cells("td", [String(schedule.kernels), bytesText(schedule.bytes), timeText(schedule.cost.cost), schedule.status]));
+        ...cells("td", [String(schedule.kernels), bytesText(schedule.bytes), timeText(schedule.cost), schedule.status]));
     });
     this.table.append(element("caption", {}, "Schedules"), element("thead", {}, head), element("tbody", {}, ...rows));
   }
@@ -315,8 +315,19 @@ class GraphStage {
   tellDetails(focus) {
     const one = focus?.nodes.length === 1 && !focus.near;
     this.details.replaceChildren(...(one ? nodeDetails(this.data, this.schedule(), focus.nodes[0], this.links())
-      : focus ? severalDetails(this.data, focus, this.links()) : legend()));
+      : focus ? severalDetails(this.data, focus, this.links())
+        : [...legend(this.data, this.schedule()), ...this.overview()]));
     this.details.scrollTop = 0;
+  }
+
+  /** The regions of a large program, each with its size; a choice shows it alone. */
+  overview() {
+    const { regions } = this.schedule();
+    if (regions.length < 2) return [];
+    const row = (region) => element("tr", {},
+      element("th", { scope: "row" }, button(this.regionName(region), () => this.only(this.regionName(region)))),
+      element("td", {}, countText(region.nodes.length, "node")), element("td", {}, countText(region.kernels.length, "kernel")));
+    return [element("h3", {}, "Regions"), element("table", { className: "regions" }, element("tbody", {}, ...regions.map(row)))];
   }
 
   showPlace(n) {
@@ -348,7 +359,7 @@ function listOf(title, items) {
 
 function regionOf(data, schedule, id) {
   const { function: name, region } = data.nodes[id];
-  return schedule.graph.regions.find((other) => other.function === name && other.region === region);
+  return schedule.regions.find((other) => other.function === name && other.region === region);
 }
 
 function nodeDetails(data, schedule, id, go) {
@@ -406,7 +417,8 @@ function kernelDetails(data, schedule, region, place, go) {
     ...listOf("Leaves in memory", written.map((array) => [element("code", {}, array.text)])))];
 }
 
-function legend() {
+/** The meaning of the lines, and of the operations that are there. */
+function legend(data, schedule) {
   const sample = (kind, words) => {
     const drawing = shape("svg", { class: "sample", width: 36, height: 10, "aria-hidden": "true" },
       shape("path", { class: kind, d: "M0,5 h36" }));
@@ -415,5 +427,7 @@ function legend() {
   return [element("p", {}, "A box is a kernel; rounded names are arrays in memory, those with a thick edge the results. " +
     "Choose a node for its binding, its edges and what each of its neighbours is to it."),
   element("ul", { className: "legend" }, sample("line", "inside a kernel"), sample("line memory", "through memory"),
-    sample("line memory gather", "gathered"), sample("line order", "an order only"))];
+    sample("line memory gather", "gathered"), sample("line order", "an order only")),
+  element("dl", { className: "kinds" }, ...operationsOf(schedule, data.operations).flatMap(([name, does]) =>
+    [element("dt", {}, name), element("dd", {}, does)]))];
 }

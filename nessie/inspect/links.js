@@ -56,6 +56,25 @@ function focusOnSpans(data, spans) {
   return { spans, nodes, near: !made.length && nodes.length > 0 };
 }
 
+/** The numbers of the nodes whose name, operation or binding holds the text, whatever its capitals; of none the expressions
+ *  that hold it. */
+function search(data, slice, text) {
+  const wanted = text.trim().toLowerCase();
+  const holds = (words) => words.toLowerCase().includes(wanted);
+  if (!wanted) return null;
+  const nodes = data.nodes.flatMap((node, number) =>
+    ([node.name, node.op, node.binding].some(holds) ? [number] : []));
+  if (nodes.length) return focusOnNodes(data, nodes);
+  const spans = data.spans.flatMap(([start, end], number) => (holds(slice(start, end)) ? [number] : []));
+  return spans.length ? focusOnSpans(data, spans) : { spans: [], nodes: [], near: false };
+}
+
+/** The operations in the schedule's graphs, with what they do, as far as that is said. */
+function operationsOf(schedule, said) {
+  const there = union([schedule.regions.flatMap((region) => region.nodes.map((node) => node.op))]);
+  return there.sort().filter((name) => name in said).map((name) => [name, said[name]]);
+}
+
 function focusOnNodes(data, nodes) {
   return { spans: union(nodes.map((number) => data.nodes[number].spans)), nodes, near: false };
 }

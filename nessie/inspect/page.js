@@ -19,6 +19,7 @@ class Page {
     if (state.schedule) this.stage("graph").setMode(state.schedule);
     else this.modeChosen();
     this.restore(state);
+    this.searching();
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.tell(null, "pin");
     });
@@ -36,6 +37,21 @@ class Page {
       if (name === "graph") made.draw();
     }
     return this.stages.get(name);
+  }
+
+  /** What is typed lights up what holds it; Enter goes to the next place. */
+  searching() {
+    const box = document.querySelector("#search");
+    let place = 0;
+    box.addEventListener("input", () => {
+      place = 0;
+      this.tell(search(this.data, this.stage("source").slice, box.value), "pin", "search");
+    });
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      place += 1;
+      for (const name of this.panes) this.stage(name).showPlace(place);
+    });
   }
 
   countButtons() {

@@ -8,6 +8,7 @@
     testing             nessie test: examples in comments
     expected            reads and compares the values that an example expects
     doctor              nessie doctor: what is installed, and what is missing
+    cache               nessie cache: the compiled code that is kept
     calibrate           nessie doctor --calibrate: measures this computer for the scheduler
     shell_completion    completes command lines in shells
     signals             handles signals

@@ -353,6 +353,13 @@ def test(options: argparse.Namespace) -> int:
     return test(options)
 
 
+def cache(options: argparse.Namespace) -> int:
+    """Tell of the compiled code that is kept, or remove it."""
+    from nessie.tool.cache import clear, told
+    say(clear() if options.clear else told())
+    return 0
+
+
 def completion(options: argparse.Namespace) -> int:
     """Print the script that makes a shell complete command lines."""
     from nessie.tool.shell_completion import script
@@ -363,4 +370,4 @@ def completion(options: argparse.Namespace) -> int:
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "passes": passes, "show": show,
     "profile": profile, "graph": view, "explain": view, "inspect": view,
-    "doctor": doctor, "completion": completion}
+    "cache": cache, "doctor": doctor, "completion": completion}

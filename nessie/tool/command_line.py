@@ -161,6 +161,7 @@ OPTIONS = (
            ("profile", "explain")),
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
     Option(("--open",), "", "show the page in a browser", ("inspect",)),
+    Option(("--clear",), "", "remove all that is kept", ("cache",)),
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
     Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)} (of which what each kernel takes of the GPU "
@@ -199,6 +200,7 @@ SUBCOMMANDS = {
     "inspect": Subcommand("FILE", VIEWS["inspect"].does, "-e ENTRY [-t TYPE] [-o PAGE.html]"),
     "completion": Subcommand("SHELL", "print what makes a shell complete commands, options, files and names: bash, "
                              "zsh or fish"),
+    "cache": Subcommand("", "where compiled code is kept, and how much; with --clear, remove it"),
     "doctor": Subcommand("", "what Nessie finds here of the things it can use; with --calibrate, how fast this "
                          "computer is"),
 }

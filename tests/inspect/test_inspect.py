@@ -382,3 +382,37 @@ def test_numbers_and_addresses() -> None:
     assert told == [", by MAP-X; together it would cost about 454 \u00b5s more", ", by MAP-X; not priced"]
     assert links("writeState({ panes: 'source,graph', schedule: undefined, nodes: '' })") == "#panes=source,graph"
     assert links("readState('#panes=source,graph&nodes=1')") == {"panes": "source,graph", "nodes": "1"}
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["norm2", "quickhull", "sparse_mxv"])
+def test_every_node_has_a_region_in_every_schedule(name: str) -> None:
+    data = example(name)
+    found = links("data.schedules.map((schedule) => data.nodes.map((_, id) => regionOf(data, schedule, id).function))",
+                  data, more="graph.js")
+    assert found == [[node["function"] for node in data["nodes"]]] * len(data["schedules"])
+    costs = links("data.schedules.map((schedule) => timeText(schedule.cost))", data)
+    assert all(re.fullmatch(r"[\d.]+ (ns|\u00b5s|ms|s)", cost) for cost in costs), costs
+
+
+@needs_node
+def test_search_finds_nodes_and_else_the_source() -> None:
+    data = example("norm2")
+
+    def found(text: str) -> Any:
+        return links(f"search(data, (start, end) => {json.dumps(stage(data, 'source')['text'])}.slice(start, end), "
+                     f"{json.dumps(text)})", data)
+    names = [node["name"] for node in data["nodes"]]
+    assert [names[number] for number in found("GTS")["nodes"]] == ["gts", "sum2"]
+    assert {data["nodes"][number]["op"] for number in found("reduce")["nodes"]} == {"REDUCE"}
+    assert found("x in xs")["nodes"] and found("x in xs")["spans"]
+    assert found("nonsense") == {"spans": [], "nodes": [], "near": False} and found("  ") is None
+
+
+@needs_node
+def test_the_legend_explains_the_operations_that_are_there() -> None:
+    for name in ("norm2", "quickhull", "sparse_mxv", "mandelbrot"):
+        data = example(name)
+        told = links("operationsOf(data.schedules[0], data.operations)", data)
+        assert [operation for operation, _ in told] == sorted({node["op"] for node in data["nodes"]}), \
+            "each operation has words"

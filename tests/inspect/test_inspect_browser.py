@@ -147,3 +147,17 @@ def test_dark_if_the_reader_wants_it(opened: Browser) -> None:
     dark = opened.run(back)
     opened.ask("Emulation.setEmulatedMedia", features=[])
     assert light == "rgb(255, 255, 255)" and dark != light
+
+
+@pytest.mark.parametrize("width", [420, 800, 1300])
+def test_nothing_is_wider_than_the_window(opened: Browser, width: int) -> None:
+    opened.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    assert opened.run("document.documentElement.scrollWidth") <= width
+    opened.ask("Emulation.clearDeviceMetricsOverride")
+
+
+def test_search_lights_up_what_holds_it(opened: Browser) -> None:
+    opened.run("(s => { s.value = 'gts'; s.dispatchEvent(new Event('input')) })(document.querySelector('#search'))")
+    assert opened.run(LIT_NODES) == ["gts", "sum2"]
+    opened.run("(s => { s.value = ''; s.dispatchEvent(new Event('input')) })(document.querySelector('#search'))")
+    assert opened.run(LIT_NODES) == []

@@ -140,6 +140,7 @@ NO_EXAMPLES = {
                     COUNTING),
     "a line of input is {\"id\": ..., \"source\": \"...\"}, in JSON": "it is told in an answer, see test_errors.py",
     "\0: nested too deeply": MACHINE,
+    "there is no folder for a cache": MACHINE,
     "\0: PyArrow reads and writes such files, and is not installed": MACHINE,
     "recursion takes more than \0 bytes, \0 calls deep": "a gigabyte; test_endless.py has a smaller one",
     "completion needs argcomplete": MACHINE,

@@ -359,3 +359,29 @@ def test_what_is_no_text_in_a_program_or_profile_is_told_with_its_line(tmp_path:
         said = capsys.readouterr().err
         assert f"{program}, line 2: byte 0xe9 is not UTF-8 text" in said and "rror: " in said
         assert ("load" in said) == (str(loader) in words)
+
+
+def test_cache_tells_what_is_kept_and_removes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == str(tmp_path / "nessie")
+    assert main(["eval", "{x + 417 : x in [1]}", "--target", "cpu"]) == 0
+    (tmp_path / "nessie" / "history").write_text("1;")
+    capsys.readouterr()
+    assert main(["cache"]) == 0
+    kept = [*(tmp_path / "nessie").glob("*.o")]
+    assert kept and f"{len(kept)} file" in capsys.readouterr().out
+    assert main(["cache", "--clear"]) == 0
+    assert f"{len(kept)} file" in capsys.readouterr().out
+    assert [path.name for path in (tmp_path / "nessie").iterdir()] == ["history"]
+    assert main(["eval", "{x + 417 : x in [1]}", "--target", "cpu"]) == 0
+    assert "it = [418]" in capsys.readouterr().out
+
+
+def test_cache_without_a_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                        capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert main(["cache"]) == 1
+    assert "there is no folder for a cache" in capsys.readouterr().err

@@ -12,10 +12,11 @@ import hashlib
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from nessie.base.system.writing import UNFINISHED, replace_file
 
@@ -118,15 +119,32 @@ def write(path: Path, code: bytes) -> None:
 
 def trim(folder: Path) -> None:
     """Remove the oldest files of code beyond the limit. Another process may be doing the same."""
-    found = []
-    for entry in os.scandir(folder):
-        if entry.name.endswith((KEPT, UNFINISHED)):
-            with suppress(OSError):
-                status = entry.stat(follow_symlinks=False)
-                found.append((status.st_mtime_ns, status.st_size, entry.path))
     held = 0
-    for number, (_, size, name) in enumerate(sorted(found, reverse=True)):
-        held += size
+    for number, entry in enumerate(sorted(entries(folder), reverse=True)):
+        held += entry.size
         if number >= MOST_FILES or held > MOST_BYTES:
+            remove(entry)
+
+
+class Entry(NamedTuple):
+    """A file of the cache: when it was written, in nanoseconds, its bytes, and its path."""
+    written: int
+    size: int
+    path: str
+
+
+def entries(folder: Path) -> Iterator[Entry]:
+    """Yield the cache's files in the folder, in no order; files of others are left out."""
+    for found in os.scandir(folder):
+        if found.name.endswith((KEPT, UNFINISHED)):
             with suppress(OSError):
-                os.unlink(name)
+                status = found.stat(follow_symlinks=False)
+                yield Entry(status.st_mtime_ns, status.st_size, found.path)
+
+
+def remove(entry: Entry) -> bool:
+    """Remove the file; return whether it could be removed."""
+    with suppress(OSError):
+        os.unlink(entry.path)
+        return True
+    return False
