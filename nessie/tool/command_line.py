@@ -13,6 +13,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
 
@@ -35,7 +36,8 @@ LARGEST = 2 ** 48               # elements of a sequence
 @dataclass(frozen=True)
 class Option:
     """An option. `value` names its value in the help; it is empty for a switch. `commands`: those that take it; empty
-    means all."""
+    means all. `group` is its heading in the help; `useful` are the commands in whose help it
+    stands, of those for which it does something; empty means all that take it."""
     names: tuple[str, ...]
     value: str
     help: str
@@ -43,6 +45,8 @@ class Option:
     choices: tuple[str, ...] = ()
     type: Any = str
     several: bool = False
+    group: str = ""
+    useful: tuple[str, ...] = ()
 
     @property
     def attribute(self) -> str:
@@ -121,32 +125,37 @@ def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
 CALLING = ("run", "profile", "explain")        # commands that take ARGs
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
+RUNNING = ("run", "eval", "test", "profile", "explain")          # commands that run programs
+BUILDING = (*RUNNING, *COMPILING)                               # commands that compile them
+WHERE, FUSED, LIMITED, WORLD = "where it runs", "what is fused", "limits", "the run"
+
 OPTIONS = (
     Option(("--target",), "TARGET", f"where it runs, and what it is compiled for: {', '.join(TARGETS)} "
-           "(default: cpu)", choices=TARGETS),
+           "(default: cpu)", choices=TARGETS, group=WHERE, useful=BUILDING),
     Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
-           choices=("ilp", "greedy", "none")),
+           choices=("ilp", "greedy", "none"), group=FUSED, useful=BUILDING),
     Option(("--fuse-edge",), "A,B", "let the kernels of these two share a launch; may be given several times",
-           type=pair, several=True),
-    Option(("--cut",), "A,B", "let them never; may be given several times", type=pair, several=True),
+           type=pair, several=True, group=FUSED, useful=BUILDING),
+    Option(("--cut",), "A,B", "let them never; may be given several times", type=pair, several=True,
+           group=FUSED, useful=BUILDING),
     Option(("--size",), "NAME=N", "expect this size when fusing: of an array, or a number; may be given several times",
-           type=size, several=True),
+           type=size, several=True, group=FUSED, useful=BUILDING),
     Option(("--machine",), "PROFILE", "what the scheduler takes things to cost: cpu, h200, or a file that nessie "
-           "doctor has written (default: by target)"),
+           "doctor has written (default: by target)", group=FUSED, useful=BUILDING),
     Option(("--dump",), "DIR", "write what each pass makes there; run and eval: in a folder per top-level form",
-           type=Path),
-    Option(("--unchecked",), "", "leave out the program's run-time checks"),
+           type=Path, group=WORLD, useful=BUILDING),
+    Option(("--unchecked",), "", "leave out the program's run-time checks", group=WORLD, useful=BUILDING),
     Option(("--memory",), "BYTES", "the most memory for arrays: 500M, 2G (default: 80 %% of what is free)",
-           type=byte_count),
+           type=byte_count, group=LIMITED, useful=RUNNING),
     Option(("--depth",), "N", "the deepest recursion (default: 1000000, less in functions that lead to launches: what "
            "some seconds reach); 1000 times as deep where a function of scalars calls itself last, which is a loop",
-           type=count),
+           type=count, group=LIMITED, useful=RUNNING),
     Option(("--time-limit",), "S", "the longest that one form, or the command, may take, in seconds: to be read, "
-           "compiled and run", type=seconds),
-    Option(("--seed",), "N", "where random numbers begin (default: 0)", type=whole_number),
+           "compiled and run", type=seconds, group=LIMITED, useful=(*BUILDING, "check")),
+    Option(("--seed",), "N", "where random numbers begin (default: 0)", type=whole_number, group=WORLD, useful=RUNNING),
     Option(("--threads",), "N", "threads of the target cpu (default: as many as there are cores), or of cudasim (2)",
-           type=count),
-    Option(("--allow-shell",), "", "let programs run other programs"),
+           type=count, group=WHERE, useful=RUNNING),
+    Option(("--allow-shell",), "", "let programs run other programs", group=WORLD, useful=RUNNING),
     Option(("-e", "--entry"), "ENTRY", "the function to call or compile", CALLING + COMPILING),
     Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", COMPILING),
     Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
@@ -175,29 +184,39 @@ OPTIONS = (
 
 
 class Subcommand(NamedTuple):
-    """`operand` is the word that it takes, `usage` what else it needs."""
+    """`operand` is the word that it takes, `usage` what else it needs; `examples` are command lines."""
     operand: str
     does: str
     usage: str = ""
+    examples: tuple[str, ...] = ()
 
 
 SUBCOMMANDS = {
-    "run": Subcommand("FILE", "run a program, or call one of its functions: -e ENTRY ARG...", "[-e ENTRY ARG...]"),
-    "eval": Subcommand("EXPR", "evaluate one expression"),
-    "check": Subcommand("FILE", "look for errors of syntax and types only, or in the text of any form"),
+    "run": Subcommand("FILE", "run a program, or call one of its functions: -e ENTRY ARG...", "[-e ENTRY ARG...]",
+                      ("nessie run program.nesl", "nessie run program.nesl -e total '[[1, 2], [], [3]]'",
+                       "nessie run program.nesl -e total @rows.json -o out.csv --target cudasim")),
+    "eval": Subcommand("EXPR", "evaluate one expression", "",
+                       ("nessie eval '{sum(r) : r in [[1, 2], [3]]}'", "nessie eval 'total([[1]])' -f program.nesl")),
+    "check": Subcommand("FILE", "look for errors of syntax and types only, or in the text of any form", "",
+                        ("nessie check program.nesl",)),
     "test": Subcommand("FILE...", "check the examples in comments of programs, lines such as: "
                        "twice([1, 2]) => [2, 4]"),
-    "compile": Subcommand("FILE", "print a form of the compiled program", "-e ENTRY [-t TYPE] --emit FORM"),
+    "compile": Subcommand("FILE", "print a form of the compiled program", "-e ENTRY [-t TYPE] --emit FORM",
+                          ("nessie compile program.nesl -e total -t '[[int]]' --emit llvm",)),
     "passes": Subcommand("", "list the passes of the compiler"),
     "show": Subcommand("FILE", "print the program after a pass; FILE may be the text of any form",
                        "--after PASS [-e ENTRY] [-t TYPE]"),
     "profile": Subcommand("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e "
                           "ENTRY ARG..., of EXPR with -x, else of every form; the interpreter counts work, at some "
                           "five microseconds for each unit: take small data, or --time-limit",
-                          "[-e ENTRY ARG... | -x EXPR]"),
-    "graph": Subcommand("FILE", VIEWS["graph"].does, "-e ENTRY [-t TYPE] [-o PICTURE.svg]"),
-    "explain": Subcommand("FILE", VIEWS["explain"].does, "-e ENTRY [ARG...] [-t TYPE]"),
-    "inspect": Subcommand("FILE", VIEWS["inspect"].does, "-e ENTRY [-t TYPE] [-o PAGE.html]"),
+                          "[-e ENTRY ARG... | -x EXPR]",
+                          ("nessie profile program.nesl -e total '[[1, 2], [], [3]]'",)),
+    "graph": Subcommand("FILE", VIEWS["graph"].does, "-e ENTRY [-t TYPE] [-o PICTURE.svg]",
+                        ("nessie graph program.nesl -e total -t '[[int]]' -o total.svg",)),
+    "explain": Subcommand("FILE", VIEWS["explain"].does, "-e ENTRY [ARG...] [-t TYPE]",
+                          ("nessie explain program.nesl -e total '[[1, 2], [], [3]]'",)),
+    "inspect": Subcommand("FILE", VIEWS["inspect"].does, "-e ENTRY [-t TYPE] [-o PAGE.html]",
+                          ("nessie inspect program.nesl -e total -t '[[int]]' --open",)),
     "completion": Subcommand("SHELL", "print what makes a shell complete commands, options, files and names: bash, "
                              "zsh or fish"),
     "cache": Subcommand("", "where compiled code is kept, and how much; with --clear, remove it"),
@@ -215,15 +234,21 @@ An ARG is a NESL expression, @path, a file to read, or @-, JSON from standard in
 with a minus; options may stand between them; after -- every word is an ARG."""
 
 
+SHOWN_AS_IT_IS = "    "         # begins a line of a help text that is not wrapped
+
+
 class Help(argparse.HelpFormatter):
-    """Help texts in which --time-limit stays on one line."""
+    """Help texts in which --time-limit and examples stay on one line."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return textwrap.fill(" ".join(text.split()), width, initial_indent=indent, subsequent_indent=indent,
-                             break_on_hyphens=False)
+        parts = [[*lines] for _, lines in groupby(text.splitlines(), lambda line: line.startswith(SHOWN_AS_IT_IS))]
+        return "\n".join(
+            "\n".join(lines) if lines[0].startswith(SHOWN_AS_IT_IS) else
+            textwrap.fill(" ".join(" ".join(lines).split()), width, initial_indent=indent, subsequent_indent=indent,
+                          break_on_hyphens=False) for lines in parts)
 
 
 class Parser(argparse.ArgumentParser):
@@ -324,28 +349,44 @@ def has_file(kept: list[str]) -> bool:
 
 def build_parser() -> Parser:
     from nessie import __version__
-    shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    for option in OPTIONS:
-        if not option.commands:
-            add(shared, option)
-    parser = Parser(prog="nessie", parents=[shared], allow_abbrev=False, argument_default=argparse.SUPPRESS,
+    parser = Parser(prog="nessie", allow_abbrev=False, argument_default=argparse.SUPPRESS,
                     description="NESL compiled to fused kernels. Without a command, it evaluates what is typed.",
                     epilog=ARGUMENT_HELP)
     parser.add_argument("--version", action="version", version=f"nessie {__version__}")
+    add_shared(parser, None)
     commands = parser.add_subparsers(dest="command", metavar="[COMMAND]")
     parser.set_defaults(command=None)
-    for name, (operand, does, needs) in SUBCOMMANDS.items():
-        calling = name in CALLING
-        command = commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.", parents=[shared],
-                                      usage=usage(name, operand, needs), epilog=ARGUMENT_HELP if calling else None,
+    for name, (operand, does, needs, examples) in SUBCOMMANDS.items():
+        closing = [ARGUMENT_HELP] * (name in CALLING) + [example(line) for line in examples]
+        command = commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.",
+                                      usage=usage(name, operand, needs), epilog="\n".join(closing) or None,
                                       allow_abbrev=False, argument_default=argparse.SUPPRESS)
         if operand:
             nargs: Literal["*", "?"] = "*" if operand.endswith("...") else "?"
             command.add_argument("operand", metavar=operand, nargs=nargs, default=None, help=OPERAND_HELP[operand])
         for option in OPTIONS:
             if name in option.commands:
-                add(command, option)
+                add(command, option, option.help)
+        add_shared(command, name)
     return parser
+
+
+def add_shared(parser: Parser, command: str | None) -> None:
+    """Add the options that all commands take, under their headings. The help leaves out those that do nothing for the
+    command."""
+    groups: dict[str, Any] = {}
+    for option in OPTIONS:
+        if option.commands:
+            continue
+        does = command is None or command in option.useful
+        if does and option.group not in groups:
+            groups[option.group] = parser.add_argument_group(option.group)
+        add(groups[option.group] if does else parser, option, option.help if does else argparse.SUPPRESS)
+
+
+def example(line: str) -> str:
+    """A line of the help that is shown as it is."""
+    return f"{SHOWN_AS_IT_IS}{line}"
 
 
 def usage(command: str, operand: str, needs: str) -> str:
@@ -353,10 +394,11 @@ def usage(command: str, operand: str, needs: str) -> str:
     return " ".join(filter(None, ["nessie", command, operand, needs, "[options]"]))
 
 
-def add(parser: argparse.ArgumentParser, option: Option) -> None:
+def add(parser: Any, option: Option, help: str) -> None:
+    """Add the option to a parser, or to a group of it."""
     if not option.value:
-        parser.add_argument(*option.names, action="store_true", help=option.help)
+        parser.add_argument(*option.names, action="store_true", help=help)
         return
     action = "append" if option.several else "store"
-    parser.add_argument(*option.names, metavar=option.value, help=option.help, action=action,
+    parser.add_argument(*option.names, metavar=option.value, help=help, action=action,
                         type=one_of(option.choices) if option.choices else option.type)

@@ -385,3 +385,16 @@ def test_cache_without_a_folder_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert main(["cache"]) == 1
     assert "there is no folder for a cache" in capsys.readouterr().err
+
+
+def test_help_shows_options_under_headings_where_they_do_something(capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(command: str) -> str:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        return capsys.readouterr().out
+    run, graph, check, cache = map(shown, ("run", "graph", "check", "cache"))
+    assert run.index("where it runs:") < run.index("--threads") < run.index("limits:") < run.index("--memory")
+    assert "--fuse-edge" in graph and "--memory" not in graph and "--seed" not in graph
+    assert "--time-limit" in check and "--fuse" not in check and "limits:" not in cache
+    assert run.rstrip().endswith("nessie run program.nesl -e total @rows.json -o out.csv --target cudasim")
+    assert main(["check", str(ROOT / "nesl_examples" / "norm2.nesl"), "--seed", "3"]) == 0, "what is hidden is taken"
