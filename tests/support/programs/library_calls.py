@@ -54,6 +54,7 @@ ADAPTED = {
     "zip3": "let (a,b,c) = x; n = min(#a, min(#b,#c)) in zip3(take(a,n), take(b,n), take(c,n))",
     "interleave": "let (a,b) = x; n = min(#a,#b) in interleave(take(a,n), take(b,n))",
     "partition": "let (v,ls) = x; n = mod(sum(ls), #v + 1) in partition(v, [n, 0, #v - n])",
+    "nest": "let (v,ls) = x; n = mod(sum(ls), #v + 1) in nest(v, make_segdes([n, 0, #v - n]))",
     "split": "let (v,k) = x; n = min(#v,#k) in split(take(v,n), take(k,n))",
     "flag_partition": "let (v,k) = x; n = min(#v,#k) in flag_partition(take(v,n), take(k,n))",
     "group_by_separator_flags":
