@@ -4,50 +4,60 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 from nessie.base.records import dataclass
 from nessie.base.source import Span
 from nessie.base.text.types_text import show_scheme
-from nessie.base.types import CLASSES, Base, Identity, Type, Var
+from nessie.base.types import CLASSES, Base, Identity, Pair, Type, Var
 from nessie.typing.unify import Meeting, Unifier, meet, parts
 
 Path = tuple[int, ...]                  # leads from a type to a part of it: positions among the parts of each
-MOST = 100                              # reasons that are kept for a function: hardly a parameter has more parts
+MOST = 100                              # parts of a type of which reasons are kept: few parameters have more
 
 
 @dataclass(frozen=True)
 class Reason:
-    """The part of a type at `path` is what it is because of the place; `why` are words for that."""
+    """The part of a type at `path` is what it is because of the place: there, `type` is declared, or `needed`, or that of
+    what stands there."""
     path: Path
-    why: str
+    type: Type
+    needed: bool
+    declared: bool
     place: Span
+
+    def why(self) -> str:
+        """Return the words for what the place makes of the type."""
+        if self.declared:
+            return "as declared here"
+        return f"because {show_scheme(self.type)} is needed here" if self.needed else \
+            f"because this is {show_scheme(self.type)}"
 
 
 def reasons(unifier: Unifier, type_: Type) -> tuple[Reason, ...]:
-    """Return the reasons for the parts of a type, outer ones first; at most MOST."""
-    return tuple(islice(reasons_below(unifier, type_, ()), MOST))
+    """Return the reasons for the parts of a type, outer ones first; those of the first MOST parts."""
+    found: list[Reason] = []
+    waiting: list[tuple[Type, Path, bool]] = [(type_, (), False)]       # True: the rest of a tuple
+    for _ in range(MOST):
+        if not waiting:
+            break
+        part, path, rest = waiting.pop()
+        part, needed, meeting = origin(unifier, part)
+        rest = rest and isinstance(part, Pair)
+        if meeting is not None and meeting.place is not None and not rest and not isinstance(part, Var):
+            met = unifier.resolve(meeting.needed if needed else meeting.present)
+            found.append(Reason(path, met, needed, meeting.declared, meeting.place))
+        waiting += [(inner, (*path, position), isinstance(part, Pair) and position == 1)
+                    for position, inner in reversed([*enumerate(parts(part))]) if not isinstance(inner, Identity)]
+    return tuple(found)
 
 
-def reasons_below(unifier: Unifier, type_: Type, path: Path) -> Iterator[Reason]:
+def origin(unifier: Unifier, type_: Type) -> tuple[Type, bool, Meeting | None]:
+    """Return what the type is as it came first, whether it was needed there, and where that was."""
     needed, meeting = False, None
     while isinstance(type_, Var) and type_.name in unifier.bound_at:
         type_, needed, meeting = unifier.bound_at[type_.name]
-    if meeting is not None and meeting.place is not None and not isinstance(type_, Var):
-        yield Reason(path, words(unifier, meeting, needed), meeting.place)
-    for position, part in enumerate(parts(type_)):
-        if not isinstance(part, Identity):
-            yield from reasons_below(unifier, part, (*path, position))
-
-
-def words(unifier: Unifier, meeting: Meeting, needed: bool) -> str:
-    """Return the words for what a place makes of a type that meets another one there."""
-    if meeting.declared:
-        return "as declared here"
-    if needed:
-        return f"because {show_scheme(unifier.resolve(meeting.needed))} is needed here"
-    return f"because this is {show_scheme(unifier.resolve(meeting.present))}"
+    return type_, needed, meeting
 
 
 def because(found: Sequence[Reason], subject: str, type_: Type, other: Type,
@@ -57,7 +67,7 @@ def because(found: Sequence[Reason], subject: str, type_: Type, other: Type,
     path = difference(type_, other)
     for each in found:
         if path is not None and each.path == path and not any([span.holds(each.place) for span in shown if span]):
-            return (each.place, f"{subject} {show_scheme(type_)} {each.why}"),
+            return (each.place, f"{subject} {show_scheme(type_)} {each.why()}"),
     return ()
 
 
