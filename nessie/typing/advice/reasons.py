@@ -18,8 +18,8 @@ MOST = 100                              # parts of a type of which reasons are k
 
 @dataclass(frozen=True)
 class Reason:
-    """The part of a type at `path` is what it is because of the place: there, `type` is declared, or `needed`, or that of
-    what stands there."""
+    """The part of a type at `path` is what it is because of the place: there `type` is declared, or `needed`, or
+    is what stands there."""
     path: Path
     type: Type
     needed: bool
