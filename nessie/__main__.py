@@ -1,7 +1,12 @@
 """python -m nessie, and the command `nessie`."""
 from __future__ import annotations
 
+import gc
 import sys
+
+# The garbage collector's thresholds. Cycles are few and small, and searching all objects of a long program for them
+# would take as long as compiling it; while modules are imported, there are none.
+RARELY = (500_000, 20, 50)
 
 
 def main() -> int:
@@ -14,6 +19,7 @@ def main() -> int:
     except KeyboardInterrupt:
         import os
         os._exit(130)
+    gc.set_threshold(*RARELY)
     from nessie.base.system.deep import left_working
     from nessie.tool.cli import main as run
     from nessie.tool.signals import leave

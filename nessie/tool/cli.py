@@ -30,7 +30,6 @@ from nessie.tool.options import (
     FAILED,
     MISUSED,
     PIPE,
-    RARELY,
     deadline_of,
     format_asked,
     job_of,
@@ -63,7 +62,6 @@ def main(words: list[str] | None = None) -> int:
         if options.command is None:
             from nessie.tool.prompt.repl import repl
             return repl(session_maker(options))
-        gc.set_threshold(*RARELY)
         limit = deadline_of(options)
         with signals.heard(), progress(options.activity):
             if options.jsonl:           # each line is work of its own

@@ -8,11 +8,10 @@ after `--` every word is an ARG.
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -62,6 +61,7 @@ def byte_count(text: str) -> int:
 
 def names(text: str) -> list[str]:
     """Names with commas between, as a row of a .csv file has them."""
+    import csv  # no other option needs it
     found = next(csv.reader([text]), [])
     return [name.strip() for name in found] if all(map(str.strip, found)) and found else \
         wrong(text, "names with commas between")
@@ -290,8 +290,7 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
     """Parse the words. The result has each option by its attribute, None or False if it is not given; `command`, None
     for the interactive loop; `operand`; `arguments`; and a new `activity`."""
     kept, arguments = program_arguments(words)
-    check_command(kept)
-    found, unknown = build_parser().parse_known_args(kept)
+    found, unknown = build_parser(check_command(kept)).parse_known_args(kept)
     if unknown:
         refuse(unknown[0], found.command)
     for option in OPTIONS:
@@ -303,14 +302,15 @@ def parse_command_line(words: list[str]) -> argparse.Namespace:
     return found
 
 
-def check_command(words: list[str]) -> None:
-    """Raise UsageError for an unknown command. Every option has its value in the same word by now, so the first other
-    word is the command."""
+def check_command(words: list[str]) -> tuple[str, ...]:
+    """Return the command, if there is one; UsageError if it is unknown. Every option has its value in the same word by
+    now, so the first other word is the command."""
     command = next((word for word in words if not word.startswith("-")), None)
     if command is not None and command not in SUBCOMMANDS:
         near = f"run {command}" if command.endswith(".nesl") else nearest(command, SUBCOMMANDS)
         raise UsageError(f"there is no command {command}; the commands are {', '.join(SUBCOMMANDS)}",
                          hint=f"did you mean nessie {near}?" if near else "nessie --help tells more")
+    return () if command is None else (command,)
 
 
 def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
@@ -347,7 +347,9 @@ def has_file(kept: list[str]) -> bool:
     return len([word for word in kept if not word.startswith("-")]) > 1
 
 
-def build_parser() -> Parser:
+def build_parser(whole: Container[str] = tuple(SUBCOMMANDS)) -> Parser:
+    """Return the parser of command lines. Only commands that are `whole` have their options: all options of all
+    commands take milliseconds."""
     from nessie import __version__
     parser = Parser(prog="nessie", allow_abbrev=False, argument_default=argparse.SUPPRESS,
                     description="NESL compiled to fused kernels. Without a command, it evaluates what is typed.",
@@ -361,6 +363,8 @@ def build_parser() -> Parser:
         command = commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.",
                                       usage=usage(name, operand, needs), epilog="\n".join(closing) or None,
                                       allow_abbrev=False, argument_default=argparse.SUPPRESS)
+        if name not in whole:
+            continue
         if operand:
             nargs: Literal["*", "?"] = "*" if operand.endswith("...") else "?"
             command.add_argument("operand", metavar=operand, nargs=nargs, default=None, help=OPERAND_HELP[operand])

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 FAILED, MISUSED = 1, 2               # exit statuses
 PIPE = "-"                  # as a file: standard input or output
-# The garbage collector's thresholds. Cycles are few and small, and searching all objects of a long program for them
-# would take as long as compiling it.
-RARELY = (500_000, 20, 50)
 CHECKS = pipeline.Checking(share=0.02)      # the share of this process's compilations that is checked
 
 
