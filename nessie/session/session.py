@@ -5,6 +5,7 @@ are the top-level variables that it uses, and is run on the target. The session 
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any
 from nessie import driver, pipeline
 from nessie.base.names import shown_name
 from nessie.base.records import dataclass
-from nessie.base.source import InternalError, LostOutput, NessieError, Source, as_error
+from nessie.base.source import Consequence, InternalError, LostOutput, NessieError, Source, as_error
 from nessie.base.text.types_text import show_scheme
 from nessie.base.text.values_text import show_value
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
@@ -27,13 +28,14 @@ from nessie.running.targets import Target
 from nessie.session.calling import Prepared, prepare_call, tuple_of
 from nessie.session.outcome import Outcome
 from nessie.syntax import nodes as syntax
-from nessie.syntax import parse
+from nessie.syntax import parse, patterns
 from nessie.syntax import text as syntax_text
 from nessie.typing import infer
 from nessie.typing import nodes as typed
-from nessie.typing.advice.hints import doubts, narrowed
+from nessie.typing.advice.hints import doubts, named, narrowed
 from nessie.typing.environment import Entry, Environment, function_scheme, pattern_type
 
+DEFINITION = re.compile(r"^[ \t]*(?:(?:function|datatype)\s+(\w+)|(\w+)\s*=(?![=>]))", re.MULTILINE | re.IGNORECASE)
 QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has that name
 
 
@@ -63,10 +65,12 @@ class Session:
         """The outcome of each form, by `evaluate` if it is given, else by the session's own. A failed form does not
         end the rest."""
         evaluate = evaluate or self.evaluate
+        failed: set[str] = set()                # names of which a definition has failed
         for form in forms:
             if self.ended:
                 return
             if isinstance(form, NessieError):
+                failed |= names_before(form)
                 yield form
                 continue
             try:
@@ -74,7 +78,11 @@ class Session:
             except (BrokenPipeError, LostOutput):       # nobody reads what is printed
                 raise
             except Exception as error:
-                yield as_error(error, *([(form.span, "while evaluating this")] if form.span else []))
+                found = as_error(error, *([(form.span, "while evaluating this")] if form.span else []))
+                if isinstance(found, Consequence) and named(found.span).lower() not in failed:
+                    found = NessieError(found.message, *found.places, hint=found.hint)
+                failed |= names_defined(form)
+                yield found
 
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
         """Evaluate one form. Unless it fails, its definitions stay."""
@@ -256,6 +264,23 @@ class Session:
 
     def tell(self, text: str) -> None:
         (self.listener or self.target.world.print)(text)
+
+
+def names_defined(form: syntax.TopLevel) -> set[str]:
+    """The names that the form defines."""
+    match form:
+        case syntax.FunctionDef(name) | syntax.DatatypeDef(name):
+            return {name}
+        case syntax.Assign(bound) | syntax.FileVariable(bound):
+            return {found.name for found in patterns.names(bound)}
+    return set()
+
+
+def names_before(error: NessieError) -> set[str]:
+    """The name whose definition ends in this error of syntax, as far as the text tells."""
+    span = error.span
+    found = [*DEFINITION.finditer(span.source.text, 0, span.end)] if span else []
+    return {(found[-1][1] or found[-1][2]).lower()} if found else set()
 
 
 def bound_text(form: syntax.TopLevel) -> str:

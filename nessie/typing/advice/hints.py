@@ -78,6 +78,8 @@ def definition(name: str, span: Span | None) -> tuple[list[tuple[Span, str]], st
     if found is None or found.start(2) <= span.start < found.end(2):
         return [], ""
     place = Span(span.source, *found.span(2))
+    if found[1] is None and place.start < span.start and ";" not in span.source.text[place.end:span.start]:
+        return [], ""                   # x = x + 1
     if place.start < span.start:
         return [(place, FAILED_THERE)], "mend what is wrong there first"
     if found[1] is None or found[1].lower() != "function":
