@@ -24,6 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
+from nessie.__main__ import RARELY  # noqa: E402
 from nessie.activity import Activity  # noqa: E402
 from nessie.base.source import Source  # noqa: E402
 from nessie.base.system.deep import run_deep  # noqa: E402
@@ -33,7 +34,7 @@ from nessie.running.targets import Target  # noqa: E402
 from nessie.session.session import Session  # noqa: E402
 from nessie.syntax import nodes as syntax  # noqa: E402
 from nessie.syntax.parse import parse as parse_program  # noqa: E402
-from nessie.tool.options import CHECKS, RARELY  # noqa: E402
+from nessie.tool.options import CHECKS  # noqa: E402
 from nessie.typing import infer  # noqa: E402
 
 LEAST = 0.02                    # seconds that a pass must take to be shown

@@ -80,6 +80,26 @@ for fork in range({forks}):
 os._exit(0)
 """
 
+# One thread imports a module that adds a lock, while this one waits to fork.
+ADDING = """
+import os, signal, threading, time
+from nessie.base.system.forking import STEADY, across_forks
+held, added = threading.Event(), threading.Lock()
+def importing():
+    with STEADY:
+        held.set()
+        time.sleep(0.3)
+        across_forks(added, last={last})
+threading.Thread(target=importing).start()
+held.wait()
+child = os.fork()
+signal.alarm(60)
+free = STEADY.acquire() and not added.locked()
+if child == 0:
+    os._exit(0 if free else 1)
+assert free and os.waitpid(child, 0)[1] == 0
+"""
+
 
 def python(text: str, folder: Path, timeout: float) -> subprocess.CompletedProcess[str]:
     """A fresh process, in which nothing has been imported or compiled, runs this."""
@@ -90,6 +110,13 @@ def python(text: str, folder: Path, timeout: float) -> subprocess.CompletedProce
 def test_calls_import_nothing_while_others_may_fork(tmp_path: Path) -> None:
     found = python(IMPORTING.format(program=PROGRAM), tmp_path, 600)
     assert (found.stdout, found.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_locks_may_be_added_while_a_fork_waits(last: bool, tmp_path: Path) -> None:
+    found = python(ADDING.format(last=last), tmp_path, 120)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("forks", [12, pytest.param(300, marks=pytest.mark.nightly)])

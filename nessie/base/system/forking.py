@@ -39,6 +39,7 @@ L = TypeVar("L", bound=Lock)
 
 _locks: list[Lock] = []
 _last: list[Lock] = []
+_taken: list[Lock] = []
 
 
 def across_forks(lock: L, last: bool = False) -> L:
@@ -49,13 +50,16 @@ def across_forks(lock: L, last: bool = False) -> L:
 
 
 def _take() -> None:
-    for lock in [*_locks, *_last]:
-        lock.acquire()
+    """Takes all locks, also those that the module which another thread is importing adds while this one waits."""
+    for locks in (_locks, _last):
+        for lock in locks:
+            lock.acquire()
+            _taken.append(lock)
 
 
 def _give_back() -> None:
-    for lock in [*reversed(_last), *reversed(_locks)]:
-        lock.release()
+    while _taken:
+        _taken.pop().release()
 
 
 def anew_in_children(work: Callable[[], None]) -> Callable[[], None]:
