@@ -228,15 +228,29 @@ class Partition:
 
 @dataclass(frozen=True)
 class Permute:
-    """Result arrays of `size` elements: result[index(i)] = value(i), `default` where nothing is written. An
-    index of -1 writes nothing. mode 'distinct': no index twice (promised); 'last': the last i wins; 'max': the
-    greatest wins, the default among them."""
+    """Result arrays of `size` elements: result[index(i)] = value(i). Where nothing is written there is what `before`
+    says: a constant, or what an array of that size has. An index of -1 writes nothing. mode 'distinct': no index twice
+    (promised); 'last': the last i wins."""
     value: Thunk
     index: Thunk
     space: Space
     size: Size
-    default: tuple[Const, ...]
+    before: tuple[Exp, ...]
     mode: str = "last"
+
+
+@dataclass(frozen=True)
+class ReduceByIndex:
+    """Result arrays of `size` elements: at p there is what is there before, as PERMUTE has it, combined with value(i),
+    in order of i, for each i with index(i) = p. An index of -1 takes no part. The operator is associative, the
+    identity is true."""
+    value: Thunk
+    index: Thunk
+    identity: tuple[Exp, ...]
+    operator: Operator
+    space: Space
+    size: Size
+    before: tuple[Exp, ...]
 
 
 @dataclass(frozen=True)
@@ -254,7 +268,8 @@ class Order:
     descending: bool = False
 
 
-Soac = Map | Reduce | Scan | Filter | Partition | Permute | Once | Order
+Write = Permute | ReduceByIndex
+Soac = Map | Reduce | Scan | Filter | Partition | Permute | ReduceByIndex | Once | Order
 SOACS = get_args(Soac)
 
 

@@ -35,6 +35,7 @@ class Row:
     unit        by type: what is neutral on both sides of an associative operator, which a reduction may have
     left, right what is neutral on that side, on ints
     numpy, math, c      the function's name in NumPy, in Python's module math, in C's library
+    atomic      by type: the atomic operation of GPUs that combines what memory holds with a value
     """
     name: str
     types: tuple[str, ...]
@@ -51,6 +52,7 @@ class Row:
     numpy: str = ""
     math: str = ""
     c: str = ""
+    atomic: dict[str, str] = field(default_factory=dict)
 
 
 def function(name: str, meaning: str, numpy: str = "", c: str = "", domain: str = "", failure: str = "") -> Row:
@@ -74,7 +76,8 @@ def shift(name: str, meaning: str) -> Row:
 
 
 ROWS = (
-    Row("+", NUMBER, 2, None, "sum; int wraps", SUM, unit={"int": 0, "float": 0.0}, left=0, right=0, numpy="add"),
+    Row("+", NUMBER, 2, None, "sum; int wraps", SUM, unit={"int": 0, "float": 0.0}, left=0, right=0, numpy="add",
+        atomic={"int": "add"}),
     Row("-", NUMBER, 2, None, "difference; int wraps", SUM, right=0, numpy="subtract"),
     Row("*", NUMBER, 2, None, "product; int wraps", PRODUCT, unit={"int": 1, "float": 1.0}, left=1, right=1,
         numpy="multiply"),
@@ -87,9 +90,11 @@ ROWS = (
     Row("neg", NUMBER, 1, None, "0 - x: -0.0 of 0.0 is 0.0"),
     Row("abs", NUMBER, 1, None, "absolute value; int wraps", numpy="abs"),
     Row("max", ORDINAL, 2, None, "greater; NaN if either is; 0.0 is greater than -0.0",
-        unit={"int": MIN_INT, "float": float("-inf"), "char": "\0"}, numpy="maximum"),
+        unit={"int": MIN_INT, "float": float("-inf"), "char": "\0"}, numpy="maximum",
+        atomic={"int": "max", "float": "max", "char": "max"}),
     Row("min", ORDINAL, 2, None, "lesser; NaN if either is; -0.0 is less than 0.0",
-        unit={"int": MAX_INT, "float": float("inf"), "char": "\U0010ffff"}, numpy="minimum"),
+        unit={"int": MAX_INT, "float": float("inf"), "char": "\U0010ffff"}, numpy="minimum",
+        atomic={"int": "min"}),
     comparison("==", SCALAR, "equal; NaN equals nothing", "equal"),
     comparison("/=", SCALAR, "not equal", "not_equal"),
     comparison("<", ORDINAL, "less", "less"),
@@ -99,7 +104,7 @@ ROWS = (
     Row("and", LOGICAL, 2, None, "conjunction, bitwise on int; strict", 3, unit={"int": -1, "bool": True}, left=-1,
         right=-1, numpy="bitwise_and"),
     Row("or", LOGICAL, 2, None, "disjunction, bitwise on int; strict", 1, unit={"int": 0, "bool": False}, left=0,
-        right=0, numpy="bitwise_or"),
+        right=0, numpy="bitwise_or", atomic={"bool": "max"}),
     Row("xor", LOGICAL, 2, None, "exclusive or, bitwise on int", 2, unit={"int": 0, "bool": False}, left=0, right=0,
         numpy="bitwise_xor"),
     Row("not", LOGICAL, 1, None, "complement, bitwise on int", numpy="invert"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 from nessie.base.parts import Parts
 from nessie.lambda_cu import nodes as ir
 
-EXPRESSIONS = Parts[ir.Exp]("Exp")              # of expressions; of REDUCE and SCAN their identity
+EXPRESSIONS = Parts[ir.Exp]("Exp")              # of expressions; of SOACs: identities, what is there before
 THUNKS = Parts[ir.Thunk]("Thunk", "Operator")   # of SOACs
 INDEX_THUNKS = Parts[ir.Thunk]("Thunk")         # of SOACs, operators left out
 NAMES = Parts[ir.Size]("Size", "Offsets", through=("Space",))   # of SOACs, spaces and types: sizes and offsets
-SETTINGS = Parts[object]("bool", "str", "tuple[Const, ...]")    # of SOACs: what else tells them apart
+SETTINGS = Parts[object]("bool", "str")    # of SOACs: what else tells them apart
 
 children, map_children, subexpressions = EXPRESSIONS.of, EXPRESSIONS.map, EXPRESSIONS.inside
 thunks, map_thunks = THUNKS.of, THUNKS.map

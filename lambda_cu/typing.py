@@ -219,9 +219,8 @@ def index_thunk_types(thunk: ir.Thunk, space: ir.Space, scope: Scope) -> Types:
     return thunk_types(thunk, ("int",) * index_count(space), scope)
 
 
-def monoid_types(soac: ir.Reduce | ir.Scan, scope: Scope) -> Types:
-    """The carrier of a REDUCE or SCAN: thunk, identity and operator agree about it."""
-    types = index_thunk_types(soac.thunk, soac.space, scope)
+def monoid_types(soac: ir.Reduce | ir.Scan | ir.ReduceByIndex, types: Types, scope: Scope) -> Types:
+    """The carrier of the SOAC: what its thunk gives, its identity and its operator agree about it."""
     identity = tuple(scalar_type(exp, scope) for exp in soac.identity)
     require(identity == types, f"the thunk gives {shown(types)}, but the identity is {shown(identity)}")
     operator = thunk_types(soac.operator, types + types, scope)
@@ -241,13 +240,13 @@ def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
     match soac:
         case ir.Map(thunk, space):
             return arrays(index_thunk_types(thunk, space, scope), elements(space))
-        case ir.Reduce(space=ir.Flat()):
-            return monoid_types(soac, scope)
-        case ir.Reduce(space=space):
-            return arrays(monoid_types(soac, scope), segments(space))
-        case ir.Scan(_, _, _, space, total):
+        case ir.Reduce(thunk, space=space):
+            types = monoid_types(soac, index_thunk_types(thunk, space, scope), scope)
+            return types if isinstance(space, ir.Flat) else arrays(types, segments(space))
+        case ir.Scan(thunk, _, _, space, total):
             require(not total or isinstance(space, ir.Flat), "only a flat SCAN has its total at the end")
-            return arrays(monoid_types(soac, scope), elements(space), int(total))
+            types = monoid_types(soac, index_thunk_types(thunk, space, scope), scope)
+            return arrays(types, elements(space), int(total))
         case ir.Filter(value, predicate, space):
             predicate_type(predicate, space, scope)
             survivors = arrays(index_thunk_types(value, space, scope), count_name(names, 0))
@@ -257,8 +256,8 @@ def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
             types = index_thunk_types(value, space, scope)
             return ("int", "int", *arrays(types, count_name(names, 0)), *arrays(types, count_name(names, 1)),
                     ir.Array("int", elements(space)))
-        case ir.Permute():
-            return permute_types(soac, scope)
+        case ir.Permute() | ir.ReduceByIndex():
+            return write_types(soac, scope)
         case ir.Once(thunk):
             return thunk_types(thunk, (), scope)
         case ir.Order(thunk, space, _):
@@ -267,15 +266,27 @@ def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
     raise IllFormed(f"{type(soac).__name__} is no SOAC")
 
 
-def permute_types(soac: ir.Permute, scope: Scope) -> tuple[ir.Type, ...]:
+def write_types(soac: ir.Write, scope: Scope) -> tuple[ir.Type, ...]:
     types = index_thunk_types(soac.value, soac.space, scope)
-    require(index_thunk_types(soac.index, soac.space, scope) == ("int",), "the index of a PERMUTE is not an int")
-    default = tuple(scalar_type(constant, scope) for constant in soac.default)
-    require(default == types, f"PERMUTE writes {shown(types)}, but its default is {shown(default)}")
-    require(soac.mode in ("distinct", "last", "max"), f"{soac.mode} is no mode of PERMUTE")
-    require(soac.mode != "max" or len(types) == 1, "the greatest of tuples is not defined")
+    require(index_thunk_types(soac.index, soac.space, scope) == ("int",), "the index to write to is not an int")
     check_size(soac.size, scope)
+    before = tuple(element_before(exp, soac.size, scope) for exp in soac.before)
+    require(before == types, f"{shown(types)} are written where {shown(before)} are before")
+    if isinstance(soac, ir.Permute):
+        require(soac.mode in ("distinct", "last"), f"{soac.mode} is no mode of PERMUTE")
+    else:
+        monoid_types(soac, types, scope)
     return arrays(types, soac.size)
+
+
+def element_before(exp: ir.Exp, size: ir.Size, scope: Scope) -> str:
+    """The type of what places hold before something is written there: a constant, or an array's elements."""
+    if isinstance(exp, ir.Const):
+        return scalar_type(exp, scope)
+    found = scope.names.get(exp.name) if isinstance(exp, ir.Var) else None
+    if not isinstance(found, ir.Array) or (found.size, found.plus) != (size, 0):
+        raise IllFormed(f"what is there before is a constant or an array of {size} elements")
+    return found.base
 
 
 def segments(space: ir.Space) -> ir.Size:

@@ -49,7 +49,14 @@ if TYPE_CHECKING:
     from nessie.flatten import flatten
     from nessie.lambda_cu import nodes as ir
     from nessie.lambda_cu import scope
-    from nessie.lambda_cu.passes import device_scalars, share_sites, simplify, specialise_sites, unchecked
+    from nessie.lambda_cu.passes import (
+        device_scalars,
+        share_sites,
+        simplify,
+        sort_reductions,
+        specialise_sites,
+        unchecked,
+    )
     from nessie.library import library
     from nessie.mono.passes import inline, join_calls, monomorphise, random_state, release
     from nessie.schedule import check as schedule_check
@@ -77,6 +84,7 @@ else:
     share_sites = lazy("nessie.lambda_cu.passes.share_sites")
     specialise_sites = lazy("nessie.lambda_cu.passes.specialise_sites")
     simplify = lazy("nessie.lambda_cu.passes.simplify")
+    sort_reductions = lazy("nessie.lambda_cu.passes.sort_reductions")
     unchecked = lazy("nessie.lambda_cu.passes.unchecked")
     scope = lazy("nessie.lambda_cu.scope")
     library = lazy("nessie.library.library")
@@ -242,6 +250,9 @@ PASSES = (
         "kernels that take where they fail as a parameter become one for each place"),
     row("device-scalars", (FLAT,), FLAT, lambda job, program: device_scalars.device_scalars(program),
         "scalar arithmetic on kernels' results stays on the device"),
+    # before simplifying, which sees then what sorting and reducing has in common with the rest
+    row("sort-reductions", (FLAT,), FLAT, lambda job, program: sort_reductions.sort_reductions(program),
+        "what no atomic operation combines by index is sorted and reduced", when=ON_GPUS),
     # before simplifying: what only checks needed goes with them
     row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.unchecked(program),
         "checks go, and their errors", when=LEAVING_OUT),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 from weakref import finalize
 
@@ -26,9 +26,9 @@ from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.sorting import SORTS
-from nessie.cudagen.cpu.threads import Pool, shared_pool
+from nessie.cudagen.cpu.threads import PIECE, Pool, shared_pool
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
-from nessie.cudagen.host.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken
+from nessie.cudagen.host.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken, take
 from nessie.cudagen.host.memory import Block, Memory, address_of, view
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import ArrayResult, Phase, Plan
@@ -134,6 +134,7 @@ class PreparedPhase:
     chunks: Size | None
     sort: tuple[Callable[..., None], tuple[str, ...]] | None
     inline: int                 # so many chunks run in the caller's thread
+    in_order: bool
 
 
 class CpuLauncher(Launcher):
@@ -152,9 +153,9 @@ class CpuLauncher(Launcher):
         slots = tuple([self.slot(name) for name in names])
         sort = (SORTS[phase.function], names) if phase.library else None
         words = ctypes.c_int64 * len(slots)
-        return PreparedPhase(buffers, phase.function, slots, words, self.chunks(phase), sort, inline)
+        return PreparedPhase(buffers, phase.function, slots, words, self.chunks(phase), sort, inline, phase.in_order)
 
-    def launch(self, device: Cpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+    def launch(self, device: Cpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words = [0] * len(self.slots)
         arrays: dict[str, Array] = {}
         for at, (argument, pack) in enumerate(zip(arguments, self.packers, strict=True)):
@@ -165,7 +166,7 @@ class CpuLauncher(Launcher):
         finished = False
         try:
             for step in self.steps:
-                self.run(step, device, words, cells, arrays, arguments)
+                self.run(step, device, words, cells, arrays, arguments, spare)
             finished = True
         finally:
             for name, array in arrays.items():
@@ -174,14 +175,16 @@ class CpuLauncher(Launcher):
         return [self.result(r, cells, arrays) for r in self.plan.results], self.elements(words, cells)
 
     def run(self, step: PreparedPhase, device: Cpu, words: list[int], cells: Any, arrays: dict[str, Array],
-            arguments: Sequence[Any]) -> None:
+            arguments: Sequence[Any], spare: Container[int]) -> None:
         """A phase: takes its buffers, which go to `words` and `arrays`, and runs its function on its chunks."""
         for buffer in step.buffers:
-            array = device.memory.take(buffer.base, buffer.size(words, cells))
+            array = take(device.memory, buffer, buffer.size(words, cells), arguments, spare)
             arrays[buffer.name] = array
             words[buffer.slot] = array.buffer.address
             if buffer.fill is not None:
                 view(array).fill(buffer.fill)
+            elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy]:
+                view(array)[:] = view(arguments[buffer.copy])
         if step.sort is not None:
             sort, names = step.sort
             given = {p.name: a for p, a in zip(self.plan.parameters, arguments, strict=True)}
@@ -192,7 +195,11 @@ class CpuLauncher(Launcher):
         if chunks > FEW:
             device.optimise()
         function = device.functions[step.function]
-        if chunks <= step.inline:
+        if step.in_order:
+            for first in range(0, chunks, PIECE):
+                if not device.interrupted:
+                    function(first, min(first + PIECE, chunks), packed)
+        elif chunks <= step.inline:
             function(0, chunks, packed)
         else:
             pool = device.deep(chunks) if self.recursive else device.pool

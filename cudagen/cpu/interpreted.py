@@ -1,11 +1,11 @@
 """A device that interprets the plans of the CPU target: it runs the very loops that LLVM gets, slowly, and counts.
 
-Chunks run one by one, the last first. Memory holds no value that a right program may rely on, before it is written
-and after it is freed.
+Chunks run one by one, the last first unless they come in order. Memory holds no value that a right program may rely
+on, before it is written and after it is freed.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from nessie.cudagen.loops import interpreter as loops_interpreter
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.meanings import MEANINGS
-from nessie.cudagen.loops.plan import ArrayResult, Phase, Result
+from nessie.cudagen.loops.plan import ArrayResult, Phase, Result, replacing
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.default_depths import MOST_CALLS, Costs
 
@@ -29,7 +29,7 @@ Values = np.ndarray[Any, Any]
 
 class Interpreted(ErrorWords):
     """A device (cudagen.host.device). `bytes`: loaded and stored by kernels so far; a buffer that starts filled is
-    stored once. `width`: items a chunk; `order` 1 runs the first chunk first."""
+    stored once, one that is a copy loaded, too. `width`: items a chunk; `order` 1 runs the first chunk first."""
     skips = False
     costs = Costs(statement=3, operation=1, launch=100, inside=10)
 
@@ -45,16 +45,19 @@ class Interpreted(ErrorWords):
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.errors[:], self.interrupt_word[0] = (NO_FAILURE, rounds, depth, NESTED, 0), 0
 
-    def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
+    def launch(self, kernel: str, arguments: Sequence[Held], spare: Container[int] = ()) -> list[Held]:
         if self.failure() != NO_FAILURE:
             raise RuntimeError("a kernel before this one has failed")
         plan = self.plans[kernel]
         memory: Memory = {p.name: a.buffer if isinstance(a, Array) else a
                           for p, a in zip(plan.parameters, arguments, strict=True)}
         memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors, "interrupt": self.interrupt_word}
+        replaced = {p.name for number, p in enumerate(plan.parameters) if number in spare}
         for phase in plan.phases:
             self.bytes += take_buffers(phase, memory)
             self.run(phase, memory)
+        for of in replaced.intersection(replacing(plan).values()):
+            spoil(memory[of])
         return [result(wanted, memory) for wanted in plan.results]
 
     def run(self, phase: Phase, memory: Memory) -> None:
@@ -64,7 +67,7 @@ class Interpreted(ErrorWords):
         given = arguments(self.functions[phase.function], phase, memory)
         chunks = [()] if phase.chunks is None else [(c, c + 1) for c in range(size(phase.chunks, memory))]
         counts = loops_interpreter.Counts()
-        for chunk in chunks[::self.order]:
+        for chunk in chunks if phase.in_order else chunks[::self.order]:
             loops_interpreter.run(self.module, phase.function, [*chunk, *given], counts)
         self.bytes += sum(counts.bytes.values())
 
@@ -95,6 +98,9 @@ def take_buffers(phase: Phase, memory: Memory) -> int:
         if buffer.fill is not None:
             values.fill(ord(buffer.fill) if isinstance(buffer.fill, str) else buffer.fill)
             filled += values.nbytes
+        elif buffer.copy:
+            values[:] = memory[buffer.copy]
+            filled += 2 * values.nbytes
     return filled
 
 

@@ -11,7 +11,7 @@ failed is not asked before the next is launched: kernels look for themselves, an
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, Protocol
 from weakref import WeakSet
@@ -23,7 +23,7 @@ from nessie.base.source import Unsupported, user_span
 from nessie.base.values import ANY_STREAM, DTYPES, OnDevice
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
-from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function
+from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function, take
 from nessie.cudagen.host.memory import Block, Pooled
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, ArrayResult, Phase, Plan, ScalarResult
@@ -251,7 +251,7 @@ class GpuLauncher(Launcher):
         return PreparedPhase(self.buffers(phase), phase.function, arguments, struct.Struct(f"@{format_}"),
                              self.chunks(phase), any(map(reads_cells, sizes)), fails)
 
-    def launch(self, device: Gpu, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+    def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words: list[Any] = [0] * len(self.slots)
         for at, argument in enumerate(arguments):
             words[at] = word(argument)
@@ -265,7 +265,7 @@ class GpuLauncher(Launcher):
         finished = False
         try:
             for step in self.steps:
-                self.run(step, device, words, arrays)
+                self.run(step, device, words, arrays, arguments, spare)
             counts = fetched(device, arrays) if self.counts else []
             for name, length in self.lengths.items():
                 arrays[name] = device.shrunk(arrays[name], length(words, counts))
@@ -278,16 +278,20 @@ class GpuLauncher(Launcher):
             device.synchronise()
         return [self.result(r, counts, arrays) for r in self.plan.results], self.elements(words, counts)
 
-    def run(self, step: PreparedPhase, device: Gpu, words: list[Any], arrays: dict[str, Array]) -> None:
+    def run(self, step: PreparedPhase, device: Gpu, words: list[Any], arrays: dict[str, Array],
+            arguments: Sequence[Any], spare: Container[int]) -> None:
         """A phase: takes its buffers, which go to `words` and `arrays`, and launches its function."""
         counts = fetched(device, arrays) if step.counts else []
         for buffer in step.buffers:
-            array = device.memory.take(buffer.base, buffer.size(words, counts))
+            array = take(device.memory, buffer, buffer.size(words, counts), arguments, spare)
             arrays[buffer.name] = array
             words[buffer.slot] = array.buffer.address
             if buffer.fill is not None and array.length:
                 value = DTYPES[buffer.base].type(buffer.fill)
                 device.driver.fill(array.buffer.address, value, array.length)
+            elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy] and array.length:
+                size = array.length * DTYPES[buffer.base].itemsize
+                device.driver.copy(array.buffer.address, words[buffer.copy], size)
         blocks = 1 if step.blocks is None else step.blocks(words, counts)
         if blocks > MOST_BLOCKS:
             raise self.too_long(blocks)

@@ -225,6 +225,8 @@ def buffer_text(buffer: Buffer, result: ArrayResult | None) -> str:
     if buffer.fill is not None:
         fill = show_exp(loops.Const(buffer.fill, buffer.base))
         text += f", {'all ' if size != '1' else ''}{fill} at first"
+    if buffer.copy:
+        text += f", those of {buffer.copy} at first"
     if result is None:
         return f"{text}; scratch"
     return f"{text}; {f'the first {show_exp(result.length)} are ' if result.length is not None else ''}a result"

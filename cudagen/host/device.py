@@ -16,7 +16,7 @@ kernels run, so of a GPU it lies in the host's memory, far from kernels: they lo
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -99,8 +99,9 @@ class Device(Protocol):
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         """Start a run: no failure, not interrupted, at most `memory` bytes (None: the device's own default)."""
 
-    def launch(self, kernel: str, arguments: Sequence[Held]) -> Sequence[Held]:
-        """Run a kernel of the program that the device was made for; its results in order."""
+    def launch(self, kernel: str, arguments: Sequence[Held], spare: Container[int]) -> Sequence[Held]:
+        """Run a kernel of the program that the device was made for; its results in order. `spare`: the numbers of
+        arguments that nobody needs any more, whose memory results may take."""
 
     def upload(self, base: str, values: np.ndarray[Any, Any] | OnDevice) -> Array:
         """An array of these values. They may stay where they are: nobody changes them during the run."""

@@ -12,7 +12,7 @@ the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import field
 from typing import Any
 
@@ -286,7 +286,7 @@ class Host:
             return
         if not self.failure_is_awaited() or self.device.failure() == NO_FAILURE:
             self.launched, self.kernel = origin, self.kernels[instruction.kernel]
-        found = self.guarded(self.device.launch, origin, instruction.kernel, arguments)
+        found = self.guarded(self.device.launch, origin, instruction.kernel, arguments, spare(instruction, arguments))
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(instruction.results, found, frame)
         self.unread.update(slot for slot, value in zip(instruction.results, found, strict=True)
@@ -421,6 +421,13 @@ class Host:
         """The error, unless kernels have recorded one before it."""
         self.check(origin)
         return located(message, origin, self.stack, hint=hint)
+
+
+def spare(instruction: Launch, arguments: Sequence[Held]) -> Set[int]:
+    """The numbers of the arrays among the arguments that nothing but this launch holds, and it only once."""
+    read = instruction.arguments
+    return {number for number, (slot, held) in enumerate(zip(read, arguments, strict=True))
+            if slot in instruction.dead and isinstance(held, Array) and held.uses == 1 and read.count(slot) == 1}
 
 
 def located(message: str, origin: Origin, stack: Sequence[Activation], label: str = "", hint: str = "") -> NessieError:

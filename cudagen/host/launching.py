@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.records import dataclass
-from nessie.cudagen.host.device import NO_FAILURE, ErrorWords
+from nessie.cudagen.host.device import NO_FAILURE, Array, ErrorWords
+from nessie.cudagen.host.memory import Pooled
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import SHARED, ArrayResult, Phase, Plan
+from nessie.cudagen.loops.plan import SHARED, ArrayResult, Phase, Plan, replacing
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.default_depths import Costs
 from nessie.lambda_cu.running.stats import Stats
@@ -35,12 +36,12 @@ class Launches(ErrorWords):
         self.stats = Stats()
         self.traffic: dict[str, tuple[Traffic, tuple[str, ...]]] = {}    # with the names of all that moves
 
-    def launch(self, kernel: str, arguments: Sequence[Any]) -> list[Any]:
+    def launch(self, kernel: str, arguments: Sequence[Any], spare: Container[int] = ()) -> list[Any]:
         if not self.skips and self.failure() != NO_FAILURE:
             raise RuntimeError("a kernel before this one has failed, and may have left indices that are out of range")
         launcher = self.launchers[kernel]
         started = perf_counter() if self.stats.detailed else 0.0
-        results, elements = launcher.launch(self, arguments)
+        results, elements = launcher.launch(self, arguments, spare)
         self.stats.count(elements)
         if self.stats.detailed:
             seconds = perf_counter() - started
@@ -61,12 +62,15 @@ class Launches(ErrorWords):
 
 @dataclass(frozen=True)
 class Taken:
-    """A buffer that a phase takes."""
+    """A buffer that a phase takes. `copy`: the number of the argument whose elements it begins with. `replaces`: no
+    phase reads that argument, so that the buffer may take its memory."""
     name: str
     slot: int
     base: str
     size: Size
     fill: int | float | bool | None
+    copy: int | None
+    replaces: bool
 
 
 class Launcher:
@@ -80,20 +84,30 @@ class Launcher:
             self.slot(name)
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
+        self.replacing = replacing(plan)
 
     def slot(self, name: str) -> int:
         return self.slots.setdefault(name, len(self.slots))
 
     def buffers(self, phase: Phase) -> tuple[Taken, ...]:
+        numbers = {p.name: number for number, p in enumerate(self.plan.parameters)}
         return tuple(Taken(b.name, self.slot(b.name), b.base, size_function(b.size, self.slots),
-                           ord(b.fill) if isinstance(b.fill, str) else b.fill) for b in phase.buffers)
+                           ord(b.fill) if isinstance(b.fill, str) else b.fill, numbers.get(b.copy),
+                           b.name in self.replacing) for b in phase.buffers)
 
     def chunks(self, phase: Phase) -> Size | None:
         return None if phase.chunks is None else size_function(phase.chunks, self.slots)
 
-    def launch(self, device: Any, arguments: Sequence[Any]) -> tuple[list[Any], int]:
-        """The results, and how many elements were walked."""
+    def launch(self, device: Any, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
+        """The results, and how many elements were walked. `spare`: the arguments that nobody needs any more."""
         raise NotImplementedError
+
+
+def take(memory: Pooled, buffer: Taken, length: int, arguments: Sequence[Any], spare: Container[int]) -> Array:
+    """Memory for the buffer: its argument's own, if that is spare and the pool's, else another's."""
+    if buffer.copy is not None and buffer.replaces and buffer.copy in spare and arguments[buffer.copy].buffer.size:
+        return memory.taken_over(arguments[buffer.copy])
+    return memory.take(buffer.base, length)
 
 
 # Sizes ------------------------------------------------------------------------------------------

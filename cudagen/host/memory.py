@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import deque
+from dataclasses import replace
 from typing import Any
 from weakref import WeakSet, finalize
 
@@ -77,6 +78,13 @@ class Pooled:
                 self._keep(Block(block.address, block.storage, block.size))
                 self.used -= block.size
                 block.size = 0
+
+    def taken_over(self, array: Array) -> Array:
+        """Another array in the same memory, which is not the first one's any more."""
+        block: Block = array.buffer
+        with self._lock:
+            array.buffer = replace(block, size=0)
+        return Array(array.base, array.length, block)
 
     def lend(self, array: Array, owner: object) -> Block:
         """The array's memory is the owner's until that is gone; then this block comes back."""

@@ -70,9 +70,8 @@ class Walk:
 
     @property
     def sequential(self) -> bool:
-        """Must elements be walked in order by one thread of the CPU? A later write wins, or a maximum has no atomic."""
-        return any(isinstance(step.bind.soac, ir.Permute) and (step.bind.soac.mode == "last"
-                   or (step.bind.soac.mode == "max" and self.bases[step.name] != ("int",))) for step in self.steps)
+        """Must elements be walked in order by one thread of the CPU?"""
+        return any(serial(step.bind.soac) for step in self.steps)
 
 
 def walk_of(kernel: ir.Kernel, program: ir.Program) -> Walk:
@@ -88,6 +87,11 @@ def walk_of(kernel: ir.Kernel, program: ir.Program) -> Walk:
     stored = stored_arrays(kernel, steps, types)
     walk = Walk(kernel, places.root, steps, types, {s.name: b for s, b in zip(steps, bases, strict=True)}, stored)
     return replace(walk, ranked=ranked_places(walk), positioned=positioned_places(walk), prologue=prologue_arrays(walk))
+
+
+def serial(soac: ir.Soac) -> bool:
+    """Do writes depend on their order? The last one wins, or goes on from those before it."""
+    return isinstance(soac, ir.ReduceByIndex) or (isinstance(soac, ir.Permute) and soac.mode == "last")
 
 
 def own_name(bind: ir.Bind, number: int) -> str:
@@ -132,7 +136,7 @@ class Places:
             if isinstance(bind.soac, ir.Reduce):
                 self.on_segments |= set(bind.names) - {"_"}
             return ROOT
-        if isinstance(self.root, ir.Segmented) and isinstance(bind.soac, (ir.Map, ir.Reduce, ir.Permute)) and (
+        if isinstance(self.root, ir.Segmented) and isinstance(bind.soac, ir.Map | ir.Reduce | ir.Write) and (
                 space == ir.Flat(self.root.segments) or (isinstance(space, ir.Segmented)
                 and space.total == self.root.segments and not isinstance(bind.soac, ir.Reduce))):
             self.on_segments |= set(bind.names) - {"_"}
@@ -162,11 +166,13 @@ def del_unused(*tables: dict[str, Place] | dict[ir.Size, Place]) -> None:
 
 
 def stored_arrays(kernel: ir.Kernel, steps: tuple[Step, ...], types: dict[str, ir.Type]) -> frozenset[str]:
-    """Arrays that the kernel returns, and those that its scalar code reads at the end."""
+    """Arrays that the kernel returns, those that its scalar code reads at the end, and those that elements go on
+    from."""
     at_end = {e.array for step in steps if isinstance(step.bind.soac, ir.Once)
               for e in subexpressions(step.bind.soac.thunk.body) if isinstance(e, ir.Read)}
+    combined = {name for bind in kernel.binds if isinstance(bind.soac, ir.ReduceByIndex) for name in bind.names}
     made = {name for bind in kernel.binds for name in bind.names if isinstance(types[name], ir.Array)} - {"_"}
-    return frozenset(made & (set(kernel.returns) | at_end))
+    return frozenset(made & (set(kernel.returns) | at_end | combined))
 
 
 def using(soac: ir.Soac) -> set[str]:
@@ -178,7 +184,7 @@ def ranked_places(walk: Walk) -> frozenset[Place]:
     they are, or a thunk asks for the number."""
     ranked: set[Place] = set()
     read = set().union(*(using(step.bind.soac) for step in walk.steps))
-    sizes = {step.bind.soac.size for step in walk.steps if isinstance(step.bind.soac, ir.Permute)}
+    sizes = {step.bind.soac.size for step in walk.steps if isinstance(step.bind.soac, ir.Write)}
     for step in walk.steps:
         soac, names = step.bind.soac, step.bind.names
         if selected := selection(step.bind):
@@ -188,7 +194,7 @@ def ranked_places(walk: Walk) -> frozenset[Place]:
             if walk.stored & set(selected.offsets) or (walk.stored | read) & set(selected.positions):
                 ranked |= {*sides}
         if step.place.kind == "residual":
-            stores = not isinstance(soac, (ir.Filter, ir.Permute, ir.Reduce)) and walk.stored & set(names)
+            stores = not isinstance(soac, ir.Filter | ir.Reduce | ir.Write) and walk.stored & set(names)
             own = names_at(walk, step.place)
             if stores or any(uses_index(thunk, thunk.params[-1], own) for thunk in INDEX_THUNKS.of(soac)):
                 ranked.add(step.place)

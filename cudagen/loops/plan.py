@@ -5,7 +5,8 @@ A plan is phases in order. Before a phase its buffers are allocated: sizes are e
 parameters and over `cells`, int64 words that earlier phases wrote (a count of survivors, a float's bits). A phase calls
 one function, for all its chunks at once or once:
 
-    chunked   f(first_chunk, last_chunk, arguments)      any number of calls, from any threads, cover 0 .. chunks-1
+    chunked   f(first_chunk, last_chunk, arguments)      any number of calls, from any threads, cover 0 .. chunks-1;
+                                                         `in order`: one after another, as they are numbered
     once      f(arguments)
 
 On the GPU `chunks` is the number of blocks (once: one), each of THREADS threads, and functions take no chunk range.
@@ -23,10 +24,12 @@ Invariants (checked by cudagen.loops.plan_check):
     Types agree, but ints and floats, of 8 bytes both, may be taken for each other in arrays, and cells for anything;
   - what a function writes is no array of the plan's parameters, and is passed once, but for the cells;
   - sizes are ints, int parameters, cells that an earlier phase stores an int in, and + - * / min max of sizes;
-  - a result names a buffer, or a cell that a phase stores a value of its type in; a buffer's fill is of its type.
+  - a result names a buffer, or a cell that a phase stores a value of its type in; a buffer's fill is of its type;
+  - a buffer that is a copy is one of an array parameter of the same type and size.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from nessie.base.located import Located
@@ -53,22 +56,27 @@ class Input:
 
 @dataclass(frozen=True)
 class Buffer:
-    """An array of `size` elements of `base`; `fill` if it starts filled with one value."""
+    """An array of `size` elements of `base`. At first it is filled with one value, if there is a `fill`, or it is a
+    `copy` of the array of this name, a parameter of the plan, whose memory it takes where nobody needs that any more.
+    """
     name: str
     base: str
     size: loops.Exp
     fill: int | float | bool | str | None = None
+    copy: str = ""
 
 
 @dataclass(frozen=True)
 class Phase:
     """`function` is in the module; `arguments` are its parameters after the chunk range: Names of the kernel's
-    parameters, of buffers, of SHARED, or, on the GPU, sizes. `chunks` None: called once; 0: not at all."""
+    parameters, of buffers, of SHARED, or, on the GPU, sizes. `chunks` None: called once; 0: not at all. `in_order`, of
+    a function in chunks: each comes after those before it."""
     function: str
     arguments: tuple[loops.Exp, ...]
     chunks: loops.Exp | None
     buffers: tuple[Buffer, ...] = ()
     library: bool = False            # `function` is one of the target's own library kernels (sort)
+    in_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,14 @@ class Plan(Located):
     results: tuple[Result, ...]
     cells: int
     elements: loops.Exp = ONE
+
+
+def replacing(plan: Plan) -> dict[str, str]:
+    """The buffers that may take the memory of the parameter that they begin as, with its name: no phase reads it."""
+    read = [a.name for phase in plan.phases for a in phase.arguments if isinstance(a, loops.Name)]
+    copied = [(b.name, b.copy) for phase in plan.phases for b in phase.buffers if b.copy]
+    used = Counter([*read, *(of for _, of in copied)])
+    return {name: of for name, of in copied if used[of] == 1}
 
 
 def reached(functions: Mapping[str, loops.Function], plan: Plan) -> set[str]:

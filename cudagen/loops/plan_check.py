@@ -103,6 +103,7 @@ class PlanCheck:
         if function.kind == "host":
             require(bool(first) == (phase.chunks is not None),
                     "a function is called in chunks if, and only if, it begins with the range of chunks")
+        require(bool(first) or not phase.in_order, "only chunks of the CPU have an order")
         self.arguments(phase, function.parameters[first:], function.kind)
         self.stored.update(self.stores(phase, function, first))
 
@@ -115,6 +116,11 @@ class PlanCheck:
         require(buffer.base in CELL_STRIDE, f"type {buffer.base} does not exist")
         if buffer.fill is not None:
             constant_type(buffer.fill, buffer.base)
+        if buffer.copy:
+            given = {p.name: p for p in self.plan.parameters}.get(buffer.copy)
+            require(given is not None and (given.base, given.size) == (buffer.base, buffer.size),
+                    f"{buffer.name} is a copy of {buffer.copy}, which is no parameter of its type and size")
+            require(buffer.fill is None, f"{buffer.name} is a copy, and filled")
         self.bind(buffer.name, buffer.base, self.arrays)
 
     def library(self, phase: Phase) -> None:

@@ -45,12 +45,13 @@ def phase_(parser: Parser) -> Phase:
     if not tokens.accept("once"):
         tokens.expect("chunks")
         chunks = parser.expression()
+    in_order = bool(tokens.accept("in")) and bool(tokens.expect("order"))
     buffers: list[Buffer] = []
     if not tokens.accept(";"):
         tokens.expect("{")
         while not tokens.accept("}"):
             buffers.append(buffer_(parser))
-    return tokens.mark(start, Phase(function, arguments, chunks, tuple(buffers), library))
+    return tokens.mark(start, Phase(function, arguments, chunks, tuple(buffers), library, in_order))
 
 
 def buffer_(parser: Parser) -> Buffer:
@@ -58,7 +59,8 @@ def buffer_(parser: Parser) -> Buffer:
     base, name = parser.type(), parser.tokens.name()
     size = parser.indexed(parser.expression)
     fill = parser.constant().value if parser.tokens.accept("=") else None
-    made = parser.tokens.mark(start, Buffer(name, base, size, fill))
+    copy = parser.tokens.name() if parser.tokens.accept("copy") else ""
+    made = parser.tokens.mark(start, Buffer(name, base, size, fill, copy))
     parser.tokens.expect(";")
     return made
 

@@ -80,7 +80,7 @@ def show_input(parameter: Input) -> str:
 
 def phase_lines(phase: Phase) -> Iterator[str]:
     call = f"{word(phase.function)}({', '.join(map(show_exp, phase.arguments))})"
-    times = "once" if phase.chunks is None else f"chunks {show_exp(phase.chunks)}"
+    times = "once" if phase.chunks is None else f"chunks {show_exp(phase.chunks)}{' in order' * phase.in_order}"
     yield f"  {'library' if phase.library else 'phase'} {call} {times}{' {' if phase.buffers else ';'}"
     if phase.buffers:
         yield from (f"    buffer {show_buffer(buffer)};" for buffer in phase.buffers)
@@ -88,7 +88,9 @@ def phase_lines(phase: Phase) -> Iterator[str]:
 
 
 def show_buffer(buffer: Buffer) -> str:
-    fill = "" if buffer.fill is None else f" = {show_constant(buffer.fill, buffer.base)}"
+    fill = f" copy {word(buffer.copy)}" if buffer.copy else ""
+    if buffer.fill is not None:
+        fill = f" = {show_constant(buffer.fill, buffer.base)}"
     return f"{buffer.base} {word(buffer.name)}[{show_exp(buffer.size)}]{fill}"
 
 

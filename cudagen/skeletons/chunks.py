@@ -34,11 +34,12 @@ are cut at whole blocks from their own starts: inside of a block it is the next,
 
 @dataclass(frozen=True)
 class Chunks:
-    """The cut of a root: `width` items a chunk, or all in one where the walk must be sequential."""
+    """The cut of a root: `width` items a chunk; all in one where segments write in order, since `finish` is what ends
+    segments that lie in several chunks."""
     root: ir.Space
     width: int
     border: str                 # the name of the device function that says where an item's chunk begins
-    sequential: bool = False
+    whole: bool = False
 
     def items(self, code: Code) -> loops.Exp:
         if isinstance(self.root, ir.Flat):
@@ -47,14 +48,14 @@ class Chunks:
 
     def count(self, items: loops.Exp) -> loops.Exp:
         """The number of chunks that so many items take."""
-        if self.sequential:
+        if self.whole:
             return op("min", items, integer(1))
         return op("/", op("+", items, integer(self.width - 1)), integer(self.width))
 
     def bounds(self, code: Code, chunk: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
         """The chunk's first item, and the first of the next."""
         items = code.let_int("items", self.items(code))
-        if self.sequential:
+        if self.whole:
             return integer(0), items
         low = code.let_int("low", op("*", chunk, integer(self.width)))
         return low, code.let_int("high", op("min", op("+", low, integer(self.width)), items))

@@ -5,6 +5,8 @@ place runs inside the guard of its FILTER, where its own index is the survivor's
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import field
 
 from nessie.base.records import dataclass
@@ -19,6 +21,7 @@ from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, c
 from nessie.cudagen.skeletons.survivors import branch_free, stores, without_branch
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS
+from nessie.lambda_cu.passes.sort_reductions import atomic_operation
 from nessie.lambda_cu.selection import selection
 
 
@@ -127,6 +130,8 @@ class Sweep:
                 self.partition(step, step.bind.soac, here)
             case ir.Permute():
                 self.permute(step, step.bind.soac, here)
+            case ir.ReduceByIndex():
+                self.reduce_by_index(step, step.bind.soac, here)
             case _:
                 raise InternalError(f"{type(step.bind.soac).__name__} has no place in a walk")
 
@@ -200,32 +205,47 @@ class Sweep:
             position = self.now(self.states[position_of(step, place.side)])[0].exp
         return Here(place, rank, here.segment, here.start, position or integer(0))
 
-    def permute(self, step: Step, soac: ir.Permute, here: Here) -> None:
-        """Stores outside the array are left out: -1 is meant so, and a failed check gives any index."""
+    @contextmanager
+    def write(self, soac: ir.Write, here: Here) -> Iterator[tuple[loops.Exp, tuple[Value, ...]]]:
+        """Do what is written meanwhile with the place and the values. Places outside the array are left out: -1 is
+        meant so, and a failed check gives any index."""
         values = self.values(soac.value, here)
         target = self.code.let("target", scalar_value(self.values(soac.index, here))).exp
         size = self.code.size(soac.size)
         values = tuple(self.code.let("value", value) for value in values)
-        named = [(name, value) for name, value in zip(step.bind.names, values, strict=True) if name != "_"]
         with self.code.block() as inside:
+            yield target, values
+        self.code.add(loops.If(op("and", op(">=", target, integer(0)), op("<", target, size)), tuple(inside)))
+
+    def permute(self, step: Step, soac: ir.Permute, here: Here) -> None:
+        with self.write(soac, here) as (target, values):
+            named = [(name, value) for name, value in zip(step.bind.names, values, strict=True) if name != "_"]
             if self.unordered and soac.mode == "last" and named:
                 self.claim(step, target)
             for name, value in named:
                 self.scatter(soac.mode, name, target, value)
-        self.code.add(loops.If(op("and", op(">=", target, integer(0)), op("<", target, size)), tuple(inside)))
+
+    def reduce_by_index(self, step: Step, soac: ir.ReduceByIndex, here: Here) -> None:
+        """Combine the element with what its place has; by an atomic operation where elements come in any order."""
+        with self.write(soac, here) as (target, values):
+            names = step.bind.names
+            if set(names) == {"_"}:
+                return
+            if self.unordered:
+                array = self.code.array(names[0], values[0].type, writable=True)
+                self.code.add(loops.Atomic(atomic_operation(soac), array, target, values[0].exp))
+                return
+            before = tuple([Value(loops.Load(self.code.array(name, value.type, writable=True), target), value.type)
+                            for name, value in zip(names, values, strict=True)])
+            combined = apply(self.code, self.tables, soac.operator, (*before, *values))
+            for name, value in zip(names, combined, strict=True):
+                self.code.store(name, target, value)
 
     def scatter(self, mode: str, name: str, target: loops.Exp, value: Value) -> None:
         if mode == "last" and self.unordered:
             self.code.store(written(name), self.code.order_index, value)
             return
-        array = self.code.array(name, value.type, writable=True)
-        if mode == "max" and (self.unordered or value.type == "int"):
-            self.code.add(loops.Atomic("max", array, target, value.exp))
-        elif mode == "max":
-            greater = op("or" if value.type == "bool" else "max", loops.Load(array, target), value.exp)
-            self.code.add(loops.Store(array, target, greater))
-        else:
-            self.code.add(loops.Store(array, target, value.exp))
+        self.code.store(name, target, value)
 
     def claim(self, step: Step, target: loops.Exp) -> None:
         """The write that comes last in order has the greatest index, which grows from survivor to survivor, too."""

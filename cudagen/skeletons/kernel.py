@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
+from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
@@ -51,15 +52,14 @@ class Kernel:
                      self.chunks is None)
 
     def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
-              kind: str = "host", about: str = "") -> None:
+              kind: str = "host", about: str = "", in_order: bool = False) -> None:
         name = f"{identifier(self.walk.kernel.name)}_{use}"
         first = CHUNK_RANGE_PARAMETERS if kind == "host" and chunks is not None else ()
         function = replace(code.function(name, first, kind, self.walk.kernel.origin), about=about)
         self.functions.append(function)
         arguments = tuple(loops.Name("cells" if p.name in CELLS.values() else p.name)
                           for p in function.parameters[len(first):])
-        self.phases.append(Phase(name, arguments, chunks, buffers))
-
+        self.phases.append(Phase(name, arguments, chunks, buffers, in_order=in_order))
 
     def module(self, results: tuple[Result, ...], elements: loops.Exp) -> Module:
         """The functions, and the plan that launches them."""
@@ -118,9 +118,19 @@ def result_buffers(kernel: Kernel) -> tuple[Buffer, ...]:
             type_ = kernel.walk.types[name]
             if name in kernel.walk.stored and isinstance(type_, ir.Array):
                 soac = step.bind.soac
-                fill = soac.default[at].value if isinstance(soac, ir.Permute) else None
-                found.append(Buffer(name, type_.base, size_exp(kernel, type_.size, type_.plus), fill))
+                size = size_exp(kernel, type_.size, type_.plus)
+                found.append(replace(Buffer(name, type_.base, size), **beginning(soac, at)))
     return tuple(found)
+
+
+def beginning(soac: ir.Soac, at: int) -> dict[str, Any]:
+    """The fields that say what the buffer for a result holds at first."""
+    match soac.before[at] if isinstance(soac, ir.Write) else None:
+        case ir.Const(value):
+            return {"fill": value}
+        case ir.Var(name):
+            return {"copy": name}
+    return {}
 
 
 def state_buffers(state: State, use: str, size: loops.Exp) -> tuple[Buffer, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from nessie.flatten.rules.building import append, dist, iseq
 from nessie.flatten.rules.folding import order, reduce, scan
-from nessie.flatten.rules.gather_scatter import get, write
+from nessie.flatten.rules.gather_scatter import WRITTEN, get, write
 from nessie.flatten.rules.nesting import flatten, partition
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.domains import Domain
@@ -16,8 +16,9 @@ Rule = Callable[[Translator, mono.Prim, "list[Value]", Domain, str], Value]
 OPERATORS = ("+", "*", "max", "min", "and", "or", "xor")
 
 RULES: dict[str, Rule] = {
-    "dist": dist, "iseq": iseq, "append": append, "get": get, "write": write, "flatten": flatten,
+    "dist": dist, "iseq": iseq, "append": append, "get": get, "flatten": flatten,
     "partition": partition, "order": order, "order_down": order,
     **{f"reduce_{operator}": reduce for operator in OPERATORS},
     **{f"scan_{operator}": scan for operator in OPERATORS},
+    **dict.fromkeys(WRITTEN, write),
 }

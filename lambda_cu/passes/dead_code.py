@@ -164,6 +164,8 @@ def wanted_names(bind: ir.Bind, live: set[str]) -> set[str]:
     if selected := selection(bind):
         wanted.update(count for count, values in zip(selected.counts, selected.values, strict=True)
                       if not wanted.isdisjoint(values))
+    if isinstance(bind.soac, ir.ReduceByIndex) and wanted:      # each component may be needed for another
+        wanted.update(bind.names)
     return wanted - {"_"}
 
 
@@ -175,10 +177,10 @@ def without_unread_components(bind: ir.Bind, failing: Collection[str]) -> ir.Bin
         case ir.Map(f, _) | ir.Once(f):
             f, keep = with_wanted(f, [name != "_" for name in names], failing)
             return updated(bind, names=kept_items(names, keep), soac=updated(soac, thunk=f))
-        case ir.Permute(f, _, _, _, default, _):
+        case ir.Permute(f, _, _, _, before, _):
             f, keep = with_wanted(f, [name != "_" for name in names], failing)
-            default = (ZERO,) if f.body is ZERO else kept_items(default, keep)
-            return updated(bind, names=kept_items(names, keep), soac=updated(soac, value=f, default=default))
+            before = (ZERO,) if f.body is ZERO else kept_items(before, keep)
+            return updated(bind, names=kept_items(names, keep), soac=updated(soac, value=f, before=before))
     if selected := selection(bind):
         wanted = [any(name != "_" for name in sides) for sides in zip(*selected.values, strict=True)]
         f, keep = with_wanted(selected.soac.value, wanted, failing)

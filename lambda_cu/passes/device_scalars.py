@@ -116,6 +116,6 @@ class Once:
 def sizes_of(soac: ir.Soac) -> set[str]:
     """Return the scalars that tell how much the SOAC walks and writes."""
     names = set(scope.space_names(scope.space_of(soac)))
-    if isinstance(soac, ir.Permute) and isinstance(soac.size, str):
+    if isinstance(soac, ir.Write) and isinstance(soac.size, str):
         names.add(soac.size)
     return names

@@ -11,9 +11,10 @@ from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.reference.context import Context
 from nessie.lambda_cu.reference.lanes import Indices, Lanes, Values
-from nessie.lambda_cu.reference.monoids import Segments, reduce_segments, scan_segments
+from nessie.lambda_cu.reference.monoids import Segments, join_segments, known_monoid, reduce_segments, scan_segments
 from nessie.lambda_cu.reference.thunks import Evaluator, constant
 from nessie.lambda_cu.running.traffic import bytes_moved
+from nessie.lambda_cu.text.soacs import upper
 from nessie.lambda_cu.typing import Scope, bound_types
 
 Arrays = tuple[NDArray[Any], ...]
@@ -67,7 +68,7 @@ class Launch:
         if isinstance(soac, ir.Once):
             return 0
         ends = 0 if isinstance(soac.space, ir.Flat) else self.size(soac.space.segments)
-        return ends + (self.size(soac.size) if isinstance(soac, ir.Permute) else 0)
+        return ends + (self.size(soac.size) if isinstance(soac, ir.Write) else 0)
 
     def walk(self, soac: ir.Soac, over: Segments, types: tuple[ir.Type, ...]) -> Sequence[Any]:
         match soac:
@@ -86,6 +87,8 @@ class Launch:
                 return self.partition(value, predicate, over, types)
             case ir.Permute():
                 return self.permute(soac, over, types)
+            case ir.ReduceByIndex():
+                return self.reduce_by_index(soac, over, types)
             case ir.Order(thunk, space, descending):
                 key_type = self.key_type(thunk, space)
                 return [ordered(self.everywhere(thunk, over, (key_type,))[0], over, descending)]
@@ -132,23 +135,48 @@ class Launch:
         return [count, np.int64(over.total) - count, *[column[holds] for column in columns],
                 *[column[~holds] for column in columns], position.astype(np.int64)]
 
-    def permute(self, soac: ir.Permute, over: Segments, types: tuple[ir.Type, ...]) -> Arrays:
+    def writes(self, soac: ir.Write, over: Segments, types: tuple[ir.Type, ...]) -> tuple[Indices, Arrays]:
+        """Return where something is written, in order, and what."""
         size = self.size(soac.size)
         columns = self.everywhere(soac.value, over, bases(types))
         index = self.everywhere(soac.index, over, ("int",))[0]
         inside = (index >= 0) & (index < size)
         if not np.all(inside | (index == -1)) and self.context.error is None:
-            self.context.inconsistent("a PERMUTE writes outside its result")
-        target = index[inside]
+            self.context.inconsistent(f"a {upper(type(soac))} writes outside its result")
+        return index[inside], tuple([column[inside] for column in columns])
+
+    def reduce_by_index(self, soac: ir.ReduceByIndex, over: Segments, types: tuple[ir.Type, ...]) -> Arrays:
+        """Combine values in order, where NumPy knows the operator; else sort what is written by place, behind what is
+        there before, and reduce it place by place."""
+        size = self.size(soac.size)
+        target, columns = self.writes(soac, over, types)
+        known = known_monoid(soac.operator)
+        if known in (np.add, np.multiply):              # of others brackets make no difference
+            (result,) = [self.before(exp, size) for exp in soac.before]
+            known.at(result, target, columns[0])
+            return (result,)
+        places = np.append(np.arange(size), target)
+        order = np.argsort(places, kind="stable")
+        items = tuple([np.append(self.before(exp, size), column)[order]
+                       for exp, column in zip(soac.before, columns, strict=True)])
+        return join_segments(items, np.bincount(places, minlength=size), soac.operator, self.evaluator)
+
+    def permute(self, soac: ir.Permute, over: Segments, types: tuple[ir.Type, ...]) -> Arrays:
+        size = self.size(soac.size)
+        target, columns = self.writes(soac, over, types)
         if soac.mode == "distinct" and len(np.unique(target)) < len(target) and self.context.error is None:
             self.context.inconsistent("a PERMUTE of mode distinct writes twice to one place")
-        results = tuple(np.full(size, constant(default)) for default in soac.default)
+        results = tuple(self.before(exp, size) for exp in soac.before)
         for result, column in zip(results, columns, strict=True):
-            if soac.mode == "max":
-                write_greatest(result, target, column[inside])
-            else:
-                result[target] = column[inside]         # NumPy keeps the last of several
+            result[target] = column                     # NumPy keeps the last of several
         return results
+
+    def before(self, exp: ir.Exp, size: int) -> NDArray[Any]:
+        """Return what a PERMUTE's places hold before it writes, in memory of its own."""
+        if isinstance(exp, ir.Const):
+            return np.full(size, constant(exp))
+        assert isinstance(exp, ir.Var)
+        return np.array(self.values[exp.name])
 
     # Sizes and spaces
 
@@ -189,14 +217,6 @@ class Launch:
 def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:
     """Return the types' scalar types; for arrays, those of the elements."""
     return tuple(type_.base if isinstance(type_, ir.Array) else type_ for type_ in types)
-
-
-def write_greatest(result: NDArray[Any], target: Indices, values: NDArray[Any]) -> None:
-    """Write to each place the greatest of its old value and of the values written there. As in `max`, NaN is greater
-    than all and 0.0 than -0.0."""
-    target, values = np.append(np.arange(len(result)), target), np.append(result, values)
-    order = np.lexsort((np.copysign(1.0, values), values))
-    result[target[order]] = values[order]
 
 
 def ordered(keys: NDArray[Any], over: Segments, descending: bool) -> Indices:

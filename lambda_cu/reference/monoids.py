@@ -54,13 +54,18 @@ def reduce_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: S
     if known is not None and items[0].dtype.kind != "f":
         results[0][full] = known.reduceat(items[0], over.offsets[full], dtype=items[0].dtype)
         return results
-    lengths = over.lengths[full]
-    while lengths.max() > 1:
-        items, lengths = halve(items, lengths, operator, evaluator)
+    items = join_segments(items, over.lengths[full], operator, evaluator)
     items = combine(operator, [result[full] for result in results], items, evaluator)
     for result, item in zip(results, items, strict=True):
         result[full] = item
     return results
+
+
+def join_segments(items: Arrays, lengths: Indices, operator: ir.Thunk, evaluator: Evaluator) -> Arrays:
+    """Return one element per segment: all of its elements combined, in order. No segment is empty."""
+    while len(lengths) and lengths.max() > 1:
+        items, lengths = halve(items, lengths, operator, evaluator)
+    return items
 
 
 def halve(items: Arrays, lengths: Indices, operator: ir.Thunk, evaluator: Evaluator) -> tuple[Arrays, Indices]:

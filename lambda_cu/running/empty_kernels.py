@@ -57,7 +57,7 @@ def sizes_of(soac: ir.Soac) -> tuple[ir.Size, ...] | None:
         return None
     space = soac.space
     walked = (space.size,) if isinstance(space, ir.Flat) else (space.segments, space.total)
-    return (*walked, soac.size) if isinstance(soac, ir.Permute) else walked
+    return (*walked, soac.size) if isinstance(soac, ir.Write) else walked
 
 
 def empty_result(soac: ir.Soac, number: int, type_: ir.Type) -> EmptyResult | None:

@@ -52,8 +52,9 @@ def traffic(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Tr
                 own.add((array, number))
             else:
                 found[number] += width(outside[array])
-        if isinstance(soac, ir.Permute):
+        if isinstance(soac, ir.Write):
             found[total_of(space)] += sum(map(width, bound))
+            found[soac.size] += sum(width(outside[exp.name]) for exp in soac.before if isinstance(exp, ir.Var))
         if isinstance(soac, ir.Order):
             found[total_of(space)] += 2 * DTYPES["int"].itemsize
     for array, number in own:

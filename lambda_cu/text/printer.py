@@ -13,7 +13,7 @@
     entry total : [float] -> float
 
 Spaces: (n), uniform(segments, length, total), affine(segments, slope, offset, total), irregular(offsets, segments,
-total); SOACs over segments are SEG_. After the space come `total` (SCAN), `into size (defaults) mode` (PERMUTE) and
+total); SOACs over segments are SEG_. After the space come `total` (SCAN), `into size (before) mode` (PERMUTE) and
 `descending` (ORDER). A kernel's result types are derived, and left out where the kernel has none.
 """
 from __future__ import annotations

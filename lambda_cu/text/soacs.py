@@ -6,6 +6,7 @@ A new SOAC is a class of lambda_cu.nodes and a row here.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,8 +14,8 @@ from nessie.base.text.grammar import Field, Grammar
 from nessie.base.text.layout import render
 from nessie.base.text.tokens import Tokens
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.text.parser_expressions import constant, expression, size, thunk
-from nessie.lambda_cu.text.printer_expressions import WIDTH, name, show_const, show_exp, show_size, show_thunk
+from nessie.lambda_cu.text.parser_expressions import expression, size, thunk
+from nessie.lambda_cu.text.printer_expressions import WIDTH, name, show_exp, show_size, show_thunk
 
 SPACES = {"uniform": ir.Uniform, "affine": ir.Affine, "irregular": ir.Irregular}
 
@@ -28,7 +29,12 @@ def show_soac(soac: ir.Soac) -> str:
 
 def keyword(soac: ir.Soac) -> str:
     segmented = "" if isinstance(soac, ir.Once) or isinstance(soac.space, ir.Flat) else "SEG_"
-    return segmented + type(soac).__name__.upper()
+    return segmented + upper(type(soac))
+
+
+def upper(kind: type[ir.Soac]) -> str:
+    """REDUCE_BY_INDEX of ReduceByIndex."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).upper()
 
 
 def show_space(space: ir.Space) -> str:
@@ -71,7 +77,8 @@ GRAMMAR = Grammar({
     ir.Scan: "{thunk} {identity} {operator} {space} {total?total}",
     ir.Filter: "{value} {predicate} {space}",
     ir.Partition: "{value} {predicate} {space}",
-    ir.Permute: "{value} {index} {space} into {size} {default} {mode}",
+    ir.Permute: "{value} {index} {space} into {size} {before} {mode}",
+    ir.ReduceByIndex: "{value} {index} {identity} {operator} {space} into {size} {before}",
     ir.Once: "{thunk}",
     ir.Order: "{thunk} {space} {descending?descending}",
     ir.Flat: "({size})",
@@ -82,10 +89,9 @@ GRAMMAR = Grammar({
     "Thunk": Field(lambda found: show_thunk(found, 2), thunk),
     "Operator": Field(lambda found: show_thunk(found, 2), thunk),
     "tuple[Exp, ...]": listed(show_exp, expression),
-    "tuple[Const, ...]": listed(show_const, constant),
     "Space": Field(show_space, space),
     "Size": Field(show_size, size),
     "Offsets": Field(name, lambda tokens: tokens.name("an array of offsets")),
-    "str": Field(str, lambda tokens: tokens.name("distinct, last or max")),
+    "str": Field(str, lambda tokens: tokens.name("distinct or last")),
 })
-SOACS: dict[str, type[ir.Soac]] = {kind.__name__.upper(): kind for kind in ir.SOACS}
+SOACS: dict[str, type[ir.Soac]] = {upper(kind): kind for kind in ir.SOACS}

@@ -204,10 +204,15 @@ def gather(v: list[Any], indices: list[int]) -> list[Any]:
 
 
 def scatter(v: list[Any], pairs: list[tuple[int, Any]]) -> list[Any]:
-    check_indices(v, (i for i, _ in pairs), SCATTERED)
+    return combined(v, pairs, lambda _, value: value, SCATTERED)
+
+
+def combined(v: list[Any], pairs: list[tuple[int, Any]], combine: Callable[[Any, Any], Any], message: str) -> list[Any]:
+    """A copy of v in which each pair's value is combined with what is at its position."""
+    check_indices(v, (i for i, _ in pairs), message)
     result = list(v)
     for i, value in pairs:
-        result[i] = value
+        result[i] = combine(result[i], value)
     return result
 
 
@@ -255,6 +260,7 @@ AND: Fold = (operator.and_, lambda type_: True if type_ == BOOL else -1)
 XOR: Fold = (operator.xor, lambda type_: False if type_ == BOOL else 0)
 
 REDUCTIONS = {"sum": PLUS, "product": TIMES, "max_val": MAX, "min_val": MIN, "any": OR, "all": AND, "parity": XOR}
+COMBINING = {"write_add": PLUS, "write_max": MAX, "write_min": MIN}
 SCANS = {"plus_scan": PLUS, "mult_scan": TIMES, "max_scan": MAX, "min_scan": MIN, "or_scan": OR, "and_scan": AND,
          "xor_scan": XOR}
 
@@ -324,6 +330,12 @@ def reduction(fold: Fold) -> Meaning:
     return Meaning(lambda types, v: scan(fold, types[0], v)[-1], of_argument)
 
 
+def combining(name: str, fold: Fold) -> Meaning:
+    combine, _ = fold
+    message = f"Index out of bounds for function {name.upper()}."
+    return Meaning(lambda _, a: combined(a[0], a[1], combine, message), of_both)
+
+
 def exclusive_scan(fold: Fold) -> Meaning:
     return Meaning(lambda types, v: scan(fold, types[0], v)[:-1], of_argument)
 
@@ -333,6 +345,7 @@ MEANINGS: dict[str, Meaning] = {
     **{name: unary(f) for name, f in UNARY.items()},
     **{name: reduction(fold) for name, fold in REDUCTIONS.items()},
     **{name: exclusive_scan(fold) for name, fold in SCANS.items()},
+    **{name: combining(name, fold) for name, fold in COMBINING.items()},
     **SEQUENCE,
     "first": Meaning(lambda _, p: p[0], lambda argument, value: 0),
     "rest": Meaning(lambda _, p: p[1], lambda argument, value: 0),

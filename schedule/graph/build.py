@@ -153,7 +153,7 @@ def node_of(name: str, bind: ir.Bind, uses: Uses, spaces: Spaces, types: Mapping
     """Make the binding's node, and note in `spaces` what it makes."""
     soac = bind.soac
     space, needed = spaces.space(scope.space_of(soac))
-    if isinstance(soac, ir.Permute) and isinstance(soac.size, str) and soac.size in spaces.made:
+    if isinstance(soac, ir.Write) and isinstance(soac.size, str) and soac.size in spaces.made:
         needed.append(Use(SIZE, soac.size))
     found = [use for use in (*needed, *uses.found) if isinstance(types.get(use.name), ir.Array) or (
         use.name in spaces.made and isinstance(types.get(use.name), str))]

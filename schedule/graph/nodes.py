@@ -63,8 +63,9 @@ STREAMED = (OWN, SEG, SIZE, MEMBER)           # a launch reads the whole array o
 HOST, ORDER, ONCE = "HOST", "ORDER", "ONCE"
 FILTERS = ("FILTER", "SEG_FILTER", "PARTITION")
 LOOK_BACK = ("SCAN", "SEG_SCAN", "SEG_REDUCE", *FILTERS)       # operations whose tiles wait for earlier tiles
-ON_SEGMENTS = ("MAP", "REDUCE", "PERMUTE")    # operations that may walk the segments beside the elements
-OPS = ("MAP", "REDUCE", "SCAN", "PERMUTE", "SEG_REDUCE", "SEG_SCAN", *FILTERS, ONCE, ORDER, HOST)
+WRITES = ("PERMUTE", "REDUCE_BY_INDEX")
+ON_SEGMENTS = ("MAP", "REDUCE", *WRITES)    # operations that may walk the segments beside the elements
+OPS = ("MAP", "REDUCE", "SCAN", *WRITES, "SEG_REDUCE", "SEG_SCAN", *FILTERS, ONCE, ORDER, HOST)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import children, thunks
+from nessie.lambda_cu.parts import EXPRESSIONS, children, thunks
+from nessie.lambda_cu.text.soacs import upper
 from nessie.schedule.graph.nodes import GATHER, OWN, SCALAR, SEG, Use
 
 
@@ -23,15 +24,19 @@ class Uses:
 
 def op_name(soac: ir.Soac) -> str:
     """The SOAC's name in a graph, with SEG_ if segments make a difference to its results."""
-    name = type(soac).__name__.upper()
+    name = upper(type(soac))
     segmented = not isinstance(soac, ir.Once) and not isinstance(soac.space, ir.Flat)
     return f"SEG_{name}" if segmented and name in ("REDUCE", "SCAN", "FILTER") else name
 
 
 def serial(soac: ir.Soac) -> bool:
-    """Must one thread of the CPU walk the SOAC, because the last write wins or its maximum is no atomic operation?"""
-    return isinstance(soac, ir.Permute) and (
-        soac.mode == "last" or (soac.mode == "max" and soac.default[0].type != "int"))
+    """Must one thread of the CPU walk the SOAC, because the last write wins, or goes on from those before it?"""
+    return isinstance(soac, ir.ReduceByIndex) or (isinstance(soac, ir.Permute) and soac.mode == "last")
+
+
+def operator_of(soac: ir.Soac) -> ir.Operator | None:
+    """The thunk that combines elements, if there is one."""
+    return soac.operator if isinstance(soac, ir.Reduce | ir.Scan | ir.ReduceByIndex) else None
 
 
 def total(space: ir.Space) -> ir.Size:
@@ -39,12 +44,15 @@ def total(space: ir.Space) -> ir.Size:
 
 
 def uses_of(soac: ir.Soac, types: Mapping[str, ir.Type], made: Collection[ir.Size] = ()) -> Uses:
-    """The uses in the thunks, operator and identity of the SOAC. `made`: the names that are not complete before."""
+    """The uses in the thunks, operator and other expressions of the SOAC. `made`: the names that are not complete
+    before."""
     uses = Uses()
     for thunk in thunks(soac):
         visit(uses, thunk.body, indices_of(soac, thunk), types, made)
-    if isinstance(soac, ir.Reduce | ir.Scan):
-        for exp in soac.identity:
+    for exp in EXPRESSIONS.of(soac):
+        if isinstance(exp, ir.Var) and isinstance(types.get(exp.name), ir.Array):
+            uses.add(GATHER, exp.name)          # what a write goes on from
+        else:
             visit(uses, exp, Indices(), types, made)
     return uses
 
@@ -61,7 +69,7 @@ class Indices:
 
 def indices_of(soac: ir.Soac, thunk: ir.Thunk) -> Indices:
     """The indices of one of the SOAC's thunks; an operator has none."""
-    if isinstance(soac, ir.Once) or (isinstance(soac, ir.Reduce | ir.Scan) and thunk is soac.operator):
+    if isinstance(soac, ir.Once) or thunk is operator_of(soac):
         return Indices()
     segment, place = thunk.params[:2] if len(thunk.params) == 3 else (None, None)
     segments = None if isinstance(soac.space, ir.Flat) else soac.space.segments

@@ -157,7 +157,7 @@ class Walk:
         if level == "end":
             self.moment[node.name] = KERNEL_END
             return all(use.mode == "scalar" for use in node.uses if use.name in self.inside)
-        if level == "segment" and node.op not in ("MAP", "REDUCE", "PERMUTE"):
+        if level == "segment" and node.op not in ("MAP", "REDUCE", "PERMUTE", "REDUCE_BY_INDEX"):
             return False
         needs = [self.arrival(node, use.mode, use.name, level) for use in node.uses if use.name in self.inside]
         hosted = self.hosted(node.space)

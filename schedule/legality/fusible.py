@@ -9,9 +9,10 @@ needs the pairs, users need the reasons. One reason, one-thread, is no law of th
     kernel-end       the value exists only when the kernel has ended
     segment-late     only a MAP over the segments is known where a segment begins
     segment-end      a segment's reduction is known where the segment ends, when its elements have passed
-    scatter-order    a PERMUTE writes in another order than the walk's
+    scatter-order    a PERMUTE or REDUCE_BY_INDEX writes in another order than the walk's
     two-look-backs   a tile would wait twice for all earlier tiles
-    one-thread       one thread of the CPU walks a PERMUTE where the last write wins; others are better off with all
+    one-thread       one thread of the CPU walks a REDUCE_BY_INDEX, or a PERMUTE where the last write wins; others are
+                     better off with all
     position         a survivor's position in its segment is not counted by the walk
     once-reads-array scalar code reads only arrays that are complete
     space            the index spaces are not walked together
@@ -36,6 +37,7 @@ from nessie.schedule.graph.nodes import (
     SCALAR,
     SEG,
     SIZE,
+    WRITES,
     Index,
     Node,
     Size,
@@ -205,7 +207,7 @@ class Fusible:
 
     def _path_reason(self, a: Node, b: Node, late: int) -> str | None:
         """The reason why b, which depends on a, perhaps through other nodes, would come too early."""
-        if a.op == "PERMUTE" or (a.op in ("REDUCE", ONCE) and b.op != ONCE):
+        if a.op in WRITES or (a.op in ("REDUCE", ONCE) and b.op != ONCE):
             return "kernel-end"
         if a.op == "SEG_REDUCE" and b.op != ONCE and space_size(b.space) != self.index.segments(a.space):
             return "segment-end"
@@ -248,7 +250,7 @@ def use_reason(producer: Node, consumer: Node, mode: str, name: str) -> str | No
         return "kernel-end"
     if mode == MEMBER:
         return "position" if consumer.place else None
-    if producer.op == "PERMUTE":
+    if producer.op in WRITES:
         return "scatter-order"
     if producer.op == "SEG_FILTER" and name == producer.results[-1]:
         return "kernel-end"

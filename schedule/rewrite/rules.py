@@ -18,6 +18,7 @@ from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import map_thunks, thunks
+from nessie.schedule.graph.uses import operator_of
 from nessie.schedule.rewrite.thunks import (
     Setting,
     at,
@@ -93,13 +94,13 @@ def sure_to_run(soac: ir.Soac, thunk: ir.Thunk) -> bool:
     match soac:
         case ir.Filter(_, predicate, _):
             return thunk is predicate
-        case ir.Permute(_, index, _, _, _, _):
+        case ir.Permute(index=index) | ir.ReduceByIndex(index=index):
             return thunk is index
     return True
 
 
 def is_operator(soac: ir.Soac, thunk: ir.Thunk) -> bool:
-    return isinstance(soac, ir.Reduce | ir.Scan) and thunk is soac.operator
+    return thunk is operator_of(soac)
 
 
 # Side by side ---------------------------------------------------------------------------------------
@@ -247,7 +248,7 @@ def bind(names: Collection[str], soac: ir.Soac, like: ir.Bind) -> ir.Bind:
 # Vertical rules come before horizontal ones, and both before filters: a filter dissolves only into a single consumer.
 RULES = (
     Rule("MAP-MAP", frozenset({(ir.Map, ir.Map)}), map_map),
-    Rule("MAP-X", frozenset((ir.Map, kind) for kind in (ir.Reduce, ir.Scan, ir.Filter, ir.Partition, ir.Permute)),
+    Rule("MAP-X", frozenset((ir.Map, kind) for kind in ir.SOACS if kind not in (ir.Map, ir.Once, ir.Order)),
          map_into),
     Rule("HORIZONTAL", frozenset({(ir.Reduce, ir.Reduce), (ir.Scan, ir.Scan)}), horizontal),
     Rule("FILTER-MAP", frozenset({(ir.Filter, ir.Map)}), filter_map),

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class StrictDevice:
         self.live.add(made)
         return made
 
-    def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
+    def launch(self, kernel: str, arguments: Sequence[Held], spare: Container[int]) -> list[Held]:
         assert all(a in self.live for a in arguments if isinstance(a, Array))
         self.launched.append(kernel)
         values = [a.buffer if isinstance(a, Array) else DTYPES["char"].type(ord(a)) if isinstance(a, str) else a
@@ -347,10 +347,10 @@ def test_what_stumbles_after_a_failure_is_not_to_blame() -> None:
     program = parse(FAILING.replace("HOST", ""))
 
     class Stumbling(StrictDevice):
-        def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
+        def launch(self, kernel: str, arguments: Sequence[Held], spare: Container[int]) -> list[Held]:
             if kernel == "fails1":
                 raise ValueError("negative dimensions")
-            return super().launch(kernel, arguments)
+            return super().launch(kernel, arguments, spare)
 
     with pytest.raises(NessieError, match="second"):
         run(FAILING.replace("HOST", ""), (Seq(INT),), Seq(INT), [0], device=Stumbling(program))
@@ -431,7 +431,7 @@ def test_interruption() -> None:
 def test_what_still_runs_after_an_error_is_interrupted(error: Any) -> None:
     """Whoever comes next would wait for it."""
     class Stumbling(StrictDevice):
-        def launch(self, kernel: str, arguments: Sequence[Held]) -> list[Held]:
+        def launch(self, kernel: str, arguments: Sequence[Held], spare: Container[int]) -> list[Held]:
             raise error
 
     device = Stumbling(parse(FOUR_TIMES))

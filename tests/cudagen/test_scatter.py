@@ -36,6 +36,10 @@ EDGES: dict[str, list[Any]] = {
     "char": ["\0", "a", "z", "\U0010ffff"],
 }
 
+ZEROS = {"int": "0", "float": "0.0", "bool": "false", "char": "'a'"}
+UNITS = {"int": "(-9223372036854775808) { (x, y) => max(x, y) }", "float": "(-inf) { (x, y) => max(x, y) }",
+         "bool": "(false) { (x, y) => x or y }", "char": "('\\0') { (x, y) => max(x, y) }"}
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,12 +47,14 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 def kernel_of(mode: str, base: str, default: Any, name: str = "K") -> ir.Kernel:
+    write = f"{{ i => xs[i] using xs }} {{ i => at[i] using at }} {UNITS[base] if mode == 'max' else ''} (n)"
+    soac = f"REDUCE_BY_INDEX {write}" if mode == "max" else f"PERMUTE {write}"
     found = parse_kernel(f"""kernel {name} (n : int, xs : [{base}; n], at : [int; n]) {{
-        let ys = PERMUTE {{ i => xs[i] using xs }} {{ i => at[i] using at }} (n) into {PLACES} (0) {mode}
-        return ys }}""".replace("(0)", {"int": "(0)", "float": "(0.0)", "bool": "(false)", "char": "('a')"}[base]))
+        let ys = {soac} into {PLACES} ({ZEROS[base]}) {'' if mode == 'max' else mode}
+        return ys }}""")
     (bind,) = found.binds
-    assert isinstance(bind.soac, ir.Permute)
-    return replace(found, binds=(replace(bind, soac=replace(bind.soac, default=(ir.Const(default, base),))),))
+    assert isinstance(bind.soac, ir.Write)
+    return replace(found, binds=(replace(bind, soac=replace(bind.soac, before=(ir.Const(default, base),))),))
 
 
 CASES = [(mode, base, default) for mode in ("last", "max") for base in EDGES for default in EDGES[base]]
@@ -148,7 +154,8 @@ FUSED = {
         return (ps, zs, ws)""",
     "two, and a read when all is done": """
         let ys = PERMUTE { i => i } { i => xs[i] using xs } (n) into 4 (-7) last
-        let zs = PERMUTE { i => i > 3 } { i => xs[i] and 1 using xs } (n) into 2 (false) max
+        let zs = REDUCE_BY_INDEX { i => i > 3 } { i => xs[i] and 1 using xs } (false)
+            { (x, y) => x or y } (n) into 2 (false)
         let us = PERMUTE { i => float(i) } { i => xs[i] and 1 using xs } (n) into 2 (-0.5) last
         let r = ONCE { () => ys[3] using ys }
         return (ys, zs, us, r)""",

@@ -77,12 +77,16 @@ FLAT = {
         let (ys, zs) = PERMUTE { i => (i, xs[i]) using xs } { i => xs[i] using xs } (n) into 4 (-7, -8) last
         return (ys, zs)""",
     "permute max": """
-        let ys = PERMUTE { i => i + 1 } { i => xs[i] and 3 using xs } (n) into 4 (0) max
+        let ys = REDUCE_BY_INDEX { i => i + 1 } { i => xs[i] and 3 using xs } (-9223372036854775808)
+            { (x, y) => max(x, y) } (n) into 4 (0)
         return ys""",
     "permute max of other types": """
-        let ys = PERMUTE { i => float(xs[i]) * -0.5 using xs } { i => xs[i] and 3 using xs } (n) into 4 (-1.0) max
-        let bs = PERMUTE { i => xs[i] > 3 using xs } { i => i and 3 } (n) into 4 (false) max
-        let cs = PERMUTE { i => code_char(97 + xs[i]) using xs } { i => i and 3 } (n) into 4 ('b') max
+        let ys = REDUCE_BY_INDEX { i => float(xs[i]) * -0.5 using xs } { i => xs[i] and 3 using xs } (-inf)
+            { (x, y) => max(x, y) } (n) into 4 (-1.0)
+        let bs = REDUCE_BY_INDEX { i => xs[i] > 3 using xs } { i => i and 3 } (false)
+            { (x, y) => x or y } (n) into 4 (false)
+        let cs = REDUCE_BY_INDEX { i => code_char(97 + xs[i]) using xs } { i => i and 3 } ('\0')
+            { (x, y) => max(x, y) } (n) into 4 ('b')
         return (ys, bs, cs)""",
     "scatter survivors": """
         let (k, ys) = FILTER { i => xs[i] using xs } { i => xs[i] > 0 using xs } (n)

@@ -147,8 +147,8 @@ def bound_once(exp: ir.Exp, scope: dict[str, ir.Exp], at: Place) -> ir.Exp:
         case ir.Var(named):
             return scope.get(named, exp)
         case ir.Let((named,), value, body):
-            fresh = f"{named}{len(at.names)}"
             value = bound_once(value, scope, at)
+            fresh = f"{named}{len(at.names)}"
             at.names[fresh] = evaluate(value, at)
             return ir.Let((fresh,), value, bound_once(body, {**scope, named: ir.Var(fresh)}, at))
     return map_children(exp, lambda part: bound_once(part, scope, at))

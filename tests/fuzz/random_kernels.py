@@ -144,10 +144,13 @@ class Maker:
         pool = self.spaces[at][1]
         index = f"{self.random.choice(pool)}[i]" if pool else "i"
         using = f" using {index[:-3]}" if pool else ""
-        mode = self.random.choice(["last", "max"])
-        value = self.thunk(at, True) if mode == "last" else f"{{ {params} => 7 }}"
-        self.lines.append(f"let {name} = {seg}PERMUTE {value} {{ {params} => {index} and 7{using} }} "
-                          f"{self.spaces[at][0]} into 6 (-1) {mode}")
+        index = f"{{ {params} => {index} and 7{using} }}"
+        if self.random.random() < 0.5:
+            self.lines.append(f"let {name} = {seg}PERMUTE {self.thunk(at, True)} {index} {self.spaces[at][0]} "
+                              "into 6 (-1) last")
+        else:
+            self.lines.append(f"let {name} = {seg}REDUCE_BY_INDEX {{ {params} => 7 }} {index} (0) {PLUS} "
+                              f"{self.spaces[at][0]} into 6 (-1)")
 
     def row(self) -> None:
         """A binding over the segments."""

@@ -137,8 +137,10 @@ class Writer:
                 self.spaces += [ir.Flat(t), ir.Flat(f)]
             case "permute":
                 index = thunk(params, ir.If(self.test(space), ir.Var("i"), ir.Const(-1, "int")))
-                mode = rng.choice(("last", "max", "distinct"))
-                self.launch(ir.Permute(body, index, space, size, (ZERO,), mode), [(self.fresh("q"), made)])
+                mode = rng.choice(("last", "combined", "distinct"))
+                plus = ir.Thunk(("x", "y"), op("+", ir.Var("x"), ir.Var("y")))
+                self.launch(ir.ReduceByIndex(body, index, (ZERO,), plus, space, size, (ZERO,)) if mode == "combined"
+                            else ir.Permute(body, index, space, size, (ZERO,), mode), [(self.fresh("q"), made)])
             case "once":
                 scalars = [name for name, type_ in self.types.items() if type_ == "int"]
                 body = op("+", ir.Var(rng.choice(scalars)), ir.Var(rng.choice(scalars)))

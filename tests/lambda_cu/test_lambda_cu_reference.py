@@ -149,7 +149,8 @@ def test_permute_modes(xs: list[int]) -> None:
         greatest[x % 9] = max(-7, *(y for y in xs if y % 9 == x % 9))
     assert run("""(n : int, xs : [int; n]) {
       let a = PERMUTE { i => i } { i => mod(xs[i], 9) using xs } (n) into 9 (-7) last
-      let b = PERMUTE { i => xs[i] using xs } { i => mod(xs[i], 9) using xs } (n) into 9 (-7) max
+      let b = REDUCE_BY_INDEX { i => xs[i] using xs } { i => mod(xs[i], 9) using xs } (-9223372036854775808)
+            { (x, y) => max(x, y) } (n) into 9 (-7)
       let (c, d) = PERMUTE { i => (xs[i], i) using xs } { i => if xs[i] > 0 then n - 1 - i else -1 using xs, n } (n)
         into n (0, -1) distinct
       return (a, b, c, d) }""", len(xs), ints(xs)) == [

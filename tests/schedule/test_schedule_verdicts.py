@@ -87,19 +87,21 @@ def test_the_table_of_verdicts(case: str) -> None:
     assert graph_text.parse(graph_text.show(graph)) == graph
 
 
-@pytest.mark.parametrize(("mode", "base", "zero"), [
-    ("distinct", "float", "0.0"), ("last", "int", "0"), ("max", "int", "0"), ("max", "float", "0.0")])
-def test_one_thread_walks_what_the_graph_says(mode: str, base: str, zero: str) -> None:
+@pytest.mark.parametrize("write", [
+    "PERMUTE { i => xs[i] using xs } { i => at[i] using at } (n) into n (0.0) distinct",
+    "PERMUTE { i => xs[i] using xs } { i => at[i] using at } (n) into n (0.0) last",
+    "REDUCE_BY_INDEX { i => xs[i] using xs } { i => at[i] using at } (0.0) { (x, y) => x + y } (n) into n (0.0)"])
+def test_one_thread_walks_what_the_graph_says(write: str) -> None:
     program = parse(f"""
-kernel K (n : int, xs : [{base}; n], at : [int; n]) {{
-  let ys = PERMUTE {{ i => xs[i] using xs }} {{ i => at[i] using at }} (n) into n ({zero}) {mode}
+kernel K (n : int, xs : [float; n], at : [int; n]) {{
+  let ys = {write}
   return ys
 }}
-function f (n : int, xs : [{base}; n], at : [int; n]) -> (m : int, out : [{base}; m]) {{
-  let ys : [{base}; n] = run K (n, xs, at)
+function f (n : int, xs : [float; n], at : [int; n]) -> (m : int, out : [float; m]) {{
+  let ys : [float; n] = run K (n, xs, at)
   return (n, ys)
 }}
-entry f : [{base}], [int] -> [{base}]
+entry f : [float], [int] -> [float]
 """)
     [graph] = graphs(program)
     assert graph.nodes[0].serial == walk_of(program.kernels[0], program).sequential

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
-from nessie.cudagen.kernels.walk import UNIT, Step, Walk, using
+from nessie.cudagen.kernels.walk import SEGMENT, UNIT, Step, Walk, serial, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Buffer
@@ -40,7 +40,8 @@ from nessie.lambda_cu.selection import selection
 def plan_walk(walk: Walk, tables: Tables, width: int) -> Module:
     """The plan of a kernel whose bindings one walk computes, with its functions."""
     border = f"{identifier(walk.kernel.name)}_border"
-    chunks = None if walk.root is None else Chunks(walk.root, width, border, walk.sequential)
+    whole = any(serial(step.bind.soac) for step in walk.at(SEGMENT))
+    chunks = None if walk.root is None else Chunks(walk.root, width, border, whole)
     kernel = Kernel(walk, tables, chunks, states_of(walk))
     if chunks is not None:
         if walk.segmented:
@@ -59,7 +60,7 @@ def elements_exp(kernel: Kernel) -> loops.Exp:
     walk = kernel.walk
     elements = integer(1) if walk.root is None else items_exp(kernel, walk.root)
     for step in walk.steps:
-        if isinstance(step.bind.soac, ir.Permute):
+        if isinstance(step.bind.soac, ir.Write):
             elements = op("+", elements, size_exp(kernel, step.bind.soac.size))
     return elements
 
@@ -198,13 +199,13 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
         uses = {"segment": ("tails", "heads"), "total": ("parts",), "carry": ()}[state.kind]
         for use in uses:
             buffers += state_buffers(state, use, count)
-    kernel.phase("sweep", code, count, buffers)
+    kernel.phase("sweep", code, count, buffers, in_order=kernel.walk.sequential)
 
 
 def counted_sizes(kernel: Kernel, code: Code) -> None:
     """Scatters into as many elements as survive find that number in its cell."""
     for step in kernel.walk.steps:
         soac = step.bind.soac
-        if isinstance(soac, ir.Permute) and soac.size in kernel.slots:
+        if isinstance(soac, ir.Write) and soac.size in kernel.slots:
             count = loops.Load(code.array("cells", "int"), integer(kernel.slots[str(soac.size)]))
             code.values[str(soac.size)] = Value(count, "int")

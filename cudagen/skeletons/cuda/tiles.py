@@ -104,7 +104,7 @@ def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:
     for name in sorted(counts(kernel.walk)):
         if elements_read_counts(kernel.walk):
             code.values[name] = Value(loops.Load(code.array("cells", "int"), integer(kernel.slot(name))), "int")
-        elif any(isinstance(step.bind.soac, ir.Permute) and step.bind.soac.size == name for step in kernel.walk.steps):
+        elif any(isinstance(step.bind.soac, ir.Write) and step.bind.soac.size == name for step in kernel.walk.steps):
             code.values[name] = Value(code.size(root.size if isinstance(root, ir.Flat) else root.total), "int")
 
 

@@ -65,7 +65,8 @@ def test_a_walk_of_so_many_elements() -> None:
     """All of it."""
     kernel = parse_kernel(f"""kernel K (n : int) {{
         let (t, odd) = REDUCE {{ i => (i, i and 1) }} (0, 0) {{ (a, b, c, d) => (a + c, b + d) }} (n)
-        let ys = PERMUTE {{ i => i }} {{ i => i - {2**31} }} (n) into 300 (-1) max
+        let ys = REDUCE_BY_INDEX {{ i => i }} {{ i => i - {2**31} }} (-9223372036854775808)
+            {{ (x, y) => max(x, y) }} (n) into 300 (-1)
         return (t, odd, ys) }}""")
     device = gpu_device(program_of(kernel), Cudasim(2, 1))
     device.begin(None)

@@ -128,7 +128,8 @@ kernel K (n : int, m : int, offs : [int; m+1], xs : [float; n]) {
   return (high, low, highs, lows)
 }""", """
 kernel K (n : int, m : int, offs : [int; m+1], xs : [float; n]) {
-  let ys = PERMUTE { i => xs[i] using xs } { i => i / 3 } (n) into m (-inf) max
+  let ys = REDUCE_BY_INDEX { i => xs[i] using xs } { i => i / 3 } (-inf)
+            { (x, y) => max(x, y) } (n) into m (-inf)
   return ys
 }"""
 WHOLE, ROWS, PLACED = map(parse_kernel, KERNELS)
@@ -137,7 +138,7 @@ WHOLE, ROWS, PLACED = map(parse_kernel, KERNELS)
 def with_default(kernel: ir.Kernel, value: float) -> ir.Kernel:
     """What is in the places at first. The text of a NaN says nothing of its bits."""
     (bind,) = kernel.binds
-    return replace(kernel, binds=(replace(bind, soac=replace(bind.soac, default=(ir.Const(value, "float"),))),))
+    return replace(kernel, binds=(replace(bind, soac=replace(bind.soac, before=(ir.Const(value, "float"),))),))
 
 
 def expected_of(kernel: ir.Kernel, rows: list[list[float]], default: float) -> list[Any]:

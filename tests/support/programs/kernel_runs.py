@@ -137,7 +137,7 @@ class Meaning:
                         *([ends] if segmented else [])]
             case ir.Partition():
                 return self.partition(soac, flat)
-            case ir.Permute():
+            case ir.Permute() | ir.ReduceByIndex():
                 return self.permute(soac, flat)
             case ir.Order(thunk, _, descending):
                 return [[at[-1] for row in rows for at in self.ordered(thunk, row, descending)]]
@@ -158,13 +158,16 @@ class Meaning:
         w = width(soac.value)
         return [len(sides[0]), len(sides[1]), *columns(sides[0], w), *columns(sides[1], w), positions]
 
-    def permute(self, soac: ir.Permute, flat: list[Any]) -> list[Any]:
-        arrays = [[c.value] * self.size(soac.size) for c in soac.default]
+    def permute(self, soac: ir.Write, flat: list[Any]) -> list[Any]:
+        arrays = [[c.value] * self.size(soac.size) if isinstance(c, ir.Const) else list(self.values[c.name])
+                  for c in soac.before]
         for at in flat:
             values, (target,) = self.apply(soac.value, at, at[-1]), self.apply(soac.index, at, at[-1])
             if 0 <= target < self.size(soac.size):
+                if isinstance(soac, ir.ReduceByIndex):
+                    values = self.apply(soac.operator, tuple(array[target] for array in arrays) + values)
                 for array, value in zip(arrays, values):
-                    array[target] = max(array[target], value) if soac.mode == "max" else value
+                    array[target] = value
         return arrays
 
     def ordered(self, thunk: ir.Thunk, row: list[Any], descending: bool) -> list[Any]:
