@@ -261,11 +261,12 @@ class Once:
 
 @dataclass(frozen=True)
 class Order:
-    """A library kernel. One int array: flat positions in stable ascending (or descending) order of the
-    thunk's single key, within each segment. NaN comes last."""
+    """A kernel of its own. One int array: flat positions in stable ascending (or descending) order of the thunk's
+    single key, within each segment. NaN comes last. With `values` the array has the keys themselves, in that order."""
     thunk: Thunk
     space: Space
     descending: bool = False
+    values: bool = False
 
 
 Write = Permute | ReduceByIndex

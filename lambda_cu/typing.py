@@ -260,9 +260,10 @@ def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
             return write_types(soac, scope)
         case ir.Once(thunk):
             return thunk_types(thunk, (), scope)
-        case ir.Order(thunk, space, _):
-            require(len(index_thunk_types(thunk, space, scope)) == 1, "ORDER has one key")
-            return (ir.Array("int", elements(space)),)
+        case ir.Order(thunk, space, _, values):
+            types = index_thunk_types(thunk, space, scope)
+            require(len(types) == 1, "ORDER has one key")
+            return arrays(types if values else ("int",), elements(space))
     raise IllFormed(f"{type(soac).__name__} is no SOAC")
 
 

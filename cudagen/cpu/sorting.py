@@ -1,4 +1,4 @@
-"""The CPU target's library: stable orders of keys, NaN last. Each fills the last array with flat positions."""
+"""The CPU target's library: sorts of values. NaN comes last; equal values keep their order, as zeros and NaNs show."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,37 +6,35 @@ from typing import Any
 
 import numpy as np
 
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
-Keys = np.ndarray[Any, Any]
+Values = np.ndarray[Any, Any]
 
 
-def order_ascending(keys: Keys, result: IntArray) -> None:
-    result[:] = np.argsort(keys, kind="stable")
+def sort_ascending(values: Values, result: Values) -> None:
+    result[:] = values
+    result.sort()
+    if values.dtype == np.float64:
+        as_given(values, result, np.searchsorted(result, 0.0), np.searchsorted(result, 0.0, "right"))
 
 
-def order_descending(keys: Keys, result: IntArray) -> None:
-    order_ascending(turned(keys), result)
+def sort_descending(values: Values, result: Values) -> None:
+    result[:] = values
+    result.sort()
+    numbers = result
+    if values.dtype == np.float64:
+        numbers = result[:np.searchsorted(result, np.inf, "right")]
+    numbers[:] = numbers[::-1].copy()
+    if values.dtype == np.float64:
+        as_given(values, result, *(len(numbers) - np.searchsorted(numbers[::-1], 0.0, side)
+                                   for side in ("right", "left")))
 
 
-def segmented_ascending(keys: Keys, offsets: IntArray, result: IntArray) -> None:
-    """Orders all keys, then brings the segments back together, which keeps the order within each."""
-    lengths = np.diff(offsets)
-    if len(lengths) == 1:
-        order_ascending(keys, result)
-        return
-    segments = np.repeat(np.arange(len(lengths)), lengths)
-    order = np.argsort(keys, kind="stable")
-    result[:] = order[np.argsort(segments[order], kind="stable")]
+def as_given(values: Values, result: Values, first: Any, last: Any) -> None:
+    """Puts zeros, which are result[first:last], and NaNs in the order that they have among the values."""
+    if last > first:
+        result[first:last] = values[values == 0.0]
+    if len(result) and np.isnan(result[-1]):
+        missing = values[np.isnan(values)]
+        result[len(result) - len(missing):] = missing
 
 
-def segmented_descending(keys: Keys, offsets: IntArray, result: IntArray) -> None:
-    segmented_ascending(turned(keys), offsets, result)
-
-
-def turned(keys: Keys) -> Keys:
-    """Keys in the opposite order; equal keys stay equal, and NaN stays NaN."""
-    return -keys if keys.dtype == np.float64 else ~keys
-
-
-SORTS: dict[str, Callable[..., None]] = {f.__name__: f for f in (order_ascending, order_descending,
-                                                                  segmented_ascending, segmented_descending)}
+SORTS: dict[str, Callable[..., None]] = {f.__name__: f for f in (sort_ascending, sort_descending)}

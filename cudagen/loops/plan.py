@@ -18,7 +18,7 @@ Invariants (checked by cudagen.loops.plan_check):
     parameter's size reads int parameters only;
   - the phases of a plan call functions of one kind, 'host' or 'cuda'; a host function is called in chunks if, and only
     if, its first parameters are the chunk range; LIBRARY functions, which only the CPU has, are called once: they take
-    keys and, if segmented, offsets, and write the order, ints as offsets are;
+    values and write them, sorted;
   - a function gets as many arguments as it has other parameters: for an array the name of one, of the plan's, of a
     buffer of this or an earlier phase, or of SHARED; for a scalar that of one of the plan's or, if 'cuda', a size.
     Types agree, but ints and floats, of 8 bytes both, may be taken for each other in arrays, and cells for anything;
@@ -42,8 +42,7 @@ ONE = loops.Const(1, "int")
 SHARED = ("cells", "errors", "interrupt")           # arrays that every launch has besides its own
 CELL_STRIDE = {"int": 1, "float": 1, "bool": 8, "char": 2}      # elements of the type in a cell of 8 bytes
 SIZE_OPERATORS = ("+", "-", "*", "/", "min", "max")
-LIBRARY = {"order_ascending": False, "order_descending": False,     # of the CPU (cudagen.cpu.sorting): segmented?
-           "segmented_ascending": True, "segmented_descending": True}
+LIBRARY = ("sort_ascending", "sort_descending")     # of the CPU (cudagen.cpu.sorting)
 
 
 @dataclass(frozen=True)

@@ -124,14 +124,13 @@ class PlanCheck:
         self.bind(buffer.name, buffer.base, self.arrays)
 
     def library(self, phase: Phase) -> None:
-        """The keys may be of any type."""
+        """The values may be of any type."""
         require(phase.function in LIBRARY, "the library has no such function")
         self.kind("host")
         require(phase.chunks is None, "functions of the library are called once")
         named = [a.name for a in phase.arguments if isinstance(a, Name)]
-        keys = self.arrays.get(named[0], "") if named else ""
-        types = (("keys", keys), *([("offsets", "int")] if LIBRARY[phase.function] else []), ("order", "int"))
-        self.arguments(phase, tuple([Parameter(name, type_, True, name == "order") for name, type_ in types]), "host")
+        base = self.arrays.get(named[0], "") if named else ""
+        self.arguments(phase, (Parameter("values", base, True), Parameter("sorted", base, True, True)), "host")
 
     def arguments(self, phase: Phase, parameters: tuple[Parameter, ...], kind: str) -> None:
         require(len(phase.arguments) == len(parameters),

@@ -1,5 +1,4 @@
-"""Rules for reductions, scans and the order of sorted elements, over the elements of one sequence per element of the
-domain."""
+"""Rules for reductions, scans, sorts and orders, over the elements of one sequence per element of the domain."""
 from __future__ import annotations
 
 from nessie.flatten.ranges.ranges import index_below
@@ -38,6 +37,13 @@ def walked_elements(t: Translator, source: Sequence, domain: Domain) -> tuple[Do
     context = Context(t.emitter, space)
     body = context.result([exp_of(pull(value, space, space.here(), context))])
     return space, scope.thunk(space.params, body), value.base
+
+
+def sort(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    space, thunk, base = walked_elements(t, sequence(values[0]), domain)
+    result = t.emitter.declare(hint, ir.Array(base, space.size))
+    t.emitter.run(ir.Order(thunk, t.emitter.walked(space), values=True), [result])
+    return dense(domain, space, stored(space, result.name, base))
 
 
 def order(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:

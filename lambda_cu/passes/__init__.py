@@ -2,6 +2,7 @@
 
     specialise_sites    makes every kernel name its own failure sites
     device_scalars      keeps scalar arithmetic on kernels' results on the device
+    sort_reductions     sorts what GPUs cannot combine by an atomic operation
     unchecked           leaves checks out
     simplify            makes a program smaller
     lets                - tidies lets

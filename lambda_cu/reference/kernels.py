@@ -89,9 +89,10 @@ class Launch:
                 return self.permute(soac, over, types)
             case ir.ReduceByIndex():
                 return self.reduce_by_index(soac, over, types)
-            case ir.Order(thunk, space, descending):
-                key_type = self.key_type(thunk, space)
-                return [ordered(self.everywhere(thunk, over, (key_type,))[0], over, descending)]
+            case ir.Order(thunk, space, descending, values):
+                keys = self.everywhere(thunk, over, (self.key_type(thunk, space),))[0]
+                order = ordered(keys, over, descending)
+                return [keys[order] if values else order]
         raise TypeError(soac)
 
     # Thunks

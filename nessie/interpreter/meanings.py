@@ -313,6 +313,7 @@ SEQUENCE: dict[str, Meaning] = {
     "partition": Meaning(lambda _, a: cut(*a), of_both),
     "subseq": Meaning(lambda _, a: subsequence(a[0], *a[1]), of_value),
     "_compact": Meaning(lambda _, v: v, one),
+    "_sort": Meaning(lambda _, v: [v[i] for i in order(v, False)], of_argument),
     "_order": Meaning(lambda _, v: order(v, False), of_argument),
     "_order_down": Meaning(lambda _, v: order(v, True), of_argument),
 }

@@ -6,11 +6,12 @@ only to make a value from nothing.
 from __future__ import annotations
 
 import math
+from functools import cmp_to_key
 from typing import Any
 
 from nessie.base.types import FLOAT, Base, ContentOf, Data, Pair, Seq, Type
 from nessie.base.values import Record
-from nessie.interpreter.meanings import MEANINGS, Meaning, one, wrap
+from nessie.interpreter.meanings import MEANINGS, Meaning, is_nan, one, wrap
 
 WIDTH = 5                               # elements of a sequence in a limited text
 FACTOR = 6364136223846793005            # the weight of the parts of a code
@@ -103,6 +104,36 @@ def labels(v: list[Any]) -> list[int]:
     """For each element, the position of the first element that equals it."""
     first: dict[Any, int] = {}
     return [first.setdefault(key(x), i) for i, x in enumerate(v)]
+
+
+def in_order(v: list[Any]) -> list[int]:
+    """The positions of the elements, sorted by value; equal elements keep their order."""
+    def by_value(i: int, j: int) -> int:
+        return compared(v[i], v[j], i < j)
+    return sorted(range(len(v)), key=cmp_to_key(by_value))
+
+
+def places(v: list[Any]) -> list[int]:
+    """For each element how many different ones are less."""
+    order = in_order(v)
+    found, number = [0] * len(v), 0
+    for before, i in zip([None, *order], order):
+        number += before is not None and compared(v[before], v[i], before < i) != 0
+        found[i] = number
+    return found
+
+
+def compared(x: Any, y: Any, first: bool) -> int:
+    """-1 where x comes before y, 0 where they are equal, else 1. Of two NaNs the one that comes first is less."""
+    match x:
+        case Record():
+            return compared(x.content, y.content, first)
+        case list() | tuple():
+            pairs = (compared(a, b, first) for a, b in zip(x, y))
+            return next((found for found in pairs if found), (len(x) > len(y)) - (len(x) < len(y)))
+    if is_nan(x) or is_nan(y):
+        return (-1 if first else 1) if is_nan(x) and is_nan(y) else 1 if is_nan(x) else -1
+    return bool(x > y) - bool(x < y)
 
 
 def code(value: Any) -> int:
@@ -205,6 +236,8 @@ DERIVED: dict[str, Meaning] = {
     "_string_limited": Meaning(lambda _, a: list(text(a[0], a[1], WIDTH)), of_limited_text, depth_of_text),
     "_code": Meaning(lambda _, a: code(a), of_size, of_levels),
     "_label": Meaning(lambda _, v: labels(v), of_labels, depth_of_labels),
+    "_place": Meaning(lambda _, v: places(v), of_labels, depth_of_labels),
+    "_ordered": Meaning(lambda _, v: in_order(v), of_labels, depth_of_labels),
     "one": Meaning(lambda t, _: number(1, t[0]), one),
     "zero": Meaning(lambda t, _: number(0, t[0]), one),
     "float_num": Meaning(lambda _, a: float(a), one),

@@ -150,6 +150,7 @@ SEQUENCES = (
     sequence("_compact", "a -> a", "The value itself, perhaps copied (mono.passes.release)."),
     sequence("_order", "[a] -> [int]" + ORDINAL, "Positions of the elements in ascending order; stable, NaN last.",
              "order"),
+    sequence("_sort", "[a] -> [a]" + ORDINAL, "The elements in ascending order; stable, NaN last.", "sort"),
     sequence("_order_down", "[a] -> [int]" + ORDINAL, "Positions of the elements in descending order; stable.",
              "order_down"),
 )
@@ -164,6 +165,9 @@ SPECIALS = (
             "a function is its own."),
     derived("_code", "a -> int", "An int made from the value, the same for equal values."),
     derived("_label", "[a] -> [int]", "Numbers from 0 to #v-1, the same for equal values and only for them."),
+    derived("_place", "[a] -> [int]", "For each element how many different ones are less. The first component that "
+            "differs decides; no NaN is another."),
+    derived("_ordered", "[a] -> [int]", "Positions of the elements in ascending order; stable, NaN last."),
     derived("_string_limited", "(a, int) -> [char]", "As string, but n levels deep and 5 elements wide."),
     derived("_zero_of", "[a] -> a", "The zero of the type of the elements, of which there may be none."),
     derived("one", "a -> a" + NUMBER, "The 1 of the number's type."),

@@ -405,6 +405,8 @@ def test_derived_functions(data: st.DataObject) -> None:
     assert by_derived("_string_limited", type_, (a, 1)) == interpreter.MEANING["_string_limited"].value((type_,),
     (a, 1))
     assert by_derived("_label", type_, many) == interpreter.MEANING["_label"].value((type_,), many)
+    assert by_derived("_place", type_, many) == interpreter.MEANING["_place"].value((type_,), many)
+    assert by_derived("_ordered", type_, many) == interpreter.MEANING["_ordered"].value((type_,), many)
     assert by_derived("_code", type_, a) == interpreter.MEANING["_code"].value((type_,), a)
 
 

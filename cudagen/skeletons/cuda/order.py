@@ -4,6 +4,7 @@
     count      how often each tile has each digit
     starts     where a tile's elements with a digit go: the SCAN of the counts, digit by digit, then tile by tile
     scatter    a tile's elements go there, in the order that they have
+    gather     the keys in that order, where they are wanted, not their positions
 
 Of segments, the elements' segments are sorted by afterwards, by as many digits as there are: stability keeps each
 segment's own order. The host leaves out what has no blocks. (Satish, Harris, Garland: Designing Efficient Sorting
@@ -150,11 +151,21 @@ cuda {name}_segments(int n, int segments, int[] offsets, int[] order, writable i
 }}
 """
 
+GATHER = """
+cuda {name}_gather(int n, {type}[] keys, int[] order, writable {type}[] values, int[] errors) {{
+  {unless_stopped}
+  for (i = blockIdx * {tile} + threadIdx; i < min(n, (blockIdx + 1) * {tile}); i += {threads}) {{
+    values[i] = keys[order[i]];
+  }}
+}}
+"""
+
 ABOUT = {
     "encode": "Each key becomes bits that order as it does; with them goes its index.",
     "count": "How often each digit, four bits from `shift` on, is in each tile: counts[digit * tiles + tile].",
     "scatter": "Elements go where their digit's begin: a stable sort by this digit.",
     "segments": "The segment of each element, by which the elements are sorted last, so that segments stay apart.",
+    "gather": "The keys in that order.",
 }
 
 STARTS = """kernel {name} (counters : int, counts : [int; counters]) {{
@@ -171,11 +182,14 @@ def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, widt
     phases = [phase for module in modules for phase in module.plans[0].phases]
     [size] = [b.size for phase in phases for b in phase.buffers if b.name == keys]
     sort = Sort(identifier(kernel.name), size, program, tables, width)
-    sort.encode(walk_of(walks[0], program).bases[keys][0], keys, result, soac.descending)
+    order = f"{result}_order" if soac.values else result
+    sort.encode(walk_of(walks[0], program).bases[keys][0], keys, order, soac.descending)
     for number in range(KEY_PASSES):
         sort.digit(number, sort.tiles)
     if offsets and not isinstance(soac.space, ir.Flat):
         sort.by_segment(offsets, soac.space.segments)
+    if soac.values:
+        sort.gather(walk_of(walks[0], program).bases[keys][0], keys, order, result)
     plan = replace(modules[0].plans[0], phases=(*phases, *sort.phases),
                    results=(ArrayResult(result),) * len(kernel.returns))
     return Module((*(f for module in modules for f in module.functions), *sort.functions), (plan,))
@@ -212,6 +226,11 @@ class Sort:
         buffers = tuple([Buffer(name, "int", self.size) for name in (*self.bits, *self.order)])
         arguments = (self.size, keys, self.bits[0], self.order[0], "errors")
         self.phases.append(Phase(f"{self.name}_encode", named(arguments), self.tiles, buffers))
+
+    def gather(self, base: str, keys: str, order: str, result: str) -> None:
+        self.functions += self.parsed(GATHER, type=base)
+        self.phases.append(Phase(f"{self.name}_gather", named((self.size, keys, order, result, "errors")), self.tiles,
+                                 (Buffer(result, base, self.size),)))
 
     def digit(self, number: int, blocks: loops.Exp) -> None:
         """Sorts by the digit, if there are blocks."""

@@ -262,7 +262,7 @@ def label(make: Maker, type_: Type, v: Name) -> Exp:
             x = Name("x", type_)
             return make.call("_label", (INT,), each(make.call("btoi", (), x), (x, v)))
         case Base():
-            return make.call("_label_scalars", (type_,), v)
+            return make.call("_label_ints", (), v) if type_ == INT else make.call("_label_scalars", (type_,), v)
         case Pair(first, second):
             x = Name("x", type_)
             firsts = make.call("_label", (first,), each(make.first(x), (x, v)))
@@ -280,9 +280,38 @@ def label(make: Maker, type_: Type, v: Name) -> Exp:
     return make.call("dist", (INT,), integer(0), make.call("length", (type_,), v))
 
 
+def place(make: Maker, type_: Type, v: Name) -> Exp:
+    """Return for each element how many different ones are less."""
+    x = Name("x", type_)
+    match type_:
+        case Base("bool"):
+            return make.call("_places", (INT,), each(make.call("btoi", (), x), (x, v)))
+        case Base():
+            return make.call("_places", (type_,), v)
+        case Pair(first, second):
+            firsts = make.call("_place", (first,), each(make.first(x), (x, v)))
+            seconds = make.call("_place", (second,), each(make.rest(x), (x, v)))
+            return make.call("_place_pairs", (), firsts, seconds)
+        case Seq(element):
+            lengths = each(make.call("length", (element,), x), (x, v))
+            elements = make.call("_place", (element,), make.call("flatten", (element,), v))
+            return make.call("_place_sequences", (), make.call("partition", (INT,), elements, lengths))
+        case Data():
+            content = make.content(type_)
+            return make.call("_place", (content,), each(make.opened("y", type_, x, lambda y: y), (x, v)))
+    return make.call("dist", (INT,), integer(0), make.call("length", (type_,), v))
+
+
+def ordered(make: Maker, type_: Type, v: Name) -> Exp:
+    """Return the positions in ascending order."""
+    if isinstance(type_, Base) and type_.name != "bool":
+        return make.call("_order", (type_,), v)
+    return make.call("_order", (INT,), make.call("_place", (type_,), v))
+
+
 MAKERS: dict[str, Callable[..., Exp]] = {
     "eql": eql, "string": string, "_string_limited": string_limited, "identity": identity, "_zero_of": zero_of,
     "one": one, "zero": zero, "float_num": float_num, "int_to_any": int_to_any, "float_to_any": float_to_any,
-    "_code": code, "rand": rand, "_label": label,
+    "_code": code, "rand": rand, "_label": label, "_place": place, "_ordered": ordered,
 }
 ARITY = {"eql": 2, "_string_limited": 2, "int_to_any": 2, "float_to_any": 2}
