@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from nessie.schedule.graph import graph
     from nessie.schedule.nodes import Schedule
     from nessie.schedule.solver import proven_optima
+    from nessie.syntax import nodes as syntax
     from nessie.syntax import parse
     from nessie.typing import infer
     from nessie.typing.environment import Environment
@@ -195,6 +196,11 @@ def environment_of(job: Job) -> Environment:
     return job.environment or library.library()
 
 
+def wanted(job: Job, program: syntax.Program) -> syntax.Program:
+    """The forms that the job needs: where it compiles a function, no bare expressions, as in a run of the function."""
+    return parse.without_bare_expressions(program) if job.entry else program
+
+
 def profile(job: Job) -> Profile:
     """The prices of a launch, a byte and so on where the program will run."""
     return job.machine or profiles.of_target(job.target)
@@ -225,7 +231,7 @@ SKELETONS = {"cpu": "cpu", "cuda": "cuda", "cudasim": "cuda"}       # the target
 PASSES = (
     row("parse", (TEXT,), SYNTAX, lambda job, source: parse.parse(source),
         "NESL's text becomes syntax trees, with those of the files that it loads"),
-    row("infer", (SYNTAX,), TYPED, lambda job, program: infer.infer(program, environment_of(job))[0],
+    row("infer", (SYNTAX,), TYPED, lambda job, program: infer.infer(wanted(job, program), environment_of(job))[0],
         "finds every type; resolves names; operators become functions"),
     row("monomorphise", (TYPED,), MONO,
         lambda job, program: monomorphise.monomorphise(program, environment_of(job), job.entry, job.argument),

@@ -235,7 +235,8 @@ class Session:
         return syntax.Name(internal)
 
     def parameter_types(self, function: str, count: int) -> list[Type | None]:
-        """The types of a function's first `count` arguments; None for those unknown."""
+        """The types of a function's first `count` arguments; None for those unknown. The last takes the rest of the
+        parameters, as a tuple, unless these have defaults."""
         entry = self.environment.lookup(function)
         if entry is None or not isinstance(entry.scheme.type, Fun):
             return [None] * count
@@ -244,6 +245,8 @@ class Session:
         while len(types) < count - 1 and isinstance(rest, Pair):
             types.append(rest.first)
             rest = rest.second
+        if 0 < entry.arity - count <= len(entry.defaults) and isinstance(rest, Pair):
+            rest = rest.first
         return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
     def unmet(self) -> list[str]:

@@ -1,7 +1,7 @@
 """Reads forms from a text that arrives line by line, each as soon as the grammar tells that it is complete.
 
 It also reads commands of the prompt, which are not NESL's: lines like `:type sum`. Where somebody types, a line that is
-just `exit`, `quit`, `help` or `?` is complete, too, without a `;`.
+just `exit`, `quit`, `help` or `?`, or asks for help on one name, as `help sum` does, is complete, too, without a `;`.
 
 A form is read twice. First its tokens drive the parser's automaton, which makes nothing; the lexer asks for the next
 line when it has run out of tokens. Then the form is parsed, from text that no longer grows.
@@ -18,7 +18,8 @@ from nessie.syntax.parser import END_KINDS, Automaton, make_nothing, next_form
 
 COMMAND_LINE = re.compile(r"^[ \t]*(:(?:\w+|\?))[ \t]*([^\n]*)", re.MULTILINE)       # no form begins with a `:`
 
-ALONE = re.compile(r"[ \t]*(exit|quit|help|\?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+ALONE = re.compile(r"[ \t]*((?:exit|quit|help|\?)(?=[ \t]*$)|(?:help|\?|describe|apropos)(?=[ \t]+\w+[ \t]*$))"
+                   r"[ \t]*(\w*)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 
 class LineLexer(Lexer):
@@ -56,7 +57,7 @@ class LineLexer(Lexer):
         self.begins = self.position = found.end()
         span = Span(self.source, found.start(1), found.end())
         if found.re is ALONE:
-            return alone(found[1].lower(), span)
+            return alone(found[1].lower(), found[2], span)
         return syntax.Command(found[1].lower(), found[2].rstrip(" \t;$"), span=span)
 
     def drop(self) -> None:
@@ -89,8 +90,8 @@ class LineLexer(Lexer):
             super().skip_form(last)
 
 
-def alone(word: str, span: Span) -> syntax.Command | syntax.Evaluate:
-    """Return the form of a word typed alone: `quit` is a name."""
+def alone(word: str, asked: str, span: Span) -> syntax.Command | syntax.Evaluate:
+    """Return the form of a line that is complete, of a word, perhaps with a name: `quit` is a name itself."""
     if word in COMMAND_WORDS:
-        return syntax.Command(word, "", span=span)
+        return syntax.Command(word, asked, span=span)
     return syntax.Evaluate(syntax.Name(word, span=span), span=span)

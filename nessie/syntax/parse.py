@@ -32,6 +32,11 @@ def parse(source: Source) -> syntax.Program:
     return syntax.Program(tuple(found))
 
 
+def without_bare_expressions(program: syntax.Program) -> syntax.Program:
+    """Return what the program defines."""
+    return syntax.Program(tuple([form for form in program.forms if not isinstance(form, syntax.Evaluate)]))
+
+
 def forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.TopLevel | NessieError]:
     """Yield each form in order, or its error if it is bad. A file is read when its turn comes. `ends_itself`: the last
     form needs no `;`."""

@@ -335,7 +335,7 @@ def program_arguments(words: list[str]) -> tuple[list[str], list[str]]:
             in_arguments = option is not None and option.attribute == "entry" and not callers.isdisjoint(kept)
             entered = entered or in_arguments
             kept.append(word)
-        elif in_arguments or (entered and has_file(kept) and not word.startswith("--")):
+        elif (in_arguments or (entered and has_file(kept))) and not re.match("--[a-z]", word):
             arguments.append(word)
         else:
             (last if word.startswith("-") and "eval" in kept else kept).append(word)

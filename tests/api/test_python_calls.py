@@ -57,6 +57,8 @@ def test_parameters_with_defaults_are_given_by_name() -> None:
     assert len(scaled.kernels([1, 2], 3, 4)) == len(scaled.kernels(([1, 2], 3, 4))) == 1
     assert scaled([1, 2], by=3).tolist() == [3, 6] and scaled([1, 2], 3, 4).tolist() == [7, 10]
     assert scaled([1.5], 1.0, plus=2).tolist() == [3.5]           # an int where a float is due
+    assert scaled([1.5, 2.0]).tolist() == [15.0, 20.0]            # so are defaults
+    assert scaled([1.5], 2).tolist() == scaled([1.5], by=2).tolist() == [3.0]
 
 
 def test_names() -> None:

@@ -83,6 +83,16 @@ def test_bare_expressions_of_a_file_are_not_evaluated_for_what_is_asked_about_it
     assert "sum : [a] -> a" in err and out.count("NESL") == ("profile" in words)
 
 
+@pytest.mark.parametrize("command", ["explain", "graph", "compile", "inspect"])
+def test_wrong_bare_expressions_are_no_matter_where_a_function_is_compiled(
+        command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program.nesl"
+    path.write_text('function g(v) : [int] -> int = sum(v); sort("cab"); nothing;')
+    more = {"compile": ["--emit", "typed"], "inspect": ["-o", str(tmp_path / "out.html")]}
+    nessie(command, str(path), "-e", "g", *more.get(command, []))
+    assert "error" not in capsys.readouterr().err
+
+
 def test_files_as_arguments_and_results(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in.json").write_text("[1, 2, 3]")
     result = tmp_path / "out.json"
@@ -90,6 +100,19 @@ def test_files_as_arguments_and_results(program: str, tmp_path: Path, capsys: py
     assert json.loads(result.read_text()) == [2, 4, 6]
     nessie("run", program, "-e", "more", "pair(1,2)", "--", "@none.json", status=1)
     assert "none.json" in capsys.readouterr().err
+
+
+def test_a_file_is_one_argument_where_the_others_have_defaults(tmp_path: Path,
+                                                               capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "p.nesl"
+    program.write_text("function heavy(rows, limit := 1) = {(k,v) in rows | v > limit};"
+                       "function pair(x, n := 2) = (x, n);")
+    (tmp_path / "kv.csv").write_text("k,v\na,1.5\nb,0.5\n")
+    (tmp_path / "p.json").write_text("[7, 9]")
+    nessie("run", str(program), "-e", "heavy", f"@{tmp_path / 'kv.csv'}")
+    assert '[("a", 1.5)]' in capsys.readouterr().out
+    nessie("run", str(program), "-e", "pair", f"@{tmp_path / 'p.json'}")
+    assert "([7, 9], 2)" in capsys.readouterr().out
 
 
 def test_a_file_without_tuples_is_no_two_arguments(program: str, tmp_path: Path,
@@ -260,6 +283,9 @@ def test_options_stand_anywhere_and_arguments_may_look_like_them() -> None:
     assert parse_command_line(["eval", "1", "--memory", "2K"]).memory == 2048
     glued = parse_command_line(["run", "a.nesl", "-eg", "-exp(1.0)", "2", "-op.json"])
     assert (glued.entry, glued.arguments, glued.output) == ("g", ["-exp(1.0)", "2", "-op.json"], None)
+    with pytest.raises(UsageError, match="no option --memroy") as raised:
+        parse_command_line(["run", "a.nesl", "-e", "g", "1", "--memroy", "1G"])
+    assert "--memory" in raised.value.hint
     assert parse_command_line(["run", "-op.json", "a.nesl", "-eg", "1"]).output == "p.json"
     assert parse_command_line(["eval", "-float(3)"]).operand == "-float(3)"
     with pytest.raises(UsageError):

@@ -20,6 +20,8 @@ def test_prompts_and_leaving(tmp_path: Path) -> None:
         at.until(CONTINUED)
         at.type("in a + 1; 5;\n")
         assert "it = 2 : int\r\nit = 5 : int" in at.until(PROMPT)
+        at.type("help sum\n")
+        assert "sum : [a] -> a" in at.until(PROMPT)
         at.type("1/0; 6;\n")
         told = at.until(PROMPT)
         assert "Divide by zero" in told and "--> input:1:1" in told and "it = 6 : int" in told

@@ -1,9 +1,11 @@
 """The rules for applications: of functions, and of operators in the syntax."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nessie.base.ints import MIN_INT
 from nessie.base.source import NessieError, Origin, Span
-from nessie.base.types import Fun, Identity, Pair, Type, Var, components, nest_right, unnest_right
+from nessie.base.types import FLOAT, Fun, Identity, Pair, Seq, Type, Var, components, nest_right, unnest_right
 from nessie.library.primitives import BINARY, UNARY
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
@@ -95,8 +97,12 @@ def apply(state: Inference, written: syntax.Apply) -> Result:
     entry = callee(state, written.function)
     if entry is not None and entry.defaults:
         items = with_defaults(entry, items, written)
-    arguments = [(state.exp(item), item.span) for item in items]
     type_ = state.find(type_)
+    arguments: list[Argument] = []
+    for item in items:
+        if entry is not None and isinstance(type_, Fun) and any(item is value for _, value in entry.defaults):
+            item = converted(state, item, type_.argument, arguments)
+        arguments.append((state.exp(item), item.span))
     if isinstance(type_, Var):
         shape = Fun(state.fresh(), state.fresh(), state.fresh())
         try:
@@ -144,6 +150,36 @@ def with_defaults(entry: Entry, items: list[syntax.Exp], written: syntax.Apply) 
     for item in named.values():
         raise complaints.complaint(f"{item.name} is given twice", (item.span, ""), (written.span, ""))
     return given
+
+
+def converted(state: Inference, value: syntax.Exp, needed: Type, arguments: list[Argument]) -> syntax.Exp:
+    """Return the default that follows these arguments: an int as a float where they are such that a float is due."""
+    if not isinstance(value, syntax.Number) or isinstance(value.value, float):
+        return value
+    found: dict[Type, Type] = {}
+    for (_, type_), _ in arguments:
+        needed = state.find(needed)
+        if not isinstance(needed, Pair):
+            return value
+        note_matches(state, needed.first, type_, found)
+        needed = needed.second
+    needed = state.find(needed)
+    wanted = state.find(needed.first) if isinstance(needed, Pair) else needed
+    return replace(value, value=float(value.value)) if found.get(wanted, wanted) == FLOAT else value
+
+
+def note_matches(state: Inference, needed: Type, given: Type, found: dict[Type, Type]) -> None:
+    """Note which types stand for the variables of the needed type in the given one."""
+    waiting = [(needed, given)]
+    while waiting:
+        needed, given = map(state.find, waiting.pop())
+        match needed, given:
+            case Var(), _:
+                found.setdefault(needed, given)
+            case Seq(a), Seq(b):
+                waiting.append((a, b))
+            case Pair(a, b), Pair(c, d):
+                waiting += [(a, c), (b, d)]
 
 
 def default(state: Inference, written: syntax.Default) -> Result:
