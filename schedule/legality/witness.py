@@ -46,8 +46,9 @@ def witness(fusible: Fusible, u: int, v: int) -> str:
         return f"{first.name} walks {one}, {second.name} {other}: no walk has both"
     if reason == "one-thread":
         serial, threaded = (first, second) if first.serial else (second, first)
-        return f"one thread walks {serial.name}, so that the last of several writes to one place wins; " \
-               f"{threaded.name} is better off with all threads"
+        why = "writes to one place are combined in order" if serial.op == "REDUCE_BY_INDEX" else \
+            "the last of several writes to one place wins"
+        return f"one thread walks {serial.name}, so that {why}; {threaded.name} is better off with all threads"
     if reason == "cut":
         return "you want them cut"
     return use_text(index, u, v, reason)

@@ -213,7 +213,7 @@ def test_rare_reasons() -> None:
 def test_a_large_region_stays_readable(capsys: pytest.CaptureFixture[str]) -> None:
     texts = []
     for more in ((), ("--all",)):
-        assert main(["explain", "nesl_examples/bfs.nesl", "-e", "bfs", *more]) == 0
+        assert main(["explain", "nesl_examples/quickhull.nesl", "-e", "quickhull", *more]) == 0
         texts.append(capsys.readouterr().out)
     assert texts[0].count("\n") + 10 < texts[1].count("\n")
     assert "more pairs, with less at stake: --all shows them" in texts[0]

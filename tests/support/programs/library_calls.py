@@ -41,6 +41,10 @@ ADAPTED = {
     "get": "let (v,i) = x in get(v, {mod(j,#v) : j in i})", "read": "let (v,i) = x in read(v, {mod(j,#v) : j in i})",
     "get_nocheck": "let (v,i) = x in get_nocheck(v, {mod(j,#v) : j in i})",
     "write": "let (v,ps) = x in write(v, {(mod(j,#v),y) : (j,y) in ps})",
+    **{f"write_{name}": f"let (v,ps) = x in write_{name}(v, {{(mod(j,#v),y) : (j,y) in ps}})"
+       for name in ("add", "max", "min")},
+    "buckets": "let (n,kvs) = x; m = abs(n) + 1 in buckets(m, {(mod(k,m),y) : (k,y) in kvs})",
+    "k_smallest": "let (v,k) = x in k_smallest(v, mod(k, #v + 1))",
     "eput": "let (v,ps) = x in eput(v, {(mod(j,#v),y) : (j,y) in ps})",
     "kth_smallest": "let (v,k) = x in kth_smallest(v, mod(k,#v))",
     "iseq": "let (s,d,e) = x in iseq(min(s,e), max(d,1), max(s,e))",
@@ -64,7 +68,7 @@ ADAPTED = {
                   "{y : y in k; j in enumerate(k); i in [0:#k] | if y then j < #b else i - j < #a}, a, b)",
     "join": "let (a,p,b,q) = x; o = rank({0 : y in a ++ b}) in join(a, take(o,#a), b, drop(o,#a))",
     "transpose": "let n = #x in transpose({take(r, min_val({#s : s in x})) : r in x})",
-    "map": "map(y => (y,y), x)", "scan": "scan((a,b) => a ++ b, [] int, x)",
+    "map": "map(y => (y,y), x)", "sort_by": "sort_by(y => (y,y), x)", "scan": "scan((a,b) => a ++ b, [] int, x)",
     "make_table": "let (kv,n) = x in table_entries(make_table(kv,n))",
     "create_table": "table_entries(create_table(x))", "fast_create_table": "table_entries(fast_create_table(x))",
     "insert_table": "let (new,old) = x in table_entries(insert_table(new, create_table(old)))",
@@ -72,7 +76,7 @@ ADAPTED = {
     "table_entries": "table_entries(create_table(x))", "hashtable": "let hashtable(y) = hashtable(x) in y",
 }
 ARGUMENT = {
-    "map": "[a] -> int :: (a in any)", "scan": "[[int]] -> int",
+    "map": "[a] -> int :: (a in any)", "sort_by": "[a] -> int :: (a in any)", "scan": "[[int]] -> int",
     "insert_table": "([(a, b)], [(a, b)]) -> int :: (a in any; b in any)",
     "search_table": "([a], [(a, b)]) -> int :: (a in any; b in any)",
     "table_entries": "[(a, b)] -> int :: (a in any; b in any)",
