@@ -18,7 +18,8 @@ import re
 from functools import lru_cache
 
 LIBRARY = "libmvec.so.1"
-WIDTHS = (("avx2", "d", 4), ("sse2", "b", 2))           # feature, letter of the ABI, doubles; the first that fits
+WIDTHS = (("avx512f", "e", 8), ("avx2", "d", 4), ("sse2", "b", 2))  # feature, letter of the ABI, doubles; the first
+WIDE = 8                                                # doubles of a vector that LLVM does not prefer by itself
 DECLARED = re.compile(r"^declare double @(\w+)\(double\)(.*)$", re.MULTILINE)
 
 
@@ -31,6 +32,8 @@ def with_vector_versions(text: str, features: frozenset[str]) -> str:
             text = text.replace(f"declare double @{name}(double){attributes}",
                                 one_lane(name, version, doubles, attributes))
             text = text.replace(f"call double @{name}(", f"call double @lane_{name}(")
+            if doubles == WIDE:
+                text = text.replace("{ nounwind }", '{ nounwind "prefer-vector-width"="512" }')
     return text
 
 

@@ -320,7 +320,8 @@ def test_library_functions_are_called_on_vectors(op: str) -> None:
 def test_only_a_version_for_this_processor_is_named() -> None:
     text = "declare double @exp(double) nounwind\n"
     assert vector_math.with_vector_versions(text, frozenset()) == text
-    for features, version in ((["sse2"], "_ZGVbN2v_exp"), (["sse2", "avx2"], "_ZGVdN4v_exp")):
+    for features, version in ((["sse2"], "_ZGVbN2v_exp"), (["sse2", "avx2"], "_ZGVdN4v_exp"),
+                              (["sse2", "avx2", "avx512f"], "_ZGVeN8v_exp")):
         if vector_math.has(version):
             found = set(re.findall(r"@(_ZGV\w+)", vector_math.with_vector_versions(text, frozenset(features))))
             assert found == {version}
