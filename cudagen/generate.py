@@ -1,7 +1,7 @@
 """Pass: fused lambda_cu to loops for a target, plans and functions: each kernel gets the skeleton that can walk it.
 
                                  on the CPU                              on the GPU
-    ORDER                        NumPy's sort of what a walk computes    skeletons.cuda.order
+    ORDER                        a sort by rows: skeletons.cpu.order     skeletons.cuda.order
     any bindings of one walk     chunks: skeletons.cpu.walk              blocks of threads: skeletons.cuda.walk
 """
 from __future__ import annotations
