@@ -337,8 +337,7 @@ def test_links_go_both_ways() -> None:
     back = "focusOnNodes(data, [3, 4])"
     assert sorted(piece for piece, what in lit(data, back, "source") if what == "hit") == sorted(
         ["x / sum1", "x", "sum1", "x / sum2", "x", "sum2"])
-    nothing = f"focusOnSpans(data, [{spans['norm2([3.0, -1.0, 2.0])']}])"
-    assert links(nothing, data) == {"spans": [spans["norm2([3.0, -1.0, 2.0])"]], "nodes": [], "near": False}
+    assert "norm2([3.0, -1.0, 2.0])" in text and "norm2([3.0, -1.0, 2.0])" not in spans    # it is not compiled
     whole = f"focusOnSpans(data, [{max(spans.values(), key=lambda n: data['spans'][n][1] - data['spans'][n][0])}])"
     assert links(whole, data)["nodes"] == [0, 1, 2, 3, 4]
 
