@@ -48,7 +48,7 @@ CODE = 4                        # bytes of a character in an array
 BOOLS = {"t": True, "true": True, "f": False, "false": False}
 COMMA, TAB = ",", "\t"
 SEPARATORS = {COMMA: "commas", TAB: "tabs", ";": ";", "|": "|"}         # of tables, with their names
-KEEPS = {COMMA: "cut -d, -f1,2 IN.csv > OUT.csv", TAB: "cut -f1,2 IN.tsv > OUT.tsv"}
+KEEPS = {COMMA: "cut -d, -f{} IN.csv > OUT.csv", TAB: "cut -f{} IN.tsv > OUT.tsv"}
 TEXT = "'"                              # marks a text that is not a formula
 FORMULA = re.compile(f"{TEXT}*(?:[\t\r\n]|\\s*[=+@\uff1d\uff0b\uff0d\uff20-])")     # the beginning of one
 
@@ -100,11 +100,11 @@ class Table:
         return self.columns_complaint(f"the file {misfit}")
 
     def wrong_columns(self, due: int, wanted: Type) -> NessieError:
-        count = len(self.header)
+        count, kept = len(self.header), ",".join(map(str, range(1, due + 1)))
         return self.columns_complaint(
             f"{due} {'column is' if due == 1 else 'columns are'} due for {show_type(wanted, False)}, "
             f"the table has {count}: {', '.join(map(shorten, self.header))}",
-            f"{KEEPS[self.separator]} keeps the columns 1 and 2" if due < count else "")
+            f"{KEEPS[self.separator].format(kept)} keeps the column{'s' * (due > 1)} {kept}" if due < count else "")
 
     def columns_complaint(self, reason: str, hint: str = "") -> NessieError:
         """The error for a mistake in the number or the types of the columns."""

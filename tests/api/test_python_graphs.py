@@ -58,7 +58,8 @@ def test_edges_have_weights_where_they_are_wanted() -> None:
 
 @pytest.mark.parametrize("wrong, told", [
     (sp.csr_matrix([[1j]]), "complex"), (sp.coo_array(np.ones(3)), "of one dimension"),
-    (nx.Graph([(0, 1, {"weight": "x"})]), "weights takes"), (nx.Graph([(0, 1, {"weight": None})]), "not NoneType"),
+    (nx.Graph([(0, 1, {"weight": "x"})]), "weights takes"),
+    (nx.Graph([(0, 1, {"weight": None})]), "the edge from 0 to 1 has the weight None"),
     (nx.Graph([(0, 1, {"weight": "x"}), (1, 2)]), "not int and str")])
 def test_what_nesl_has_no_value_for_is_told(wrong: Any, told: str) -> None:
     with pytest.raises(nessie.NessieError, match=told):

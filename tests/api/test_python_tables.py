@@ -93,7 +93,7 @@ def test_a_data_frame_where_rows_are_due_is_a_matrix(frame: Any) -> None:
 def test_columns_are_taken_by_position() -> None:
     with pytest.raises(nessie.NessieError, match="point takes float, int, but gets") as caught:
         program().numbers(WithItems(n=[3, 4], x=[0.5, 1.5]))
-    assert "its columns, in their order, are n, x; x[['x', 'n']]" in str(caught.value)
+    assert "x[['x', 'n']] fits" in str(caught.value)
     with pytest.raises(nessie.NessieError, match=r"a table of one column has no tuples") as caught:
         program().both(WithItems(n=[3, 4]))
     assert "x['n']" in str(caught.value)
@@ -101,8 +101,9 @@ def test_columns_are_taken_by_position() -> None:
 
 def test_missing_values_of_a_column_are_told() -> None:
     assert program().same(Nullable(1, 2)).tolist() == [1, 2]
-    for given in (Nullable(1, None), WithItems(a=[1, 2], b=Nullable(1, None))):
-        with pytest.raises(nessie.NessieError, match="argument 1: a Nullable 'ages' has missing values") as caught:
+    for given, place in ((Nullable(1, None), ""), (WithItems(a=[1, 2], b=Nullable(1, None)), ", column 'b'")):
+        told = f"argument 1{place}: a Nullable 'ages' has missing values"
+        with pytest.raises(nessie.NessieError, match=told) as caught:
             program().same(given)
         assert "x.dropna() leaves them out" in str(caught.value)
     with pytest.raises(nessie.NessieError, match="has missing values"):
@@ -121,8 +122,12 @@ def test_pandas() -> None:
                    pd.Series(["a", None], dtype="string")):
         with pytest.raises(nessie.NessieError, match=r"argument 1: a .* has missing values"):
             program().same(column)
-    with pytest.raises(nessie.NessieError, match="a Series 'n' has missing values"):
+    with pytest.raises(nessie.NessieError, match="column 'n': a Series 'n' has missing values"):
         program().numbers(pd.DataFrame({"x": [0.5, 1.5], "n": pd.array([3, None])}))
+    wrong = r"takes .* has the columns z : \[char\], n : int, x : float"
+    with pytest.raises(nessie.NessieError, match=wrong) as caught:
+        nessie.compile("function scaled(ps) = {x * float(i + 1) : (x, i) in ps};").scaled(pd.DataFrame({"z": ["a", "b"], "n": [3, 4], "x": [0.5, 1.5]}))
+    assert "x[['x', 'n']] fits" in str(caught.value)
 
 
 # What comes out, as tables ------------------------------------------------------------------------

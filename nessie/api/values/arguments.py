@@ -11,7 +11,7 @@ character, and the element type of an empty list. What both leave open is a type
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -123,7 +123,7 @@ class Arguments:
 
     def tuples(self, tuples: Tuples, wanted: Type | None) -> Found:
         make = tuples.make if isinstance(tuples.make, type) else tuple
-        return self.columns(list(tuples.columns), make, wanted)
+        return self.columns(tuples.columns, make, wanted, len(tuples.columns))
 
     def part(self, column: Any, wanted: Type | None) -> tuple[int, Column, Type]:
         """The length, column and element type of a content or a component. An array of characters is characters here,
@@ -132,9 +132,9 @@ class Arguments:
             return len(column), numpy_arrays.characters(self, column), CHAR
         return self.sequence(column, wanted)
 
-    def columns(self, columns: list[Any], kind: type, wanted: Type | None) -> Found:
-        """The column of tuples of this class, given the columns of their components."""
-        data, wants = self.kind_of_tuple(kind, len(columns), wanted)
+    def columns(self, columns: Iterable[Any], kind: type, wanted: Type | None, count: int) -> Found:
+        """The column of tuples of this class, given the columns of their `count` components."""
+        data, wants = self.kind_of_tuple(kind, count, wanted)
         parts = [self.part(column, want)[1:] for column, want in zip(columns, wants, strict=True)]
         type_ = nest_right([t for _, t in parts], Pair)
         return pairs([c for c, _ in parts]), self.datatypes.applied(data, type_) if data else type_
@@ -144,12 +144,22 @@ class Arguments:
         names, columns = list(table.columns), numpy_arrays.columns_of(table)
         if len(columns) == 1 and not isinstance(wanted, Data):
             raise self.error("a table of one column has no tuples", f"its column is a sequence: x[{names[0]!r}]")
+        where = self.where
+
+        def named() -> Iterator[Any]:
+            for name, column in zip(names, columns, strict=True):
+                self.where = f"{where}, column {name!r}"
+                yield column
         try:
-            return self.columns(columns, tuple, wanted)
+            return self.columns(named(), tuple, wanted, len(columns))
         except NessieError as error:
-            error.hint = error.hint or "its columns, in their order, are " \
-                f"{', '.join(map(str, names))}; x[{names[::-1]!r}] has them in another"
+            due = self.datatypes.content(wanted) if isinstance(wanted, Data) else wanted
+            if not error.hint and isinstance(due, Pair):
+                own = [self.part(column, None)[2] for column in columns]
+                error.hint = numpy_arrays.columns_hint(dict(zip(names, own)), due)
             raise
+        finally:
+            self.where = where
 
     def none(self, type_: Type) -> Column:
         """An empty column of this type."""

@@ -48,8 +48,15 @@ def rows_of_matrix(arguments: Arguments, matrix: Any) -> Nested:
 def rows_of_graph(arguments: Arguments, graph: Any, wanted: Type | None) -> Nested:
     """The neighbours of the nodes. `wanted` is the type of a row."""
     numbers = {node: number for number, node in enumerate(graph)}
+    weighted = isinstance(wanted, Seq) and isinstance(wanted.element, Pair)
     edges = [[(numbers[other], weight) for other, found in around.items() for weight in weights(graph, found)]
              for _, around in graph.adjacency()]
+    for node, around in zip(graph, edges):
+        for other, weight in around:
+            if weighted and weight is None:
+                to = [*graph][other]
+                raise arguments.error(f"the edge from {node!r} to {to!r} has the weight None",
+                                      f"graph.edges[{node!r}, {to!r}]['weight'] = 1 sets it")
     arguments.copies(8 * sum(map(len, edges)))
     arguments.note(f"a graph of {len(numbers):,} nodes, read edge by edge")
     ends = ends_of(edges)

@@ -75,7 +75,7 @@ def tuples(arguments: Arguments, items: list[Any], kinds: set[type], wanted: Typ
     if len(lengths) > 1:
         raise arguments.error(f"the tuples in a list have one length, not {min(lengths)} and {max(lengths)}")
     kind = kinds.pop() if len(kinds) == 1 else tuple
-    return arguments.columns([list(column) for column in zip(*items)], kind, wanted)
+    return arguments.columns([list(column) for column in zip(*items)], kind, wanted, len(items[0]))
 
 
 def sequences(arguments: Arguments, items: list[Any], kinds: set[type], wanted: Type | None) -> Found:

@@ -1,6 +1,8 @@
 """Converts NumPy's arrays to columns, in their own memory where the elements have Nessie's representation."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import numpy as np
 from nessie.api.values import lists
 from nessie.api.values.open_types import element_of
 from nessie.api.values.sequences import CHARACTER, a
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Seq, Type
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Pair, Seq, Type, components, match_types
 from nessie.base.values import DTYPES, Column, Uniform, no_character
 
 if TYPE_CHECKING:
@@ -75,6 +77,20 @@ def is_table(value: Any) -> bool:
     return hasattr(value, "columns") and (hasattr(value, "items") or hasattr(value, "__dataframe__"))
 
 
+def columns_hint(columns: Mapping[Any, Type], wanted: Pair) -> str:
+    """Return the hint that names the columns of these types that would fit, in the order of the components."""
+    chosen: list[Any] = []
+    for want in components(wanted):
+        left = [(name, type_) for name, type_ in columns.items() if name not in chosen]
+        same, fitting = [[name for name, type_ in left if fits(want, type_)] for fits in (eq, becomes)]
+        chosen += (same or fitting)[:1]
+    return f"x[{chosen!r}] fits" if len(chosen) == len(components(wanted)) else ""
+
+
+def becomes(wanted: Type, type_: Type) -> bool:
+    return match_types(wanted, type_) is not None or (wanted, type_) == (FLOAT, INT)
+
+
 def columns_of(table: Any) -> list[Any]:
     if hasattr(table, "items"):
         return [column for _, column in table.items()]
@@ -96,7 +112,8 @@ def elements(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
     """The column of the array's elements in order, of any dtype, and their type."""
     if array.dtype.names:
         flat = array.reshape(-1)
-        return arguments.columns([flat[name] for name in array.dtype.names], tuple, wanted)
+        return arguments.columns([flat[name] for name in array.dtype.names], tuple, wanted,
+                                 len(array.dtype.names))
     if array.dtype.kind == "O":
         arguments.note(f"an array of {array.size:,} Python objects, converted one by one")
         return lists.elements(arguments, array.reshape(-1).tolist(), wanted)

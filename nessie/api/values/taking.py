@@ -10,10 +10,13 @@ import numpy as np
 
 from nessie.api.values.arguments import Arguments
 from nessie.api.values.datatypes import Datatypes
+from nessie.api.values.numpy_arrays import columns_hint, is_table
 from nessie.api.values.open_types import is_open
 from nessie.arguments.types import GivenArgument, Parameters, types_of
+from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
-from nessie.base.types import Pair, Type, match_types, nest_right
+from nessie.base.text.types_text import show_scheme
+from nessie.base.types import Pair, Seq, Type, components, match_types, nest_right
 from nessie.base.values import OnDevice
 from nessie.files.parts import Columns
 
@@ -89,9 +92,21 @@ def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], 
     if not fit(types, wanted.types):
         types = types_of([GivenArgument(where, Columns(argument.type, argument.value))
                           for where, argument in zip(called, first, strict=True)], wanted)
+        for where, value, type_, want in zip(called, values, types, wanted.types, strict=True):
+            if is_table(value) and want is not None and match_types(want, type_) is None:
+                refuse_columns(wanted.takes, where, value, one(datatypes, where, value, None, room).type, want)
     return Taken(tuple([argument if argument.type == type_ else one(datatypes, where, value, type_, room)
                         for where, argument, value, type_ in zip(called, first, values, types, strict=True)]),
                  tuple(named), room.used)
+
+
+def refuse_columns(takes: str, where: str, table: Any, found: Type, wanted: Type) -> None:
+    """Raise the error of a data frame of this type if its columns are not those wanted."""
+    match found, wanted:
+        case Seq(row), Seq(Pair() as due):
+            columns = dict(zip(table.columns, components(row)))
+            its = ", ".join([f"{name} : {show_scheme(type_)}" for name, type_ in columns.items()])
+            raise NessieError(f"{takes}, but {where} has the columns {its}", hint=columns_hint(columns, due))
 
 
 def fit(types: Sequence[Type], wanted: Sequence[Type | None]) -> bool:
