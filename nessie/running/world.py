@@ -41,6 +41,7 @@ class World:
     memory: int | None = None   # bytes that reading may take
     hints: LimitHints = COMMAND_LINE
     interrupted: bool = False
+    asked: bool = False         # whether a program has asked for the seed since this was set to False
 
     def __post_init__(self) -> None:
         self.streams = Streams(self.input)
@@ -134,10 +135,11 @@ class World:
         raise NessieError(text_of(message))
 
     def seed_given(self, argument: Any, takes: Type) -> int:
+        self.asked = True
         return self.seed
 
     def set_seed(self, seed: Any, takes: Type) -> bool:
-        self.seed = seed
+        self.seed, self.asked = seed, False
         return True
 
     def variable(self, name: Any, takes: Type) -> Any:

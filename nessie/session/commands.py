@@ -147,6 +147,9 @@ def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Progra
                           hint="the type of its argument may follow: NAME [TYPE]")
     name, type_text = [*text.split(None, 1), "", ""][:2]
     where: list[tuple[Span, str]] = []
+    if "(" in name:
+        raise NessieError(f"{command.word} takes a function's name, no call", *place(command),
+                          hint=f"the type of its argument may follow: {command.word} {name.partition('(')[0]} [int]")
     function = entry_of(session.environment, command, name.lower())
     type_ = function.scheme.type
     if function.kind != "function" or (isinstance(type_, Fun) and holds_function(type_.argument)):

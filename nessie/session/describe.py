@@ -9,6 +9,7 @@ from nessie.base.text.types_text import show_scheme
 from nessie.library.library import PRELUDE
 from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, UNARY
 from nessie.syntax import nodes as syntax
+from nessie.syntax.errors.other_languages import NAMES
 from nessie.syntax.lexer import WORDS, Lexer
 from nessie.syntax.parse import place, read_source
 from nessie.syntax.parser import Automaton, next_form
@@ -33,7 +34,9 @@ def apropos(environment: Environment, text: str) -> str:
             if (entry := environment.lookup(name)) is not None}
     found = [name for name, doc in docs.items() if text in name or text in doc.lower()]
     width = max(map(len, found), default=0)
+    advice = NAMES.get(text, "")            # where other languages have a name for it
     lines = [f"{name:{width}}  {first_sentence(docs[name])}".rstrip() for name in found]
+    lines += [f"{text}: {advice}"] if advice else []
     return "\n".join(lines or [f"{text} occurs in no name, nor in what is said about one."]) + "\n"
 
 

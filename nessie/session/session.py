@@ -14,7 +14,7 @@ from typing import Any
 from nessie import driver, pipeline
 from nessie.base.names import shown_name
 from nessie.base.records import dataclass
-from nessie.base.source import Consequence, InternalError, LostOutput, NessieError, Source, as_error
+from nessie.base.source import Consequence, InternalError, LostOutput, NessieError, Source, Span, as_error
 from nessie.base.text.types_text import show_scheme
 from nessie.base.text.values_text import show_value
 from nessie.base.types import Data, Fun, Pair, Scheme, Type
@@ -54,6 +54,7 @@ class Session:
     forms: int = 0
     unseen: list[NessieError] = field(default_factory=list)         # warnings
     ended: bool = False
+    drew: dict[int, Span | None] = field(default_factory=dict)      # where a seed's numbers were assigned; None: told
 
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
         """The outcome of each form of the text. `ends_itself`: the last form needs no `;`."""
@@ -119,11 +120,25 @@ class Session:
         if old is not None and old.kind in ("function", "constructor") and old.name != definition.name:
             self.tell(f"Redefining {name} with a new type. Old calls will not be modified.\n")
 
+    def tell_of_same_numbers(self, form: syntax.TopLevel) -> None:
+        """Warn once of an assignment that has drawn the random numbers that another one drew."""
+        world = self.target.world
+        if not world.asked or not isinstance(form, syntax.Assign) or form.pattern.span is None:
+            return
+        earlier = self.drew.setdefault(world.seed, form.pattern.span)
+        if earlier is not None and earlier != form.pattern.span:
+            self.unseen.append(NessieError("two forms draw the same random numbers", (earlier, "drawn here"),
+                                           (form.pattern.span, "and here"),
+                                           hint="each form begins at the seed; rand_seed(1); sets another"))
+            self.drew[world.seed] = None
+
     def define(self, form: syntax.TopLevel, definition: typed.Definition) -> Outcome:
         match definition:
             case typed.Variable(pattern, value):
                 type_ = pattern_type(pattern)
+                self.target.world.asked = False
                 result = self.compute(value, type_)
+                self.tell_of_same_numbers(form)
                 self.values |= matched(pattern, result, self.environment)
                 if isinstance(form, syntax.FileVariable):       # NESL tells its type only
                     self.tell(f"{bound_text(form)} : {show_scheme(type_)}\n")
