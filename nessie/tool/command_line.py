@@ -227,6 +227,8 @@ SUBCOMMANDS = {
 OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of any of its forms",
                 "FILE...": "programs", "SHELL": "bash, zsh or fish",
                 "EXPR": "an expression, or forms that end with ;"}
+MEANT = {"trace": "profile, or print_debug in the program", "repl": "alone, for the prompt", "build": "compile",
+         "time": "profile", "type": "check", "doc": "eval 'help NAME'", "describe": "eval 'help NAME'"}
 SWITCHES = ("-h", "--help", "--version")
 
 ARGUMENT_HELP = """\
@@ -276,8 +278,14 @@ def refuse(word: str, command: str | None) -> NoReturn:
     more = f"nessie {command} --help tells more" if command else "nessie --help tells more"
     if not word.startswith("-"):
         calls = f"a function's arguments stand behind its name: nessie {command} FILE -e ENTRY {word}"
+        if word.startswith(("[", "(")) and command in COMPILING:
+            calls = more = f"the type of a function's argument is -t TYPE: nessie {command} FILE -e ENTRY -t '{word}'"
         raise UsageError(f"{word} is one argument too many", hint=calls if command in CALLING else more)
     name = word.partition("=")[0]
+    if command == "eval" and name == "--entry":
+        raise UsageError("eval needs no -e", hint="nessie eval 'EXPR'; nessie run FILE -e ENTRY calls a function")
+    if command in RUNNING and name == "--type":
+        raise UsageError(f"{command} needs no -t: the values tell their types", hint="an empty sequence is '[] int'")
     option = next((option for option in OPTIONS if name in option.names), None)
     if option is not None:
         raise UsageError(f"there is no option {' or '.join(option.names)} of this command",
@@ -289,7 +297,13 @@ def refuse(word: str, command: str | None) -> NoReturn:
 def parse_command_line(words: list[str]) -> argparse.Namespace:
     """Parse the words. The result has each option by its attribute, None or False if it is not given; `command`, None
     for the interactive loop; `operand`; `arguments`; and a new `activity`."""
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
     kept, arguments = program_arguments(words)
+    if "eval" in kept[:1]:
+        for word in kept:
+            if word.startswith("--entry="):
+                refuse(word, "eval")
     found, unknown = build_parser(check_command(kept)).parse_known_args(kept)
     if unknown:
         refuse(unknown[0], found.command)
@@ -307,7 +321,7 @@ def check_command(words: list[str]) -> tuple[str, ...]:
     now, so the first other word is the command."""
     command = next((word for word in words if not word.startswith("-")), None)
     if command is not None and command not in SUBCOMMANDS:
-        near = f"run {command}" if command.endswith(".nesl") else nearest(command, SUBCOMMANDS)
+        near = f"run {command}" if command.endswith(".nesl") else MEANT.get(command) or nearest(command, SUBCOMMANDS)
         raise UsageError(f"there is no command {command}; the commands are {', '.join(SUBCOMMANDS)}",
                          hint=f"did you mean nessie {near}?" if near else "nessie --help tells more")
     return () if command is None else (command,)

@@ -17,6 +17,7 @@ from nessie.syntax import patterns
 from nessie.typing import nodes as typed
 from nessie.typing import signatures
 from nessie.typing.advice import messages as complaints
+from nessie.typing.advice.hidden import with_hidden
 from nessie.typing.advice.hints import hidden_parameters
 from nessie.typing.advice.reasons import reasons
 from nessie.typing.advice.undefined import Undefined, with_others
@@ -46,6 +47,8 @@ def infer_form(form: syntax.TopLevel, environment: Environment) -> typed.Definit
         return typed_form(form, environment)
     except Undefined as error:
         raise with_others(error, form, environment.names()) from None
+    except NessieError as error:
+        raise with_hidden(error, form) from None
 
 
 def typed_form(form: syntax.TopLevel, environment: Environment) -> typed.Definition | None:

@@ -16,6 +16,9 @@ BRACKETS = {"LPAREN": "(", "RPAREN": ")", "LBRACKET": "[", "RBRACKET": "]", "LBR
 OPERATORS = {"ADD", "STAR", "COMPARE", "POWER", "MUL", "AND", "OR", "GATHER", "SCATTER"}
 OPERANDS = {"NAME", "NUMBER", "STRING", "CHAR", "BOOL"}
 ENDS = {"SEMI", "EOF"}
+RANGE_BEGUN = (["IN", "NUMBER"],)               # of {i : i in 0:9}
+OF_A_LET = "a let ends with `in` and its result: let a = 1; b = 2 in a + b"
+CONDITIONS = "conditions are joined by and: {x in v | x > 1 and x < 9}"
 FORMS = {"EOF", "FUNCTION", "DATATYPE"}         # tokens that begin a new form, or end the text
 AS_FUNCTIONS = {"+": "sum(v) and plus_scan(v) add", "++": "flatten(v) joins sequences", "*": "product(v) multiplies",
                 "and": "all(v) and and_scan(v) combine bools", "or": "any(v) and or_scan(v) combine bools"}
@@ -66,6 +69,12 @@ class Stop:
         """Is this inside a function's head, before its `=`?"""
         kinds = {token.kind for token in self.seen}
         return self.seen[:1] != () and self.seen[0].kind == "FUNCTION" and not kinds & {"EQUALS", "COLON"}
+
+    def closes_on_line(self) -> bool:
+        """Does the innermost open bracket close on the line of the token found, before a binding?"""
+        rest = self.source.text[self.found.end:].partition("\n")[0]
+        return self.bracket is not None and "=" not in rest.partition(BRACKETS[CLOSERS[self.bracket.kind]])[0] \
+            and BRACKETS[CLOSERS[self.bracket.kind]] in rest
 
     def since_opening(self, kind: str) -> bool:
         """Is there a token of this kind behind the innermost open bracket?"""
@@ -199,11 +208,15 @@ MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
     (lambda at: at.finds("IF") and at.inside == "LBRACE" and at.since_opening("IN"),
      "a condition stands behind |: {x in v | x > 1}"),
     (lambda at: at.finds("BAR") and at.inside == "LBRACE" and at.since_opening("BAR"),
-     "conditions are joined by and: {x in v | x > 1 and x < 9}"),
+     CONDITIONS),
+    (lambda at: at.finds("SEMI") and at.inside == "LBRACE" and at.since_opening("BAR") and at.closes_on_line(),
+     CONDITIONS),
     (lambda at: at.inside == "LET" and "DEFINE" in [token.kind for token in at.seen[-4:]],
      "a let binds by = : let x = 3 in x"),
     (lambda at: at.finds("COLON") and at.inside == "LBRACE" and "ELSE" in at.expected,
      "every if has an else; to leave elements out, {x * 2 : x in v | x > 0}"),
+    (lambda at: at.finds("COLON") and [token.kind for token in at.seen[-2:]] in RANGE_BEGUN and at.inside == "LBRACE",
+     "a range has brackets: {i : i in [0:n]}"),
     (lambda at: at.finds("COLON") and at.inside == "LBRACE" and at.since_opening("IN"),
      "what becomes of each element stands before the sequence, a condition behind |: {x * 2 : x in v | x > 0}"),
     (lambda at: at.finds("COLON") and at.inside == "LPAREN" and at.defines(),
@@ -213,14 +226,14 @@ MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
     (lambda at: "THEN" in at.expected and at.finds("ELSE", *ENDS, *OPENERS),
      "if c then a else b: commas and parentheses do not replace then and else"),
     (lambda at: "ELSE" in at.expected and at.finds(*ENDS, *OPENERS), "every if has an else: if c then a else b"),
-    (lambda at: at.finds("EOF") and at.last == "SEMI" and at.inside == "LBRACE",
+    (lambda at: at.finds(*FORMS) and at.last == "SEMI" and at.inside == "LBRACE",
      "in braces, another sequence follows a ; : is a } missing before it?"),
     (lambda at: at.finds("EQUALS") and not at.seen, "a name stands before the = : x = 3"),
+    (lambda at: at.finds("EQUALS") and at.inside == "LET" and "COMMA" in [token.kind for token in at.seen[-2:]],
+     "bindings are parted by ; : let x = 3; y = 4 in x + y"),
     (lambda at: at.finds("EQUALS") and begins_line(at), "is a ; missing at the end of the line before?"),
     (lambda at: at.finds("EQUALS") and at.inside == "LBRACE" and at.since_opening("COLON")
      and not at.since_opening("BAR"), "elements are taken by in: {x * x : x in v}"),
-    (lambda at: at.finds("EQUALS") and at.inside == "LET" and "COMMA" in [token.kind for token in at.seen[-2:]],
-     "bindings are parted by ; : let x = 3; y = 4 in x + y"),
     (lambda at: at.finds("EQUALS"), EQUAL),
     (lambda at: at.finds("COLON") and indexes(at, at.bracket),
      "there are no slices: subseq(a, start, end), or a -> [start:end]"),
@@ -237,7 +250,11 @@ MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
      "t and f are constants; choose another name"),
     (closes_nothing, ""),
     (open_context, "without parentheses around it, what follows :: ends at $; write :: (a in any);"),
-    (let_goes_on, "a let ends with `in` and its result: let a = 1; b = 2 in a + b"),
+    (lambda at: at.defines() and at.last == "RPAREN" and "EQUALS" in at.expected and not at.open,
+     "a function's body stands behind a = : function g(x) = x + 1;"),
+    (lambda at: at.finds("EOF") and at.seen[0].kind == "LET" and let_goes_on(at),
+     f"{OF_A_LET}; at the top level, a name is set without let: a = 1;"),
+    (let_goes_on, OF_A_LET),
     (still_open, ""),
     (lambda at: at.finds(*FORMS) and "SEMI" in at.expected and not at.open, "each form ends with ;"),
     (fresh_line, "a fresh line does not end a form: is a ; missing?"),

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from nessie.base.source import NessieError, Source, Span
-from nessie.syntax.errors.advice import BRACKETS, CLOSERS, OPENERS, Stop, likely_mistake, one_comma_too_many
+from nessie.syntax.errors.advice import BRACKETS, CLOSERS, FORMS, OPENERS, Stop, likely_mistake, one_comma_too_many
 from nessie.syntax.grammar.automaton import shift
 from nessie.syntax.grammar.rules import tokens
 from nessie.syntax.lexer import Token
@@ -31,7 +31,7 @@ def syntax_error(source: Source, seen: list[Token], found: Token) -> NessieError
     stop = Stop(source, tuple(seen), found, frozenset(acceptable(seen)))
     places = [(Span(source, found.start, found.end), f"expected {in_words(stop.expected)}")]
     opening = stop.bracket
-    ends = {"EOF", "SEMI", "DOLLAR", *OPENERS}
+    ends = {*FORMS, "SEMI", "DOLLAR", *OPENERS}
     if opening is not None and found.kind in ends - {CLOSERS[opening.kind]}:
         places.append((Span(source, opening.start, opening.end), "this bracket is not closed"))
     if one_comma_too_many(stop):

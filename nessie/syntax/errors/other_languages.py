@@ -23,6 +23,8 @@ SIGNS = {
     "!": NEGATED, "~": NEGATED, "&&": BOTH, "&": BOTH, "||": EITHER,
     "'": CHARACTER, "\u2018": CHARACTER, "\u2019": CHARACTER, "\u201c": CHARACTER, "\u201d": CHARACTER,
     "**": POWER, "//": "/ divides, and drops the remainder of ints",
+    "\u2260": UNEQUAL, "\u2264": "<= is at most", "\u2265": ">= is at least", "\u2212": "the minus sign is -",
+    "\u00d7": "* multiplies", "\u00b7": "* multiplies", "\u2192": "-> takes elements by their indices",
     "<<": "lshift(a, n) shifts", ">>": "rshift(a, n) shifts",
     "+=": ANEW, "-=": ANEW, "*=": ANEW, "++": "++ joins two sequences; to count, n + 1", "--": "n - 1 is one less",
     ".": "nothing is asked of a value by a point: v[i] is an element, #v the length, (x, y) = p takes a pair apart",
@@ -49,6 +51,8 @@ WORDS = {
 TYPED = dict.fromkeys(("int", "float", "bool", "char", "string", "double"), SET)     # before a variable's name
 
 # Names of functions and constants.
+OF_THE_TOOL = "at the prompt, it is a line that begins with a colon; on the command line, nessie --help lists it"
+MEAN = "sum(v) / float(#v) is the mean of floats"
 REDUCES = "sum, product, max_val, min_val, count, all and any reduce a sequence; scan(g, identity, v) takes any g"
 LENGTH, TO_INT = "#v is the length of v", "trunc(x), round(x), floor(x) and ceil(x) make an int of a float"
 ADDS, MULTIPLIES = "+ adds; as a function, it is (a, b) => a + b", "* multiplies; as a function, it is (a, b) => a * b"
@@ -70,6 +74,9 @@ NAMES = {
     **dict.fromkeys(("iota", "arange", "index_space"), "[0:n] is the ints from 0 up to, but without, n"),
     **dict.fromkeys(("string_append", "strcat", "concatenate"), "v ++ w is v followed by w, of strings too"),
     **dict.fromkeys(("infinity", "infinite"), "inf is infinity"),
+    **dict.fromkeys(("mean", "average", "avg"), MEAN), "ord": "char_code(c) is the code of a character",
+    "chr": "code_char(i) is the character of a code",
+    **dict.fromkeys(("explain", "graph", "inspect", "reset"), OF_THE_TOOL),
     "user": 'get_environment_variable("USER") is who runs the program',
     "trace": 'print_debug("x", x) prints a value where it is computed, and is x',
     "profile": "at the prompt, :profile f(1) tells work, depth and time; on the command line, nessie profile does",

@@ -150,11 +150,13 @@ def reset(repl: Repl, command: syntax.Command) -> None:
     session.environment = library.library()
     session.values.clear()
     session.unseen.clear()
+    session.drew.clear()
 
 
 def more(repl: Repl, command: syntax.Command) -> None:
     if not repl.screen.more():
-        raise NessieError("all has been shown", *place(command))
+        raise NessieError("all has been shown", *place(command),
+                          hint="set print_length N; sets how many elements of a sequence are printed")
 
 
 def help_(repl: Repl, command: syntax.Command) -> None:

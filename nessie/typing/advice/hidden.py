@@ -21,6 +21,18 @@ def hidden_by_case(form: syntax.TopLevel) -> list[NessieError]:
     return [warning for use in uses(form) if use.name in mixed and (warning := misread(use, mixed[use.name]))]
 
 
+def with_hidden(error: NessieError, form: syntax.TopLevel) -> NessieError:
+    """Return the error of a form, with the places of a variable that is another one than it is written, where the error
+    is about it."""
+    for warning in hidden_by_case(form):
+        use, hides, hidden = warning.places
+        if use[0] in [place for place, _ in error.places]:
+            error.places = (*error.places, hides, hidden)
+            error.hint = f"{warning.message}; {warning.hint}"
+            return error
+    return error
+
+
 def misread(use: syntax.Name, alike: list[Binder]) -> NessieError | None:
     span = use.span
     if span is None:

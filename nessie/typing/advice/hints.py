@@ -38,6 +38,7 @@ CONTROLS = {"n": "newline", "t": "tab"}
 FROM_END = re.compile(r"(\w+)\s*\[\s*-\s*(\d+)\s*\]")
 CONSTANT = re.compile(r"[( ]*([tf])[) ]*", re.IGNORECASE)
 EXTREME = {"max": "greatest", "min": "least"}
+IN_BRACKETS = re.compile(r"\s*[\])},]")
 OPERATOR_WORDS = ("and", "or", "nand", "nor", "xor")
 FAILED_THERE = "this definition has failed"
 WITH_EACH = "an apply-to-each does it with every element"
@@ -116,6 +117,10 @@ def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
     if function in ("<", ">", "<=", ">=") and isinstance(actual[0], Seq) and actual[:1] == actual[1:]:
         return (f"{function} compares ints, floats and chars, no sequences; element by element, it is "
                 f"{{a {function} b : a in v; b in w}}")
+    if function in ("sort", "rank") and clash.kind == "class":
+        return f"{function}_any(v) is for sequences of any type"
+    if function.startswith("int_collect") and isinstance(actual[0], Seq) and isinstance(actual[0].element, Pair):
+        return "collect(pairs) takes keys of any type"
     if function == "sum" and actual == [Seq(BOOL)]:
         return "count(v) counts the true elements of v"
     if hint := sequence_hint(function, expected, parts) or power_hint(function, parts):
@@ -137,6 +142,8 @@ def sequence_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
         case "v[i]", [Seq(Seq()), Pair(Base("int"), Base("int"))]:
             row, _, column = texts[1].partition(",")
             return f"an element of a nested sequence is {texts[0] or 'm'}[{row.strip()}][{column.strip()}]"
+        case "<-", [Seq(), Pair(Base("int"), _)] | [Seq(), Base("int"), _]:
+            return f"<- takes a sequence of pairs: {texts[0] or 'v'} <- [{', '.join(texts[1:]) or '(0, x)'}]"
         case "v[i]", [Pair(), Base("int")]:
             return taken_apart(texts[0])
         case "sum" | "product" | "max_val" | "min_val", [Seq(Seq(Base()))]:
@@ -245,6 +252,8 @@ def applied_hint(applied: syntax.Exp, type_: Type, argument: syntax.Exp, argumen
     text = written(function)
     if "\n" in function.source.text[function.end:argument.span.start]:
         end = Span(function.source, function.end, function.end)
+        if IN_BRACKETS.match(function.source.text, argument.span.end):
+            return f"is a comma missing at the end of line {end.line}?"
         return f"a fresh line does not end a form: is a ; missing at the end of line {end.line}?"
     if isinstance(argument, syntax.Name) and isinstance(argument_type, Fun):
         second = SECOND_OPERAND.match(argument.span.source.text, argument.span.end)
@@ -309,7 +318,8 @@ def narrowed(form: syntax.TopLevel, type_: Type) -> list[NessieError]:
 
 
 def doubts_of(body: syntax.Exp) -> list[NessieError]:
-    return [*applied_across_lines(body), *used_as_operators(body), *below_zero(body), *mere_letters(body)]
+    return [*applied_across_lines(body), *used_as_operators(body), *below_zero(body), *mere_letters(body),
+            *written_to_the_last(body)]
 
 
 def mere_letters(body: syntax.Exp) -> list[NessieError]:
@@ -324,6 +334,15 @@ def mere_letters(body: syntax.Exp) -> list[NessieError]:
                     found.append(NessieError(f"in a string {escape[0]} is the letter {escape[1]}", (place, ""),
                                              hint=f'the character is called {name}: "a" ++ [{name}] ++ "b"'))
     return found
+
+
+def written_to_the_last(body: syntax.Exp) -> list[NessieError]:
+    """Warn of `v ++ w <- ps`, which writes to w alone."""
+    return [NessieError("<- binds tighter than ++", (exp.right.span, "this is joined to what stands before"),
+                        hint=f"(v ++ {written(exp.right.left.span) or 'w'}) <- ... writes to both")
+            for exp in EXPRESSIONS.inside(body) if isinstance(exp, syntax.Binary) and exp.op == "++"
+            and isinstance(exp.right, syntax.Binary) and exp.right.op == "<-" and exp.right.span
+            and exp.right.span.source.text[exp.right.span.start] != "("]
 
 
 def below_zero(body: syntax.Exp) -> list[NessieError]:
@@ -366,6 +385,8 @@ def semicolon_hint(before: Span | None, after: Span | None) -> str:
     if after.source.text[after.start] == "(" or "\n" not in before.source.text[before.end:after.start]:
         return ""
     line = Span(before.source, before.end, before.end).line
+    if IN_BRACKETS.match(after.source.text, after.end):
+        return f"is a comma missing at the end of line {line}?"
     return f"a fresh line does not end a form: is a ; missing at the end of line {line}?"
 
 

@@ -41,8 +41,10 @@ def undefined(name: str, span: Span | None, known: Iterable[str]) -> Undefined:
     from nessie.syntax.errors.other_languages import name_hint  # only mistakes need it
     elsewhere, why = definition(name, span)
     near = nearest(name, known, 0.7)
+    text = typed = written(span)               # True, for true
+    if span and span.source.name.startswith("argument ") and span.source.text.strip() == text:
+        why = why or f"a string is written with quotes: '\"{text}\"'"
     hint = why or name_hint(name, span) or (f"did you mean {near}?" if near else "")
-    typed = written(span)               # True, for true
     return (DefinedBadly if has_failed(name, span) else Undefined)(
         f"{typed if typed.lower() == name else name}{NOT_DEFINED}", *place, *elsewhere, hint=hint)
 
