@@ -62,7 +62,9 @@ def misfits(value: Any, type_: Type, content: ContentOf, place: Place,
             except Misfit as error:
                 yield place, str(error)
         case _:
-            yield place, f"{json_kind(value)} where {show_type(type_, False)} is wanted"
+            said = f"{json_kind(value)} where {show_type(type_, False)} is wanted"
+            yield place, f"{said}: an array of its values is one" if isinstance(value, dict) and isinstance(
+                type_, Pair) else said
 
 
 def is_finite(value: int) -> bool:

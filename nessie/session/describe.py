@@ -9,7 +9,7 @@ from nessie.base.text.types_text import show_scheme
 from nessie.library.library import PRELUDE
 from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, UNARY
 from nessie.syntax import nodes as syntax
-from nessie.syntax.errors.other_languages import NAMES
+from nessie.syntax.errors.other_languages import NAMES, OF_NESL
 from nessie.syntax.lexer import WORDS, Lexer
 from nessie.syntax.parse import place, read_source
 from nessie.syntax.parser import Automaton, next_form
@@ -66,7 +66,7 @@ def entry_of(environment: Environment, command: syntax.Command, name: str) -> En
     if entry is not None:
         return entry
     if name in WORDS:
-        raise NessieError(f"{name} is a word of the language, no name", *place(command))
+        raise NessieError(f"{name} is a word of the language, no name", *place(command), hint=OF_NESL.get(name, ""))
     near = get_close_matches(name, environment.names(), 3, 0.65)
     hint = f"there is {' and '.join(near)}; " if near else ""
     raise NessieError(f"nothing is named {name}", *place(command),

@@ -98,5 +98,6 @@ def unknown_type(written: syntax.TypeName, environment: Environment) -> NessieEr
         entries = {name: environment.lookup(name) for name in environment.names()}
         types = [name for name, entry in entries.items() if entry and entry.kind == "constructor"]
         near = nearest(written.name, [*BASES, *types])
-        hint = f"did you mean {near}?" if near else ""
+        hint = ("a string is [char]" if written.name in ("str", "string", "text") else
+                f"did you mean {near}?" if near else "")
     return NessieError(f"there is no type {written.name}", *places(written.span, ""), hint=hint)

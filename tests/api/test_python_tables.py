@@ -126,7 +126,8 @@ def test_pandas() -> None:
         program().numbers(pd.DataFrame({"x": [0.5, 1.5], "n": pd.array([3, None])}))
     wrong = r"takes .* has the columns z : \[char\], n : int, x : float"
     with pytest.raises(nessie.NessieError, match=wrong) as caught:
-        nessie.compile("function scaled(ps) = {x * float(i + 1) : (x, i) in ps};").scaled(pd.DataFrame({"z": ["a", "b"], "n": [3, 4], "x": [0.5, 1.5]}))
+        nessie.compile("function scaled(ps) = {x * float(i + 1) : (x, i) in ps};").scaled(
+            pd.DataFrame({"z": ["a", "b"], "n": [3, 4], "x": [0.5, 1.5]}))
     assert "x[['x', 'n']] fits" in str(caught.value)
 
 

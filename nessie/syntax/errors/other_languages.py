@@ -48,6 +48,10 @@ WORDS = {
     **dict.fromkeys(("var", "val", "const", "auto"), SET),
     **dict.fromkeys(("elif", "elsif", "elseif", "endif", "case", "switch", "match"), BRANCHES),
     **dict.fromkeys(("import", "include", "require"), 'load "file"; evaluates the forms of another file')}
+OF_NESL = {                             # the forms that NESL's own words stand in
+    **dict.fromkeys(("if", "then", "else"), BRANCHES), "function": DEFINED, "datatype": "datatype point(float, float);",
+    "let": "let x = 3; y = x + 1 in x * y", "in": f"{EACH}; let x = 3 in x * x",
+    **dict.fromkeys(("and", "or", "not"), f"{BOTH}; {EITHER}; {NEGATED}"), "load": 'load "file";'}
 TYPED = dict.fromkeys(("int", "float", "bool", "char", "string", "double"), SET)     # before a variable's name
 
 # Names of functions and constants.
@@ -60,6 +64,9 @@ NAMES = {
     **WORDS, "true": "did you mean t?", "false": "did you mean f?",
     **dict.fromkeys(("reduce", "fold", "foldl", "foldr"), REDUCES), **dict.fromkeys(("len", "size"), LENGTH),
     "filter": "{x in v | x > 0} is the elements of v with x > 0",
+    **dict.fromkeys(("maximum", "minimum"), "max_val(v), min_val(v) are the greatest and the least element"),
+    **dict.fromkeys(("modulo", "modulus"), "mod(a, b) has the sign of b, rem(a, b) that of a"),
+    **dict.fromkeys(("substring", "slice"), "subseq(v, start, end) is a part of a sequence, of a string too"),
     "range": "[0:n] is the ints from 0 up to, but without, n",
     "add": ADDS, "plus": ADDS, "mul": MULTIPLIES, "div": "/ divides; rem(a, b) is the remainder",
     **dict.fromkeys(("head", "car"), "v[0] is the first element"),

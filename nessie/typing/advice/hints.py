@@ -127,6 +127,8 @@ def argument_hint(function: str, expected: Type, parts: Sequence[tuple[Span | No
         return hint
     if function == "v[i]" and actual and isinstance(actual[0], Fun):
         return f"to call a function, use parentheses: {written(parts[0][0])}([{written(parts[-1][0])}])"
+    if hint := negated_hint(function, parts):
+        return hint
     due = len(components(expected))
     if len(actual) != due and (due > 1 or len(actual) > 1):
         return f"{function} takes {due} argument{'s' if due > 1 else ''}, and gets {len(actual)}"
@@ -189,6 +191,14 @@ def power_hint(function: str, parts: Sequence[tuple[Span | None, Type]]) -> str:
     text = written(base) or "x"
     shown = text if type_ == FLOAT else f"{text}.0" if text.isdigit() else f"float({text})"
     return f"the exponent of ^ is an int: expt({shown}, {written(exponent) or 'y'}) takes floats"
+
+
+def negated_hint(function: str, parts: Sequence[tuple[Span | None, Type]]) -> str:
+    """Return a hint at `not x > 1`, where `not` takes x alone."""
+    text = written(parts[0][0])
+    if not is_operator(function) or not re.match("(?i)not\\b", text):
+        return ""
+    return f"not binds tighter than {function}: not({text[3:].strip()} {function} {written(parts[-1][0])})"
 
 
 def swap_hint(function: str, expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> str:
