@@ -1,0 +1,247 @@
+"""Times Nessie beside the best of Python's libraries and hand-written C on the same work, in one process, in turn.
+
+    python benchmarks/peers.py [NAME...] [--rounds N] [--save FILE] [--plot FILE] [--against CHECKOUT]
+
+Each workload of suite/ is run by Nessie, by each peer that is installed, and by C where a compiler is (cc). Results are
+compared first. Every round times each once, in turn; the best of all rounds counts. A call of Nessie is one from
+Python on resident NumPy arrays, whose result is a NumPy array: what a library's call is. With --against, another
+version of Nessie takes part, in a process of its own.
+"""
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+SEED = 1
+C_FLAGS = ["-O3", "-march=native", "-ffast-math", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC"]
+SECONDS = 1.0                   # of rounds for a workload, at least; --rounds at most
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds are the best of the rounds. `peers` has those of each peer by name."""
+    name: str
+    size: str
+    nessie: float
+    peers: dict[str, float]
+    c: float | None
+    before: float | None
+
+    @property
+    def best(self) -> tuple[str, float]:
+        return min(self.peers.items(), key=lambda item: item[1], default=("", float("nan")))
+
+
+def main() -> None:
+    options = parsed_options()
+    sys.path[:0] = [str(options.serve or ROOT), str(HERE)]
+    from suite.irregular import IRREGULAR
+    from suite.regular import REGULAR
+    table = {w.name: w for w in (*REGULAR, *IRREGULAR)}
+    for name in options.names:
+        if name not in table:
+            sys.exit(f"there is no workload {name!r}; there are {', '.join(table)}")
+    chosen = [table[name] for name in options.names or table]
+    if options.serve:
+        serve(table)
+        return
+    other = Other(options.against) if options.against else None
+    hand = compiled_c()
+    print(f"{'workload':24}{'size':>16}{'Nessie':>11}" + f"{'before':>11}" * bool(other)
+          + f"{'best peer':>11}  {'':8}{'C':>9}{'peer/Nessie':>13}{'C/Nessie':>10}")
+    rows = []
+    for workload in chosen:
+        rows.append(measured(workload, hand, other, options.rounds))
+        print(line(rows[-1]), flush=True)
+    print(summary(rows))
+    if options.save:
+        Path(options.save).write_text(json.dumps([vars(row) for row in rows], indent=2) + "\n", encoding="utf-8")
+    if options.plot:
+        plot(rows, options.plot)
+
+
+def parsed_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="workloads (default: all)")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--save", metavar="FILE", help="write the seconds there, as JSON")
+    parser.add_argument("--plot", metavar="FILE", help="draw the ratios there, as .svg or .png")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version, to compare with")
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+# One workload -----------------------------------------------------------------------------------------
+
+
+def measured(workload: Any, hand: Any, other: Other | None, rounds: int) -> Row:
+    """Time Nessie and the others on the workload. AssertionError where a result differs."""
+    import numpy as np
+    arguments = workload.arguments(np.random.default_rng(SEED))
+    own = nessies(workload, arguments)
+    works: dict[str, Callable[[], Any]] = {"": own}
+    result = own()
+    for name, peer in workload.peers.items():
+        prepare = workload.prepare.get(name)
+        given = prepare(*arguments) if prepare else arguments
+
+        def work(peer: Any = peer, given: Any = given) -> Any:
+            return peer(*given)
+        try:
+            found = work()
+        except ImportError:
+            continue
+        assert workload.same(result, found), f"{workload.name}: {name} and Nessie differ"
+        works[name] = work
+    if hand is not None and workload.by_c is not None:
+        function = c_function(hand, workload.c)
+        works["C"] = lambda: workload.by_c(function, *arguments)
+        assert workload.same(result, works["C"]()), f"{workload.name}: C and Nessie differ"
+    del result
+    if other is not None and other.run(workload.name) is not None:
+        works["before"] = lambda: other.run(workload.name)
+    seconds = {name: float("inf") for name in works}
+    spent = 0.0
+    for number in range(max(rounds, 1) * 10):
+        if number >= rounds and spent > SECONDS:
+            break
+        for name, work in works.items():
+            gc.collect(0)
+            began = perf_counter()
+            answer = work()
+            taken = perf_counter() - began
+            seconds[name] = min(seconds[name], answer if name == "before" else taken)
+            spent += taken
+    nessie, c, before = seconds.pop(""), seconds.pop("C", None), seconds.pop("before", None)
+    return Row(workload.name, workload.size, nessie, seconds, c, before)
+
+
+def nessies(workload: Any, arguments: Sequence[Any]) -> Callable[[], Any]:
+    """The workload's call of Nessie."""
+    import nessie
+    program = nessie.compile((HERE / "suite" / f"{workload.program}.nesl").read_text("utf-8"))
+    entry = getattr(program, workload.entry)
+    return lambda: entry(*arguments)
+
+
+# Hand-written C ---------------------------------------------------------------------------------------
+
+
+def compiled_c() -> Any:
+    """The library of suite/hand.c, or None where no compiler is."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "hand.so"
+        command = [os.environ.get("CC", "cc"), *C_FLAGS, str(HERE / "suite" / "hand.c"), "-o", str(library), "-lm"]
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"no hand-written C: {error}", file=sys.stderr)
+            return None
+        return ctypes.CDLL(str(library))
+
+
+def c_function(library: Any, name: str) -> Callable[..., Any]:
+    """The function of hand.c, called with ints and NumPy arrays. Which give an int or a float, RESULTS says."""
+    function = getattr(library, name)
+    function.restype = {"dot_product": ctypes.c_double}.get(name, ctypes.c_int64)
+
+    def call(*arguments: Any) -> Any:
+        return function(*[ctypes.c_void_p(a.ctypes.data) if hasattr(a, "ctypes") else ctypes.c_int64(a)
+                          for a in arguments])
+    return call
+
+
+# Another version --------------------------------------------------------------------------------------
+
+
+class Other:
+    """A process that runs workloads with the version in this folder."""
+
+    def __init__(self, tree: Path) -> None:
+        command = [sys.executable, str(Path(__file__).resolve()), "--serve", str(tree.resolve())]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, name: str) -> Any:
+        """The seconds that one run took there, or None if the program does not compile there."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        print(name, file=self.process.stdin, flush=True)
+        return json.loads(self.process.stdout.readline())
+
+
+def serve(table: dict[str, Any]) -> None:
+    """Answer each workload's name with the seconds of one run."""
+    import numpy as np
+    name, call = "", None
+    for asked in map(str.strip, sys.stdin):
+        if asked != name:
+            name, workload = asked, table[asked]
+            try:
+                call = nessies(workload, workload.arguments(np.random.default_rng(SEED)))
+                call()
+            except Exception:           # an older version may lack what the program uses
+                call = None
+        began = perf_counter()
+        if call is not None:
+            call()
+        print(json.dumps(perf_counter() - began if call else None), flush=True)
+
+
+# What is shown ----------------------------------------------------------------------------------------
+
+
+def milliseconds(seconds: float | None) -> str:
+    return "-" if seconds is None or seconds != seconds else f"{seconds * 1e3:.{1 if seconds > 1e-2 else 3}f}"
+
+
+def line(row: Row) -> str:
+    name, best = row.best
+    before = f"{milliseconds(row.before):>11}" if row.before is not None else ""
+    by_c = f"{row.c / row.nessie:10.2f}" if row.c is not None else f"{'-':>10}"
+    return (f"{row.name:24}{row.size:>16}{milliseconds(row.nessie):>11}{before}{milliseconds(best):>11}  {name:8}"
+            f"{milliseconds(row.c):>9}{best / row.nessie:13.2f}{by_c}")
+
+
+def summary(rows: Sequence[Row]) -> str:
+    peers = [row.best[1] / row.nessie for row in rows if row.peers]
+    hand = [row.c / row.nessie for row in rows if row.c is not None]
+    return (f"geometric means: {mean(peers):.2f} x the best peer, {mean(hand):.2f} x C; "
+            f"behind the best peer: {', '.join(r.name for r in rows if r.peers and r.best[1] < r.nessie) or 'none'}")
+
+
+def mean(ratios: Sequence[float]) -> float:
+    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else float("nan")
+
+
+def plot(rows: Sequence[Row], path: str) -> None:
+    """Draw how many times as fast as the best peer, and as C, each workload is."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(figsize=(7, 0.24 * len(rows) + 1))
+    places = range(len(rows))
+    axes.barh(places, [row.best[1] / row.nessie for row in rows], label="best Python peer / Nessie")
+    axes.plot([row.c / row.nessie if row.c else float("nan") for row in rows], places, "k|", label="C / Nessie")
+    axes.axvline(1, color="gray", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yticks(places, [row.name for row in rows])
+    axes.invert_yaxis()
+    axes.legend()
+    figure.savefig(path, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+/* What a C programmer would write by hand for the workloads of regular.nesl, on the threads that OpenMP finds. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int64_t i64;
+#define LOOP _Pragma("omp parallel for schedule(static)")
+
+double dot_product(i64 n, const double *xs, const double *ys) {
+    double s = 0;
+#pragma omp parallel for simd reduction(+ : s)
+    for (i64 i = 0; i < n; i++) s += xs[i] * ys[i];
+    return s;
+}
+
+void waves(i64 n, const double *xs, double *out) {
+#pragma omp parallel for simd
+    for (i64 i = 0; i < n; i++) out[i] = exp(xs[i]) * sin(xs[i]);
+}
+
+static inline double cumulative(double x) {
+    double a = fabs(x), k = 1.0 / (1.0 + 0.2316419 * a);
+    double w = k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))));
+    double tail = 0.3989422804014327 * exp(-0.5 * a * a) * w;
+    return x < 0 ? tail : 1.0 - tail;
+}
+
+void black_scholes(i64 n, const double *ss, const double *ks, const double *ys, double *out) {
+#pragma omp parallel for simd
+    for (i64 i = 0; i < n; i++) {
+        double s = ss[i], k = ks[i], y = ys[i], v = 0.3 * sqrt(y);
+        double d1 = (log(s / k) + (0.02 + 0.045) * y) / v, d2 = d1 - v;
+        out[i] = s * cumulative(d1) - k * exp(-0.02 * y) * cumulative(d2);
+    }
+}
+
+void mandelbrot(i64 n, const double *xs, const double *ys, i64 *out) {
+#pragma omp parallel for schedule(dynamic, 4096)
+    for (i64 i = 0; i < n; i++) {
+        double x = 0, y = 0;
+        i64 k = 0;
+        while (k != 100 && x * x + y * y <= 4.0) {
+            double next = x * x - y * y + xs[i];
+            y = 2.0 * x * y + ys[i];
+            x = next;
+            k++;
+        }
+        out[i] = k;
+    }
+}
+
+void row_sums(i64 rows, const i64 *offsets, const double *xs, double *out) {
+    LOOP for (i64 r = 0; r < rows; r++) {
+        double s = 0;
+        for (i64 i = offsets[r]; i < offsets[r + 1]; i++) s += xs[i];
+        out[r] = s;
+    }
+}
+
+void row_scans(i64 rows, const i64 *offsets, const double *xs, double *out) {
+    LOOP for (i64 r = 0; r < rows; r++) {
+        double s = 0;
+        for (i64 i = offsets[r]; i < offsets[r + 1]; i++) {
+            out[i] = s;
+            s += xs[i];
+        }
+    }
+}
+
+i64 positive(i64 n, const double *xs, double *out) {
+    i64 k = 0;
+    for (i64 i = 0; i < n; i++) {
+        out[k] = xs[i];
+        k += xs[i] > 0.0;
+    }
+    return k;
+}
+
+void running_sum(i64 n, const double *xs, double *out) {
+    double s = 0;
+    for (i64 i = 0; i < n; i++) {
+        out[i] = s;
+        s += xs[i];
+    }
+}
+
+void blurred(i64 n, const double *xs, double *out) {
+    LOOP for (i64 i = 1; i < n - 1; i++) out[i] = 0.25 * xs[i - 1] + 0.5 * xs[i] + 0.25 * xs[i + 1];
+    out[0] = 0.75 * xs[0] + 0.25 * xs[1];
+    out[n - 1] = 0.25 * xs[n - 2] + 0.75 * xs[n - 1];
+}
+
+void heat(i64 n, const double *xs, i64 width, double *out) {
+    i64 height = n / width;
+    memcpy(out, xs, width * sizeof(double));
+    memcpy(out + n - width, xs + n - width, width * sizeof(double));
+    LOOP for (i64 r = 1; r < height - 1; r++) {
+        const double *row = xs + r * width;
+        double *to = out + r * width;
+        to[0] = row[0];
+        to[width - 1] = row[width - 1];
+        for (i64 c = 1; c < width - 1; c++)
+            to[c] = 0.25 * (row[c - 1] + row[c + 1] + row[c - width] + row[c + width]);
+    }
+}
+
+void matrix_product(i64 n, const double *a, const double *b, double *out) {
+    LOOP for (i64 i = 0; i < n; i++) {
+        memset(out + i * n, 0, n * sizeof(double));
+        for (i64 k = 0; k < n; k++)
+            for (i64 j = 0; j < n; j++) out[i * n + j] += a[i * n + k] * b[k * n + j];
+    }
+}
+
+void nearest(i64 n, const double *xs, const double *ys, i64 *out) {
+    LOOP for (i64 i = 0; i < n; i++) {
+        double best[5];
+        i64 which[5], found = 0;
+        for (i64 j = 0; j < n; j++) {
+            double dx = xs[j] - xs[i], dy = ys[j] - ys[i], d = dx * dx + dy * dy;
+            if (found == 5 && d >= best[4]) continue;
+            i64 at = found < 5 ? found++ : 4;
+            for (; at > 0 && best[at - 1] > d; at--) {
+                best[at] = best[at - 1];
+                which[at] = which[at - 1];
+            }
+            best[at] = d;
+            which[at] = j;
+        }
+        for (i64 k = 1; k < found; k++)
+            for (i64 at = k; at > 0 && which[at - 1] > which[at]; at--) {
+                i64 w = which[at];
+                which[at] = which[at - 1];
+                which[at - 1] = w;
+            }
+        memcpy(out + 5 * i, which, sizeof which);
+    }
+}
+
+void forces(i64 n, const double *xs, const double *ys, const double *ms, double *ax, double *ay) {
+    LOOP for (i64 i = 0; i < n; i++) {
+        double a = 0, b = 0;
+#pragma omp simd reduction(+ : a, b)
+        for (i64 j = 0; j < n; j++) {
+            double dx = xs[j] - xs[i], dy = ys[j] - ys[i], d = dx * dx + dy * dy + 0.01;
+            double w = ms[j] / (d * sqrt(d));
+            a += dx * w;
+            b += dy * w;
+        }
+        ax[i] = a;
+        ay[i] = b;
+    }
+}
+
+void permuted(i64 n, const double *xs, const i64 *is, double *out) {
+    LOOP for (i64 i = 0; i < n; i++) out[is[i]] = xs[i];
+}
+
+void written(i64 n, const double *xs, i64 m, const i64 *is, const double *ys, double *out) {
+    memcpy(out, xs, n * sizeof(double));
+    for (i64 i = 0; i < m; i++) out[is[i]] = ys[i];
+}
+
+void counts(i64 m, const i64 *is, i64 n, i64 *out) {
+    memset(out, 0, n * sizeof(i64));
+    for (i64 i = 0; i < m; i++) out[is[i]]++;
+}
+
+void group_sums(i64 m, const i64 *ks, const double *xs, i64 n, double *out) {
+    memset(out, 0, n * sizeof(double));
+    for (i64 i = 0; i < m; i++) out[ks[i]] += xs[i];
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void radix_sort(i64 n, double *xs, double *spare) {
+    uint64_t *from = (uint64_t *)xs, *to = (uint64_t *)spare;
+    static i64 count[8][256];
+    memset(count, 0, sizeof count);
+    for (i64 i = 0; i < n; i++) {
+        uint64_t b = from[i];
+        b = from[i] = b ^ ((uint64_t)((i64)b >> 63) | 1ULL << 63);
+        for (int d = 0; d < 8; d++) count[d][b >> 8 * d & 255]++;
+    }
+    for (int d = 0; d < 8; d++) {
+        i64 at = 0;
+        for (int k = 0; k < 256; k++) {
+            i64 c = count[d][k];
+            count[d][k] = at;
+            at += c;
+        }
+        for (i64 i = 0; i < n; i++) to[count[d][from[i] >> 8 * d & 255]++] = from[i];
+        uint64_t *t = from;
+        from = to;
+        to = t;
+    }
+    for (i64 i = 0; i < n; i++) from[i] ^= ((from[i] >> 63) - 1) | 1ULL << 63;
+}
+
+void sorted(i64 n, const double *xs, double *out) {
+    double *spare = malloc(n * sizeof(double));
+    memcpy(out, xs, n * sizeof(double));
+    radix_sort(n, out, spare);
+    free(spare);
+}
+
+void sorted_rows(i64 rows, const i64 *offsets, const double *xs, double *out) {
+    LOOP for (i64 r = 0; r < rows; r++) {
+        i64 n = offsets[r + 1] - offsets[r];
+        double *row = out + offsets[r];
+        memcpy(row, xs + offsets[r], n * sizeof(double));
+        if (n > 64) qsort(row, n, sizeof(double), by_value);
+        else
+            for (i64 i = 1; i < n; i++) {
+                double x = row[i];
+                i64 at = i;
+                for (; at > 0 && row[at - 1] > x; at--) row[at] = row[at - 1];
+                row[at] = x;
+            }
+    }
+}
+
+static void quick(double *v, i64 n) {
+    while (n > 16) {
+        double pivot = v[n / 2];
+        i64 i = 0, j = n - 1;
+        while (i <= j) {
+            while (v[i] < pivot) i++;
+            while (v[j] > pivot) j--;
+            if (i <= j) {
+                double x = v[i];
+                v[i++] = v[j];
+                v[j--] = x;
+            }
+        }
+#pragma omp task if (j > 10000)
+        quick(v, j + 1);
+        v += i;
+        n -= i;
+    }
+    for (i64 i = 1; i < n; i++) {
+        double x = v[i];
+        i64 at = i;
+        for (; at > 0 && v[at - 1] > x; at--) v[at] = v[at - 1];
+        v[at] = x;
+    }
+}
+
+void quicksort(i64 n, const double *xs, double *out) {
+    memcpy(out, xs, n * sizeof(double));
+#pragma omp parallel
+#pragma omp single
+    quick(out, n);
+}
+
+i64 primes(i64 n, i64 *out) {
+    char *composite = calloc(n, 1);
+    i64 found = 0;
+    for (i64 p = 2; p < n; p++) {
+        if (composite[p]) continue;
+        out[found++] = p;
+        for (i64 m = p * p; m < n; m += p) composite[m] = 1;
+    }
+    free(composite);
+    return found;
+}
+
+void bfs(i64 n, const i64 *offsets, const i64 *to, i64 *out) {
+    i64 *queue = malloc(n * sizeof(i64)), head = 0, tail = 1;
+    for (i64 i = 0; i < n; i++) out[i] = -1;
+    out[0] = queue[0] = 0;
+    while (head < tail) {
+        i64 v = queue[head++];
+        for (i64 e = offsets[v]; e < offsets[v + 1]; e++)
+            if (out[to[e]] < 0) {
+                out[to[e]] = out[v] + 1;
+                queue[tail++] = to[e];
+            }
+    }
+    free(queue);
+}
+
+i64 occurrences(i64 n, const uint8_t *text, i64 m, const uint8_t *pattern, i64 *out) {
+    i64 found = 0;
+    for (i64 i = 0; i + m <= n; i++)
+        if (text[i] == pattern[0] && memcmp(text + i, pattern, m) == 0) out[found++] = i;
+    return found;
+}
