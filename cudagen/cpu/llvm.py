@@ -19,6 +19,7 @@ import struct
 from collections.abc import Iterator
 
 from nessie.base.text.layout import Doc, Mark, join, render
+from nessie.cudagen.cpu.checks import combines, is_failure, with_least_keys
 from nessie.cudagen.cpu.operators import TYPES, Value, apply
 from nessie.cudagen.cpu.row_loops import lanes, waits_for_memory
 from nessie.cudagen.loops.module import Module
@@ -46,11 +47,14 @@ from nessie.cudagen.loops.nodes import (
     While,
 )
 
-NOTES = {                       # what is said of loops
+NOTES = {                       # what is said of loops, and of branches: how often each side is taken
     "!999999": '!{!"llvm.loop.vectorize.enable", i1 false}',
     "!999998": '!{!"llvm.loop.unroll.disable"}',
+    "!999997": '!{!"branch_weights", i32 1, i32 1000000}',
+    "!999996": '!{!"branch_weights", i32 1000000, i32 1}',
 }
 SCALAR, WHOLE = "!999999", "!999998"        # not vectorised; vectorised before it could be unrolled
+SELDOM, OFTEN = "!999997", "!999996"        # the first side fails; the second does
 ALIGNED = 64                    # bytes: as long as vectors get
 MEMORY = {**TYPES, "bool": "i8"}
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
@@ -69,7 +73,7 @@ def document(module: Module) -> Doc:
     parts: list[Doc] = []
     for function in module.functions:
         if function.kind != "cuda":
-            texts = [FunctionPrinter(function, functions, declared).show()]
+            texts = [FunctionPrinter(with_least_keys(function), functions, declared).show()]
             texts += ["\n".join(entry_point(function))] if function.kind == "host" else []
             parts.append(Mark("\n\n".join(texts), function))
     return (join("\n\n", [*parts, "\n".join(declared.values()), "attributes #0 = { nounwind }"]), "\n")
@@ -127,6 +131,7 @@ class FunctionPrinter:
 
     def __init__(self, function: Function, functions: dict[str, Function], declared: dict[str, str]) -> None:
         self.function, self.functions, self.declared = function, functions, declared
+        self.combining = False          # in a loop that combines (cudagen.cpu.checks)
         self.names = {p.name: Value(f"%{p.name}", p.type) for p in function.parameters if not p.array}
         self.arrays = {p.name: p.type for p in function.parameters if p.array}
         self.variables: dict[str, str] = {}
@@ -229,7 +234,9 @@ class FunctionPrinter:
         self.end(f"br i1 {index}.inside, label %body.{n}, label %done.{n}")
         self.label(f"body.{n}")
         self.names[loop.index] = Value(index, "int")
+        outer, self.combining = self.combining, combines(loop)
         self.block(loop.body)
+        self.combining = outer
         self.end(f"br label %next.{n}")
         self.label(f"next.{n}")
         self.do(f"{index}.next = add nsw i64 {index}, {step}")
@@ -246,6 +253,16 @@ class FunctionPrinter:
         self.declared[note] = f"{note} = distinct !{{{note}, {said}}}"
         return f", !llvm.loop {note}"
 
+    def weights(self, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> str:
+        """The metadata, at a branch, of the side that hardly any element takes: it records a failed check."""
+        if not self.combining:
+            return ""
+        seldom = SELDOM if any(map(is_failure, then)) else OFTEN if any(map(is_failure, orelse)) else None
+        if seldom is None:
+            return ""
+        self.declared.setdefault(seldom, f"{seldom} = {NOTES[seldom]}")
+        return f", !prof {seldom}"
+
     def while_(self, condition: Exp, body: tuple[Stmt, ...]) -> None:
         n = self.number()
         self.end(f"br label %while.{n}")
@@ -258,7 +275,8 @@ class FunctionPrinter:
 
     def if_(self, condition: Exp, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> None:
         n = self.number()
-        self.end(f"br {self.typed(condition)}, label %then.{n}, label %{'else' if orelse else 'endif'}.{n}")
+        self.end(f"br {self.typed(condition)}, label %then.{n}, label %{'else' if orelse else 'endif'}.{n}"
+                 f"{self.weights(then, orelse)}")
         self.label(f"then.{n}")
         self.block(then)
         goes_on = self.reached or not orelse

@@ -1,0 +1,92 @@
+"""Loops with checks are vectors on the CPU, and the least failing element is told all the same."""
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+import nessie
+from nessie.base.source import Source
+from nessie.cudagen.cpu import llvm
+from nessie.cudagen.cpu import machine_code as building
+from nessie.cudagen.cpu.checks import with_least_keys
+from nessie.cudagen.loops import text as loops_text
+from nessie.cudagen.loops.check import check
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.printer import show
+from nessie.driver import compile_program
+from nessie.forms import TEXT
+from nessie.pipeline import Job, pass_named
+from nessie.syntax.parser import parse_type
+
+PROGRAM = """
+function roots(xs) = {sqrt(x) : x in xs};
+function quotients(xs, ys) = {x / y : x in xs; y in ys};
+function elements(xs, is) = {xs[i] : i in is};
+function nested(xs, ys) = {if x > 0.0 then ln(y) / x else sqrt(y) : x in xs; y in ys};
+function row_roots(rows) = {{sqrt(x) : x in r} : r in rows};
+function counts(is, n) = write_add(dist(0, n), {(i, 1) : i in is});
+"""
+TYPES = {"roots": "[float]", "quotients": "([float], [float])", "elements": "([float], [int])",
+         "nested": "([float], [float])", "counts": "([int], int)"}
+
+
+@cache
+def program() -> nessie.Program:
+    return nessie.compile(PROGRAM)
+
+
+@cache
+def module(entry: str) -> Module:
+    job = Job(entry=entry, argument=parse_type(Source("type", TYPES[entry])))
+    found = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
+    assert isinstance(found, Module)
+    return found
+
+
+@pytest.mark.parametrize("entry", ["roots", "quotients", "elements"])
+def test_loops_with_checks_are_vectors(entry: str) -> None:
+    text = building.optimised(llvm.llvm(module(entry)))
+    assert re.search(r"<[248] x double>", text) and "vector.body" in text
+
+
+@pytest.mark.parametrize("entry", TYPES)
+def test_what_is_rewritten_is_well_formed(entry: str) -> None:
+    for function in module(entry).functions:
+        text = show(Module((with_least_keys(function),))).replace("miss.", "miss_of_")
+        check(loops_text.parse(text))
+        assert ("miss_of_" in text) == (entry != "counts")      # what scatters keeps its branches
+
+
+@pytest.mark.parametrize("failing", [[], [0], [69_999], [40_000, 123], [32_767, 32_768], [5, 6, 7, 8, 9]])
+def test_the_first_failure_is_told(failing: list[int]) -> None:
+    xs = np.linspace(0.5, 2.0, 70_000)
+    xs[failing] = -1.0
+    rows = nessie.Nested(np.arange(0, 70_001, 7), xs)
+    for call in (lambda: program().roots(xs), lambda: program().row_roots(rows).content):
+        if not failing:
+            assert np.array_equal(call(), np.sqrt(xs))
+            continue
+        with pytest.raises(nessie.NessieError, match="Sqrt") as caught:
+            call()
+        assert f"at element {min(failing)}" in str(caught.value) or "row_roots" in str(caught.value)
+
+
+def test_of_several_checks_the_first_that_fails_is_told() -> None:
+    xs, ys = np.full(1000, 2.0), np.full(1000, 3.0)
+    ys[[700, 800]] = -1.0
+    with pytest.raises(nessie.NessieError, match="Ln"):
+        program().nested(xs, ys)
+    xs[650:] = -2.0
+    with pytest.raises(nessie.NessieError, match="Sqrt"):
+        program().nested(xs, ys)
+    with pytest.raises(nessie.NessieError, match="index is 9, the length 5"):
+        program().elements(xs[:5], np.array([0, 4, 9, -1]))
+
+
+def test_counts_check_their_places() -> None:
+    assert program().counts(np.array([2, 0, 2]), 3).tolist() == [1, 0, 2]
+    with pytest.raises(nessie.NessieError, match="out of bounds"):
+        program().counts(np.array([2, 3, 2]), 3)
