@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         unchecked,
     )
     from nessie.library import library
-    from nessie.mono.passes import inline, join_calls, monomorphise, random_state, release
+    from nessie.mono.passes import hoist, inline, join_calls, monomorphise, random_state, release
     from nessie.schedule import check as schedule_check
     from nessie.schedule import fuse, pull, schedule
     from nessie.schedule.cost import profiles
@@ -90,6 +90,7 @@ else:
     scope = lazy("nessie.lambda_cu.scope")
     library = lazy("nessie.library.library")
     inline = lazy("nessie.mono.passes.inline")
+    hoist = lazy("nessie.mono.passes.hoist")
     join_calls = lazy("nessie.mono.passes.join_calls")
     monomorphise = lazy("nessie.mono.passes.monomorphise")
     random_state = lazy("nessie.mono.passes.random_state")
@@ -242,6 +243,9 @@ PASSES = (
     # before flattening, so that what a call does to each element can be seen from outside
     row("inline", (MONO,), MONO, lambda job, program: inline.inline(program),
         "calls of functions that are not recursive become their bodies"),
+    # after inlining, as what is alike for all elements is seen in the library's functions, too
+    row("hoist", (MONO,), MONO, lambda job, program: hoist.hoist(program),
+        "what is the same for all elements of an apply-to-each is computed once, before it"),
     # before what looks into calls, as it changes what they are given
     row("join-calls", (MONO,), MONO, lambda job, program: join_calls.join_calls(program),
         "calls that end both branches of a conditional become one"),

@@ -32,6 +32,11 @@ class Primitive:
     doc: str
     mono_type: str = ""
 
+    @property
+    def checked(self) -> bool:
+        """Does it fail on some arguments? Then its documentation says on which."""
+        return "Checked" in self.doc
+
 
 @dataclass(frozen=True)
 class Constant:

@@ -47,7 +47,7 @@ FOUND = {               # the forms of the spaces that a program's SOACs walk; i
                                   {"affine", "flat"}, SIZES),
     "a triangle in a triangle": ("{{sum([0:j+1]) : j in [0:i+1]} : i in [0:n]}", "int -> [[int]]",
                                  {"affine", "irregular", "flat"}, SIZES),
-    "positions in a row": ("{{sum([0:j]) : j in [0:n]} : i in [0:n]}", "int -> [[int]]",
+    "positions in a row": ("{{sum({k * i : k in [0:j]}) : j in [0:n]} : i in [0:n]}", "int -> [[int]]",
                            {"uniform", "irregular", "flat"}, SIZES),
     "falling lengths": ("{sum([0:n-i]) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
     "an upper triangle": ("{{i * j : j in [i:n]} : i in [0:n]}", "int -> [[int]]", {"affine", "flat"}, SIZES),
@@ -101,7 +101,8 @@ FAILING = {
         "let v = [0:n] in {sum([0:1000 * #v]) : x in [1, 2, 3, 4]}", "int -> [int]", 2 ** 47, "have more elements"),
     "a few rows of a triangle that has too many": (
         "let v = [0:n] in {sum([0:i + 1000 * #v]) : i in [0:4]}", "int -> [int]", 2 ** 47, "have more elements"),
-    "a matrix that has too many": ("{sum([0:n]) : i in [0:n]}", "int -> [int]", 2 ** 25, "have more elements"),
+    "a matrix that has too many": ("{sum({k * i : k in [0:n]}) : i in [0:n]}", "int -> [int]", 2 ** 25,
+                                   "have more elements"),
 }
 
 
