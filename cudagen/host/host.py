@@ -95,6 +95,9 @@ def execute(program: ir.Program, translated: instructions.Program, arguments: Se
     try:
         with interruptible(device.interrupt):
             return host.call_entry(arguments)
+    except KeyboardInterrupt:
+        device.interrupt()
+        raise host.interruption(()) from None
     except BaseException:
         device.interrupt()                      # what still runs, and nobody waits for
         raise
@@ -126,7 +129,7 @@ class Host:
         self.deliver: Callable[[Array], Any] = device.download
         self.kernels = {k.name: k for k in program.kernels}
         self.functions = {f.name: f for f in program.scalar_functions}
-        self.empty_runs: dict[str, EmptyRun | None] = {}
+        self.empty_runs: dict[str, EmptyRun | None] = translated.empty_runs
         self.stack: list[Activation] = []
         self.waiting = 0                        # bytes of all functions that wait
         self.constants: dict[int, Array] = {}
@@ -415,7 +418,12 @@ class Host:
             raise self.deadline.error(*located("", origin, self.stack).places)
         if self.device.interrupted:
             self.check(origin)
-            raise Interrupted("interrupted", *located("", origin, self.stack).places)
+            raise self.interruption(origin)
+
+    def interruption(self, origin: Origin) -> Interrupted:
+        """The error of a Ctrl-C, here or where the last kernel was launched."""
+        origin = origin or self.launched or (self.stack[-1].origin if self.stack else ())
+        return Interrupted("interrupted", *located("", origin, self.stack).places)
 
     def error(self, message: str, origin: Origin, hint: str = "") -> NessieError:
         """The error, unless kernels have recorded one before it."""

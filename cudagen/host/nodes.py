@@ -33,9 +33,12 @@ Invariants (checked by cudagen.host.check):
 """
 from __future__ import annotations
 
+from functools import cached_property
+
 from nessie.base.located import Located
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.running.empty_kernels import EmptyRun
 
 Slot = int
 Operand = Slot | ir.Const
@@ -145,6 +148,11 @@ class Program:
     kernels: tuple[Signature, ...]
     functions: tuple[Code, ...]
     entry: ir.Entry
+
+    @cached_property
+    def empty_runs(self) -> dict[str, EmptyRun | None]:
+        """When kernels have nothing to do, by their names, as far as runs have asked."""
+        return {}
 
 
 def operands_of(instruction: Instruction) -> tuple[Operand, ...]:

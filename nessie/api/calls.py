@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -28,16 +29,17 @@ from nessie.base.types import Scheme, Type
 from nessie.base.values import DTYPES
 from nessie.cudagen.host import host
 from nessie.cudagen.host.memory import Memory, Pooled
-from nessie.cudagen.host.nodes import Perform
+from nessie.cudagen.host.nodes import Compute, Invoke, Perform
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value
+from nessie.lambda_cu.parts import children, subexpressions
 from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import erase
 from nessie.program_cache import cached_program
 from nessie.running.targets import GPUS, Limits, Target
 from nessie.session.calling import tuple_of
-from nessie.session.progress import progress_of_call
+from nessie.session.progress import progress_of_call, types_python
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.typing import infer
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 COMPILING = STEADY                  # a fork waits for who compiles
 ALL: WeakSet[Calls] = WeakSet()
+SHALLOW = 100                   # nested expressions that any thread's stack has room for
 LOOKED_UP = 0.5                 # seconds until free memory is looked up again
 
 
@@ -65,6 +68,7 @@ class Compiled:
     built: CpuProgram | GpuProgram | ir.Program
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
+    shallow: bool               # does a run take a stack of the usual size?
     idle: list[Any] = field(default_factory=list)
 
     def device(self) -> Any:
@@ -91,6 +95,21 @@ class Typed:
     def arguments(self, values: Sequence[Any]) -> list[Any]:
         return [values[p.number] if isinstance(p, Number) else p for p in self.parameters]
 
+    @property
+    def shallow(self) -> bool:
+        """Has it run before, and needs no deep stack? For other layouts, it is compiled on a thread that has one."""
+        return bool(self.compiled) and all([compiled.shallow for compiled in self.compiled.values()])
+
+    def layouts(self, given: Sequence[Any]) -> tuple[ir.Layout, ...]:
+        """The layouts of these arguments of the program."""
+        return tuple([layout_of_value(type_, v) for type_, v in zip(self.types, given, strict=True)])
+
+    @cached_property
+    def types(self) -> list[Type]:
+        """The types of the program's arguments."""
+        entry = next(f for f in self.program.functions if f.name == self.program.entry)
+        return [p.type for p in entry.parameters]
+
 
 @dataclass(eq=False)
 class Calls:
@@ -115,6 +134,9 @@ class Calls:
                 return self.run(found, given, taken, target), found.result, variables
             except NessieError as error:
                 raise self.with_values(error, found, taken, seed) from error.__cause__
+        found = self.typed.get((function, taken.types, taken.names))
+        if found is not None and limit is NEVER and found.shallow and not types_python():
+            return work()           # a change of threads takes as long as a small call
         with progress_of_call(self.session.job.activity) as meanwhile:
             return run_deep(work, limit, meanwhile=meanwhile)
 
@@ -123,7 +145,7 @@ class Calls:
         with STEADY:
             from nessie.session.with_values import with_values  # only mistakes need it
         values = self.session.values | dict(zip(found.names, taken.values, strict=True))
-        return with_values(error, found.exp, values, found.environment, seed)
+        return run_deep(lambda: with_values(error, found.exp, values, found.environment, seed))
 
     def __post_init__(self) -> None:
         ALL.add(self)
@@ -174,15 +196,17 @@ class Calls:
         return Typed(definition.value, tuple(names), environment, made.program, tuple(parameters), result)
 
     def for_target(self, found: Typed, given: Sequence[Any], target: str) -> Compiled:
-        entry = next(f for f in found.program.functions if f.name == found.program.entry)
-        layouts = tuple([layout_of_value(p.type, v) for p, v in zip(entry.parameters, given, strict=True)])
+        layouts = found.layouts(given)
         key = layouts, target
         compiled = found.compiled.get(key)
         if compiled is None:
-            with COMPILING:
-                compiled = found.compiled.get(key)
-                if compiled is None:
-                    compiled = found.compiled[key] = self.made_compiled(found.program, layouts, target)
+            def work() -> Compiled:
+                with COMPILING:
+                    made = found.compiled.get(key)
+                    if made is None:
+                        made = found.compiled[key] = self.made_compiled(found.program, layouts, target)
+                    return made
+            compiled = run_deep(work)
         return compiled
 
     def made_compiled(self, program: mono.Program, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
@@ -191,9 +215,9 @@ class Calls:
         built = cached_program(job, program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
             from nessie.lambda_cu.reference import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
-            return Compiled(built, lambda: None, True)
+            return Compiled(built, lambda: None, True, False)
         effects = any(isinstance(i, Perform) for code in built.host.functions for i in code.instructions)
-        return Compiled(built, lambda: target.device(built), effects)
+        return Compiled(built, lambda: target.device(built), effects, is_shallow(built))
 
     def target(self, name: str) -> Target:
         if name not in self.targets:
@@ -261,6 +285,28 @@ class Calls:
                 raise NessieError("the offsets of a Nested have one element at least")
             device.driver.read(place.address, offsets)
             check_offsets(offsets, length)
+
+
+def is_shallow(built: CpuProgram | GpuProgram) -> bool:
+    """Does the host level only launch kernels and compute a little? Then no function recurs, and Python's exceptions
+    reach whoever waits for the kernels."""
+    for code in built.host.functions:
+        for instruction in code.instructions:
+            match instruction:
+                case Perform() | Invoke():
+                    return False
+                case Compute(value=value) if any(isinstance(e, ir.CallScalar) for e in subexpressions(value)) or \
+                        depth(value) > SHALLOW:
+                    return False
+    return True
+
+
+def depth(exp: ir.Exp) -> int:
+    """How many expressions lie within one another."""
+    level, found = [exp], 0
+    while level:
+        level, found = [part for e in level for part in children(e)], found + 1
+    return found
 
 
 @anew_in_children

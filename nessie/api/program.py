@@ -55,6 +55,7 @@ class Program:
         self._calls = Calls(self._session, self._options.threads, limits)
         self._datatypes = Datatypes(self._session)
         self._source = source or Source("program", "")
+        self._parameters: dict[tuple[str, int, tuple[str, ...]], Parameters] = {}       # as far as calls have asked
         if source is not None:
             self._evaluate(source)
 
@@ -83,6 +84,7 @@ class Program:
                 finally:
                     session.ended = False
                     self._calls.forget()
+                    self._parameters = {}
         run_deep(work)
 
     # Names --------------------------------------------------------------------------------------
@@ -151,21 +153,28 @@ class Program:
         """The arguments as flat values, after the checks that inference does not make."""
         entry = self._session.environment.lookup(function)
         assert entry is not None
+        given, by_name = arranged(function, entry, self._session.environment, given, named or {})
+        key = function, len(given), tuple(by_name)
+        parameters = self._parameters.get(key)
+        if parameters is None:
+            parameters = self._parameters[key] = self._parameters_of(function, entry, len(given), list(by_name))
+        limits = self._calls.limits
+        return taken(self._datatypes, given, by_name, parameters, MemoryBudget(limits.memory, limits.hints.memory))
+
+    def _parameters_of(self, function: str, entry: Entry, given: int, by_name: list[str]) -> Parameters:
+        """The parameters of so many arguments, and of those given by name."""
         takes = entry.scheme.type.argument if isinstance(entry.scheme.type, Fun) else None
         here = [(span, "defined here") for span in entry.origin[:1]]
         if takes is not None and holds_function(takes):
             raise NessieError(f"{function} takes {shown(takes)}: a function cannot come from outside", *here,
                               hint=f"write a NESL function that calls {function}")
-        given, by_name = arranged(function, entry, self._session.environment, given, named or {})
         if not given and not by_name:
             raise NessieError(f"{function} takes {shown(takes)}, here is no argument", *here)
-        wanted = self._session.parameter_types(function, len(given))
+        wanted = self._session.parameter_types(function, given)
         if by_name:
             every, defaults = self._session.parameter_types(function, entry.arity), [name for name, _ in entry.defaults]
-            wanted = [*every[:len(given)], *[every[defaults.index(name) - len(defaults)] for name in by_name]]
-        parameters = Parameters(f"{function} takes {shown(takes)}", wanted, self._session.content)
-        limits = self._calls.limits
-        return taken(self._datatypes, given, by_name, parameters, MemoryBudget(limits.memory, limits.hints.memory))
+            wanted = [*every[:given], *[every[defaults.index(name) - len(defaults)] for name in by_name]]
+        return Parameters(f"{function} takes {shown(takes)}", wanted, self._session.content)
 
     def __reduce__(self) -> Any:
         raise NessieError("a program can neither be pickled nor copied",

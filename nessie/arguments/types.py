@@ -14,6 +14,7 @@ If there are no such types, the error names the arguments that disagree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from itertools import combinations
 
 from nessie.base.records import dataclass
@@ -60,6 +61,7 @@ class Parameters:
     takes: str
     types: Sequence[Type | None]
     content: ContentOf
+    fitting: set[tuple[Type, ...]] = field(default_factory=set, compare=False)     # arguments' types known to fit
 
 
 def types_of(given: Sequence[GivenArgument], wanted: Parameters) -> list[Type]:

@@ -89,7 +89,10 @@ def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], 
     first = [one(datatypes, where, value, want, room)
              for where, value, want in zip(called, values, wanted.types, strict=True)]
     types = [argument.type for argument in first]
-    if not fit(types, wanted.types):
+    fitting = tuple(types)
+    if fitting not in wanted.fitting and fit(types, wanted.types):
+        wanted.fitting.add(fitting)
+    if fitting not in wanted.fitting:
         types = types_of([GivenArgument(where, Columns(argument.type, argument.value))
                           for where, argument in zip(called, first, strict=True)], wanted)
         for where, value, type_, want in zip(called, values, types, wanted.types, strict=True):
