@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from nessie.lambda_cu import scope
     from nessie.lambda_cu.passes import (
         device_scalars,
+        known_arguments,
         share_sites,
         simplify,
         sort_reductions,
@@ -84,6 +85,7 @@ else:
     device_scalars = lazy("nessie.lambda_cu.passes.device_scalars")
     share_sites = lazy("nessie.lambda_cu.passes.share_sites")
     specialise_sites = lazy("nessie.lambda_cu.passes.specialise_sites")
+    known_arguments = lazy("nessie.lambda_cu.passes.known_arguments")
     simplify = lazy("nessie.lambda_cu.passes.simplify")
     sort_reductions = lazy("nessie.lambda_cu.passes.sort_reductions")
     unchecked = lazy("nessie.lambda_cu.passes.unchecked")
@@ -267,6 +269,9 @@ PASSES = (
     row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.unchecked(program),
         "checks go, and their errors", when=LEAVING_OUT),
     # before scheduling: fewer and equal kernels make a smaller problem
+    # before what drops, as it leaves arguments that nothing reads
+    row("known-arguments", (FLAT,), FLAT, lambda job, program: known_arguments.known_arguments(program),
+        "what functions are given alike at every call is known in them; whole arrays are not copied"),
     row("simplify", (FLAT,), FLAT, lambda job, program: simplify.simplify(program),
         "what nobody needs goes; what is computed twice is computed once"),
     # after simplifying: a producer that nobody reads any more is no reason to keep what it reads

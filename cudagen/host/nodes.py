@@ -33,10 +33,9 @@ Invariants (checked by cudagen.host.check):
 """
 from __future__ import annotations
 
-from functools import cached_property
-
 from nessie.base.located import Located
 from nessie.base.records import dataclass
+from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.empty_kernels import EmptyRun
 

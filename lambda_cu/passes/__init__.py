@@ -4,6 +4,8 @@
     device_scalars      keeps scalar arithmetic on kernels' results on the device
     sort_reductions     sorts what GPUs cannot combine by an atomic operation
     unchecked           leaves checks out
+    known_arguments     drops parameters and results that are known at every call
+    kernel_arguments    - gives kernels their constants, drops copies of whole arrays
     simplify            makes a program smaller
     lets                - tidies lets
     sharing             - merges equal kernels, parameters and runs

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -24,7 +23,7 @@ from nessie.api.values.taking import Taken
 from nessie.base.source import NessieError
 from nessie.base.system.deadline import NEVER, Deadline
 from nessie.base.system.deep import run_deep
-from nessie.base.system.forking import STEADY, anew_in_children
+from nessie.base.system.forking import STEADY, anew_in_children, cached_property
 from nessie.base.types import Scheme, Type
 from nessie.base.values import DTYPES
 from nessie.cudagen.host import host
