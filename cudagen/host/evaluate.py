@@ -4,7 +4,8 @@ A scalar function that calls itself last goes round a loop here. A failing check
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from nessie.base.records import dataclass
@@ -31,6 +32,27 @@ class Surroundings:
     functions: Mapping[str, ir.ScalarFunction]
     read: Callable[[str, int], Value]
     poll: Callable[[int, ir.CallScalar], None]
+
+
+def plain(exp: ir.Exp, slots: Mapping[str, int]) -> Callable[[Sequence[Value]], Value] | None:
+    """The function that computes the expression from what is in slots, if it is made of names, constants and operators
+    alone. None: it is not."""
+    match exp:
+        case ir.Const(value):
+            return lambda frame: value
+        case ir.Var(name):
+            return itemgetter(slots[name])
+        case ir.Op(op, arguments):
+            given = [plain(a, slots) for a in arguments]
+            meaning = MEANINGS[op]
+            match given:
+                case [None, *_] | [_, None, *_]:
+                    return None
+                case [only] if only is not None:
+                    return lambda frame: meaning(only(frame))
+                case [left, right] if left is not None and right is not None:
+                    return lambda frame: meaning(left(frame), right(frame))
+    return None
 
 
 # Expressions ------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from nessie.cudagen.host.device import (
     OutOfMemory,
     said_beyond,
 )
-from nessie.cudagen.host.evaluate import HostFailure, Surroundings, evaluate
+from nessie.cudagen.host.evaluate import HostFailure, Surroundings, evaluate, plain
 from nessie.cudagen.host.limits import ACTIVATION, HostLimits, bytes_waiting
 from nessie.cudagen.host.nodes import (
     Code,
@@ -133,6 +133,7 @@ class Host:
         self.stack: list[Activation] = []
         self.waiting = 0                        # bytes of all functions that wait
         self.constants: dict[int, Array] = {}
+        self.plain: dict[int, Callable[[Frame], Any] | None] = {}       # of instructions, by identity
         self.unread: set[Operand] = set()       # the top frame's scalars from kernels since the last look
         self.launched: Origin = ()              # of the last kernel: what an interruption has cut short
         self.kernel: ir.Kernel | None = None    # that one
@@ -184,7 +185,9 @@ class Host:
                 self.launch(instruction, frame)
                 self.drop(dead, frame)
             case Compute(result, _, _, dead):
-                self.assign((result,), (self.compute(instruction, frame),), frame)
+                value = self.compute(instruction, frame)
+                if result is not None:
+                    frame[result] = value
                 self.drop(dead, frame)
             case Constant(result, base, values):
                 self.assign((result,), (self.constant(instruction, base, values),), frame)
@@ -199,7 +202,8 @@ class Host:
                 self.perform(instruction, frame)
                 self.drop(dead, frame)
             case JumpUnless(condition, target, dead, origin=origin):
-                self.look(origin)
+                if condition in self.unread:
+                    self.look(origin)
                 if not self.value(condition, frame):
                     activation.at = target
                 self.drop(dead, frame)
@@ -307,6 +311,14 @@ class Host:
 
     def compute(self, instruction: Compute, frame: Frame) -> Held:
         origin = instruction.origin
+        if id(instruction) not in self.plain:
+            self.plain[id(instruction)] = plain(instruction.value, instruction.names)
+        direct = self.plain[id(instruction)]
+        if direct is not None:
+            if not self.unread.isdisjoint(instruction.names.values()):
+                self.look(origin)
+            found: Held = direct(frame)
+            return found
 
         def read(array: str, index: int) -> Any:
             held: Array = frame[instruction.names[array]]
