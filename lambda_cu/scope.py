@@ -141,6 +141,20 @@ def soac_names(soac: ir.Soac) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def writes_in_order(soac: ir.Soac) -> bool:
+    """Do the SOAC's writes depend on their order? Each goes on from those before it, or the last one wins, unless all
+    write the same."""
+    return isinstance(soac, ir.ReduceByIndex) or (
+        isinstance(soac, ir.Permute) and soac.mode == "last" and not is_same_for_all(soac.value))
+
+
+def is_same_for_all(thunk: ir.Thunk) -> bool:
+    """Does the thunk give all elements the same, made of constants and scalars?"""
+    if any([isinstance(e, ir.Read | ir.Fail | ir.CallScalar) for e in subexpressions(thunk.body)]):
+        return False
+    return set(thunk.params).isdisjoint(free_names(thunk.body))
+
+
 def soac_can_fail(soac: ir.Soac, failing: Collection[str] | None = None) -> bool:
     return any([can_fail(exp, failing) for exp in soac_expressions(soac)])
 

@@ -18,6 +18,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
+from nessie.lambda_cu.scope import writes_in_order
 from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.typing import Scope, bound_types
 
@@ -71,7 +72,7 @@ class Walk:
     @property
     def sequential(self) -> bool:
         """Must elements be walked in order by one thread of the CPU?"""
-        return any(serial(step.bind.soac) for step in self.steps)
+        return any(writes_in_order(step.bind.soac) for step in self.steps)
 
 
 def walk_of(kernel: ir.Kernel, program: ir.Program) -> Walk:
@@ -87,11 +88,6 @@ def walk_of(kernel: ir.Kernel, program: ir.Program) -> Walk:
     stored = stored_arrays(kernel, steps, types)
     walk = Walk(kernel, places.root, steps, types, {s.name: b for s, b in zip(steps, bases, strict=True)}, stored)
     return replace(walk, ranked=ranked_places(walk), positioned=positioned_places(walk), prologue=prologue_arrays(walk))
-
-
-def serial(soac: ir.Soac) -> bool:
-    """Do writes depend on their order? The last one wins, or goes on from those before it."""
-    return isinstance(soac, ir.ReduceByIndex) or (isinstance(soac, ir.Permute) and soac.mode == "last")
 
 
 def own_name(bind: ir.Bind, number: int) -> str:

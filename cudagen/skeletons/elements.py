@@ -22,6 +22,7 @@ from nessie.cudagen.skeletons.survivors import branch_free, stores, without_bran
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS
 from nessie.lambda_cu.passes.sort_reductions import atomic_operation
+from nessie.lambda_cu.scope import writes_in_order
 from nessie.lambda_cu.selection import selection
 
 
@@ -220,10 +221,11 @@ class Sweep:
     def permute(self, step: Step, soac: ir.Permute, here: Here) -> None:
         with self.write(soac, here) as (target, values):
             named = [(name, value) for name, value in zip(step.bind.names, values, strict=True) if name != "_"]
-            if self.unordered and soac.mode == "last" and named:
+            competing = self.unordered and writes_in_order(soac)
+            if competing and named:
                 self.claim(step, target)
             for name, value in named:
-                self.scatter(soac.mode, name, target, value)
+                self.scatter(competing, name, target, value)
 
     def reduce_by_index(self, step: Step, soac: ir.ReduceByIndex, here: Here) -> None:
         """Combine the element with what its place has; by an atomic operation where elements come in any order."""
@@ -241,8 +243,8 @@ class Sweep:
             for name, value in zip(names, combined, strict=True):
                 self.code.store(name, target, value)
 
-    def scatter(self, mode: str, name: str, target: loops.Exp, value: Value) -> None:
-        if mode == "last" and self.unordered:
+    def scatter(self, competing: bool, name: str, target: loops.Exp, value: Value) -> None:
+        if competing:
             self.code.store(written(name), self.code.order_index, value)
             return
         self.code.store(name, target, value)

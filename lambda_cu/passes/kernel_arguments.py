@@ -11,8 +11,8 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import EXPRESSIONS, NAMES, map_thunks
 from nessie.lambda_cu.passes.lets import tidy_kernels
 from nessie.lambda_cu.passes.sharing import runs_of
-from nessie.lambda_cu.rename import substitute
-from nessie.lambda_cu.scope import free_names, kept_items, map_runs, results, thunk, type_names
+from nessie.lambda_cu.rename import replace_reads, substitute
+from nessie.lambda_cu.scope import free_names, kept_items, map_runs, results, statements, thunk, type_names
 
 # Names --------------------------------------------------------------------------------------------
 
@@ -96,6 +96,53 @@ def with_known(kernel: ir.Kernel, known: Mapping[int, ir.Const]) -> ir.Kernel:
                                 for b in kernel.binds]))
 
 
+def with_constant_arrays(program: ir.Program) -> ir.Program:
+    """The program whose kernels know the elements of arrays that are one constant everywhere."""
+    made = {k.name: constant_results(k) for k in program.kernels}
+    if not any(made.values()):
+        return program
+    elements: dict[tuple[str, int], set[ir.Const | None]] = {}
+    for function in program.functions:
+        known: dict[str, ir.Const] = {}
+        for statement in statements(function.body):
+            if isinstance(statement, ir.Run):
+                for k, argument in enumerate(statement.arguments):
+                    elements.setdefault((statement.kernel, k), set()).add(
+                        known.get(argument.name) if isinstance(argument, ir.Var) else None)
+                known.update((r.name, c) for r, c in zip(statement.results, made[statement.kernel]) if c is not None)
+    return updated(program, kernels=tuple([
+        with_elements(k, {p.name: c for n, p in enumerate(k.params) if isinstance(p.type, ir.Array)
+                          and len(given := elements.get((k.name, n), {None})) == 1 for c in given if c is not None})
+        for k in program.kernels]))
+
+
+def constant_results(kernel: ir.Kernel) -> list[ir.Const | None]:
+    """For each result the constant that all elements are, if they are one."""
+    found = {name: part for bind in kernel.binds if isinstance(bind.soac, ir.Map)
+             for name, part in zip(bind.names, items(bind.soac.thunk.body)) if isinstance(part, ir.Const)}
+    return [found.get(name) for name in kernel.returns]
+
+
+def items(body: ir.Exp) -> tuple[ir.Exp, ...]:
+    """The components that the body computes, as far as they are apart."""
+    while isinstance(body, ir.Let):
+        body = body.body
+    return body.items if isinstance(body, ir.Tuple) else (body,)
+
+
+def with_elements(kernel: ir.Kernel, known: Mapping[str, ir.Const]) -> ir.Kernel:
+    """The kernel, which reads these constants instead of arrays."""
+    if not known:
+        return kernel
+
+    def inside(old: ir.Thunk) -> ir.Thunk:
+        if known.keys().isdisjoint(old.using):
+            return old
+        return thunk(old.params, replace_reads(old.body, lambda read: known.get(read.array)))
+
+    return updated(kernel, binds=tuple([updated(b, soac=map_thunks(b.soac, inside)) for b in kernel.binds]))
+
+
 # Copies -------------------------------------------------------------------------------------------
 
 
@@ -161,8 +208,7 @@ def copied(kernel: ir.Kernel) -> Copied | None:
         match bind.soac:
             case ir.Map(ir.Thunk((index,), body), ir.Flat(size)):
                 sizes.add(size)
-                parts = body.items if isinstance(body, ir.Tuple) else (body,)
-                for name, part in zip(bind.names, parts, strict=True):
+                for name, part in zip(bind.names, items(body) if not isinstance(body, ir.Let) else ()):
                     match part:
                         case ir.Read(array, ir.Var(at)) if at == index and array in numbers:
                             found[name] = numbers[array], None

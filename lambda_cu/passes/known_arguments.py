@@ -25,6 +25,7 @@ from nessie.lambda_cu.passes.kernel_arguments import (
     renamed_param,
     renamed_params,
     renamed_statement,
+    with_constant_arrays,
     with_constants,
     without_copies,
 )
@@ -37,7 +38,7 @@ Values = dict[str, Key]         # by name
 
 def known_arguments(program: ir.Program) -> ir.Program:
     while True:
-        program = with_constants(Numbering(program).rewritten())
+        program = with_constant_arrays(with_constants(Numbering(program).rewritten()))
         before, program = program, without_copies(program)
         if program is before:
             return program

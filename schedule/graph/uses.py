@@ -6,6 +6,7 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import EXPRESSIONS, children, thunks
 from nessie.lambda_cu.text.soacs import upper
 from nessie.schedule.graph.nodes import GATHER, OWN, SCALAR, SEG, Use
@@ -31,7 +32,7 @@ def op_name(soac: ir.Soac) -> str:
 
 def serial(soac: ir.Soac) -> bool:
     """Must one thread of the CPU walk the SOAC, because the last write wins, or goes on from those before it?"""
-    return isinstance(soac, ir.ReduceByIndex) or (isinstance(soac, ir.Permute) and soac.mode == "last")
+    return scope.writes_in_order(soac)
 
 
 def operator_of(soac: ir.Soac) -> ir.Operator | None:

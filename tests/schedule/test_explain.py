@@ -273,7 +273,7 @@ def test_kernels_are_called_as_in_the_code(capsys: pytest.CaptureFixture[str]) -
     text = capsys.readouterr().out
     assert main(["compile", "nesl_examples/fusion/two_scans.nesl", "-e", "two_scans", "--emit", "fused"]) == 0
     *_, host = capsys.readouterr().out.split("function two_scans")
-    for name, first, made in (("K1", "a", "a"), ("K2", "n_2", "n_2"), ("K3", "b", "result_1")):
+    for name, first, made in (("K1", "a", "a"), ("K2", "n_2", "n_2"), ("K3", "b", "q")):
         (run,) = [line for line in host.splitlines() if f"run {name} " in line]
         assert f"{made} : " in run and f"({name} in the code)\n    {first} " in text
 

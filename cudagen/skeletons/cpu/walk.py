@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
-from nessie.cudagen.kernels.walk import SEGMENT, UNIT, Step, Walk, serial, using
+from nessie.cudagen.kernels.walk import SEGMENT, UNIT, Step, Walk, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Buffer
@@ -34,13 +34,14 @@ from nessie.cudagen.skeletons.kernel import (
 )
 from nessie.cudagen.skeletons.states import COUNT, assign, combine, current, declare, held, keep
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import writes_in_order
 from nessie.lambda_cu.selection import selection
 
 
 def plan_walk(walk: Walk, tables: Tables, width: int) -> Module:
     """The plan of a kernel whose bindings one walk computes, with its functions."""
     border = f"{identifier(walk.kernel.name)}_border"
-    whole = any(serial(step.bind.soac) for step in walk.at(SEGMENT))
+    whole = any(writes_in_order(step.bind.soac) for step in walk.at(SEGMENT))
     chunks = None if walk.root is None else Chunks(walk.root, width, border, whole)
     kernel = Kernel(walk, tables, chunks, states_of(walk))
     if chunks is not None:

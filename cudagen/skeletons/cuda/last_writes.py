@@ -18,6 +18,7 @@ from nessie.cudagen.skeletons.cuda.tiles import known_counts
 from nessie.cudagen.skeletons.elements import claims_of, written
 from nessie.cudagen.skeletons.kernel import Kernel, size_exp
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import writes_in_order
 
 UNCLAIMED = -1
 
@@ -28,7 +29,7 @@ def claiming(kernel: Kernel) -> list[tuple[Step, ir.Permute, list[tuple[str, str
     for step in kernel.walk.steps:
         named = [(name, type_) for name, type_ in zip(step.bind.names, kernel.walk.bases[step.name], strict=True)
                  if name != "_"]
-        if isinstance(step.bind.soac, ir.Permute) and step.bind.soac.mode == "last" and named:
+        if isinstance(step.bind.soac, ir.Permute) and writes_in_order(step.bind.soac) and named:
             found.append((step, step.bind.soac, named))
     return found
 
