@@ -14,6 +14,7 @@ from test_gpu import launch
 from test_lambda_cu_reference import EMPTY
 from test_skeletons import flat_kernel, numbers, segmented_kernel
 
+import nessie
 from nessie.base.values import DTYPES
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
@@ -235,3 +236,20 @@ def test_nothing_is_claimed_where_places_are_distinct() -> None:
     launches = {mode: len(generate(program_of(kernel_of(mode, "float", 0.0)), "cuda").plans[0].phases)
                 for mode in ("distinct", "last", "max")}
     assert launches == {"distinct": 1, "last": 2, "max": 1}
+    alike = parse_kernel("kernel K (n : int, x : float, at : [int; n]) { let ys = PERMUTE { i => x using x } "
+                         "{ i => at[i] using at } (n) into 5 (0.0) last return ys }")
+    (plan,) = generate(program_of(alike), "cuda").plans
+    assert len(plan.phases) == 1
+    (plan,) = generate(program_of(alike), "cpu").plans
+    assert not any(phase.in_order for phase in plan.phases)
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference", pytest.param("cudasim", marks=GPU)])
+def test_writes_of_one_value_need_no_order(target: str) -> None:
+    """They share a kernel with what makes the places, and no element claims one."""
+    text = "function marked(is, n, x) = (dist(t, n) <- {(2 * i, f) : i in is}, dist(0.5, n) <- {(i, x) : i in is});"
+    marked = nessie.compile(text, target=target, threads=3).marked
+    places = np.random.default_rng(3).integers(0, 50, 5000)
+    flags, values = marked(places, 100, 7.5)
+    assert flags.tolist() == [i % 2 == 1 or i // 2 not in places for i in range(100)]
+    assert values.tolist() == [7.5 if i in places else 0.5 for i in range(100)]

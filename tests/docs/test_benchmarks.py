@@ -26,6 +26,19 @@ def test_all_workloads_run_on_tiny_inputs(tmp_path: Path) -> None:
     assert results["norm2"]["launches"] == 2
 
 
+def test_workloads_agree_with_peers(tmp_path: Path) -> None:
+    saved = tmp_path / "peers.json"
+    names = ["matrix product", "tokens", "row sums, giant", "sort strings"]
+    words = [sys.executable, str(BENCHMARKS / "peers.py"), *names, "--rounds", "1", "--save", str(saved)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    results = {row["name"]: row for row in json.loads(saved.read_text("utf-8"))}
+    assert list(results) == names and all(row["nessie"] > 0 for row in results.values())
+    assert "numpy" in results["matrix product"]["peers"] and "python" in results["tokens"]["peers"]
+    ran = subprocess.run([*words[:2], "no such"], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 1 and "there is no workload 'no such'" in ran.stderr
+
+
 def test_all_shapes_grow() -> None:
     words = [sys.executable, str(BENCHMARKS / "growth.py"), "--size", "4", "--doublings", "1"]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
