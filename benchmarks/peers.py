@@ -97,11 +97,11 @@ def measured(workload: Any, hand: Any, other: Other | None, rounds: int) -> Row:
     result = own()
     for name, peer in workload.peers.items():
         prepare = workload.prepare.get(name)
-        given = prepare(*arguments) if prepare else arguments
-
-        def work(peer: Any = peer, given: Any = given) -> Any:
-            return peer(*given)
         try:
+            given = prepare(*arguments) if prepare else arguments
+
+            def work(peer: Any = peer, given: Any = given) -> Any:
+                return peer(*given)
             found = work()
         except ImportError:
             continue
