@@ -218,6 +218,7 @@ def matrix(rows: Any, columns: int) -> Any:
 
 
 def in_awkward(rows: Any) -> Arguments:
+    import awkward  # noqa: F401  where it is not, this peer is left out
     return (nessie.as_awkward(rows),)
 
 
