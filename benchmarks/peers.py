@@ -1,11 +1,11 @@
 """Times Nessie beside the best of Python's libraries and hand-written C on the same work, in one process, in turn.
 
-    python benchmarks/peers.py [NAME...] [--rounds N] [--save FILE] [--plot FILE] [--against CHECKOUT]
+    python benchmarks/peers.py [NAME...] [--rounds N] [--save FILE] [--against CHECKOUT]
 
 Each workload of suite/ is run by Nessie, by each peer that is installed, and by C where a compiler is (cc). Results are
 compared first. Every round times each once, in turn; the best of all rounds counts. A call of Nessie is one from
 Python on resident NumPy arrays, whose result is a NumPy array: what a library's call is. With --against, another
-version of Nessie takes part, in a process of its own.
+version of Nessie takes part, in a process of its own. docs/pictures.py draws what --save has written.
 """
 from __future__ import annotations
 
@@ -18,32 +18,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import exp, log
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+
+from processor import processor
+from suite import report
+from suite.report import Row
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SEED = 1
 C_FLAGS = ["-O3", "-march=native", "-ffast-math", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC"]
 SECONDS = 1.0                   # of rounds for a workload, at least; --rounds at most
-
-
-@dataclass(frozen=True)
-class Row:
-    """Seconds are the best of the rounds. `peers` has those of each peer by name."""
-    name: str
-    size: str
-    nessie: float
-    peers: dict[str, float]
-    c: float | None
-    before: float | None
-
-    @property
-    def best(self) -> tuple[str, float]:
-        return min(self.peers.items(), key=lambda item: item[1], default=("", float("nan")))
 
 
 def main() -> None:
@@ -61,25 +48,21 @@ def main() -> None:
         return
     other = Other(options.against) if options.against else None
     hand = compiled_c()
-    print(f"{'workload':24}{'size':>16}{'Nessie':>11}" + f"{'before':>11}" * bool(other)
-          + f"{'best peer':>11}  {'':8}{'C':>9}{'peer/Nessie':>13}{'C/Nessie':>10}")
+    print(report.head(bool(other)))
     rows = []
     for workload in chosen:
         rows.append(measured(workload, hand, other, options.rounds))
-        print(line(rows[-1]), flush=True)
-    print(summary(rows))
+        print(report.line(rows[-1]), flush=True)
+    print(report.summary(rows))
     if options.save:
-        Path(options.save).write_text(json.dumps([vars(row) for row in rows], indent=2) + "\n", encoding="utf-8")
-    if options.plot:
-        plot(rows, options.plot)
+        report.save(f"{processor()}, {os.cpu_count()} cores", rows, options.save)
 
 
 def parsed_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="workloads (default: all)")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--save", metavar="FILE", help="write the seconds there, as JSON")
-    parser.add_argument("--plot", metavar="FILE", help="draw the ratios there, as .svg or .png")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the seconds there, as JSON")
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version, to compare with")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -198,49 +181,6 @@ def serve(table: dict[str, Any]) -> None:
         if call is not None:
             call()
         print(json.dumps(perf_counter() - began if call else None), flush=True)
-
-
-# What is shown ----------------------------------------------------------------------------------------
-
-
-def milliseconds(seconds: float | None) -> str:
-    return "-" if seconds is None or seconds != seconds else f"{seconds * 1e3:.{1 if seconds > 1e-2 else 3}f}"
-
-
-def line(row: Row) -> str:
-    name, best = row.best
-    before = f"{milliseconds(row.before):>11}" if row.before is not None else ""
-    by_c = f"{row.c / row.nessie:10.2f}" if row.c is not None else f"{'-':>10}"
-    return (f"{row.name:24}{row.size:>16}{milliseconds(row.nessie):>11}{before}{milliseconds(best):>11}  {name:8}"
-            f"{milliseconds(row.c):>9}{best / row.nessie:13.2f}{by_c}")
-
-
-def summary(rows: Sequence[Row]) -> str:
-    peers = [row.best[1] / row.nessie for row in rows if row.peers]
-    hand = [row.c / row.nessie for row in rows if row.c is not None]
-    return (f"geometric means: {mean(peers):.2f} x the best peer, {mean(hand):.2f} x C; "
-            f"behind the best peer: {', '.join(r.name for r in rows if r.peers and r.best[1] < r.nessie) or 'none'}")
-
-
-def mean(ratios: Sequence[float]) -> float:
-    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else float("nan")
-
-
-def plot(rows: Sequence[Row], path: str) -> None:
-    """Draw how many times as fast as the best peer, and as C, each workload is."""
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(7, 0.24 * len(rows) + 1))
-    places = range(len(rows))
-    axes.barh(places, [row.best[1] / row.nessie for row in rows], label="best Python peer / Nessie")
-    axes.plot([row.c / row.nessie if row.c else float("nan") for row in rows], places, "k|", label="C / Nessie")
-    axes.axvline(1, color="gray", linewidth=0.8)
-    axes.set_xscale("log")
-    axes.set_yticks(places, [row.name for row in rows])
-    axes.invert_yaxis()
-    axes.legend()
-    figure.savefig(path, bbox_inches="tight")
 
 
 if __name__ == "__main__":

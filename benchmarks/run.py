@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 import numpy as np  # noqa: E402
+from processor import processor  # noqa: E402
 from workloads import WORKLOADS, Workload  # noqa: E402
 
 from nessie.base.source import Source  # noqa: E402
@@ -196,15 +197,6 @@ def machine(threads: int) -> dict[str, Any]:
             "python": platform.python_version(), "numpy": np.__version__,
             "load": round(os.getloadavg()[0], 1),       # of the last minute; beyond `threads`, others ran as well
             "llvm": ".".join(map(str, building.tools()[0].llvm_version_info))}
-
-
-def processor() -> str:
-    """The model's name, as the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.machine()
 
 
 if __name__ == "__main__":

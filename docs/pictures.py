@@ -1,7 +1,9 @@
-"""The documentation's pictures, made anew: `python docs/pictures.py [NAME...]`, for all or for those named.
+"""The documentation's pictures and tables, made anew: `python docs/pictures.py [NAME...]`, for all or for those named.
 
     norm2-flat.svg, norm2-fused.svg     norm2's dependence graph, not fused and fused       `nessie graph`
     speed.svg                           benchmarks/results/two-cores.json as bars           matplotlib
+    peers.svg                           benchmarks/results/peers.json as bars               matplotlib
+    speed.md                            the table of benchmarks/results/peers.json
     prompt.svg                          forms and answers, coloured as at the prompt        rich
     inspector.png                       the page of all stages of norm2                     a Chromium
 
@@ -24,7 +26,9 @@ from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-sys.path[:0] = [str(ROOT)]
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+
+from suite import report  # noqa: E402
 
 from nessie.base.source import Source  # noqa: E402
 from nessie.base.system.deep import run_deep  # noqa: E402
@@ -32,6 +36,7 @@ from nessie.running.targets import Target  # noqa: E402
 from nessie.session.session import Session  # noqa: E402
 from nessie.tool.cli import main as nessie  # noqa: E402
 
+MARK = "<!-- table: python docs/pictures.py speed.md writes it from benchmarks/results/peers.json -->"
 NORM2 = ["nesl_examples/norm2.nesl", "-e", "norm2"]
 BROWSERS = (os.environ.get("CHROME", ""), "chromium", "chromium-browser", "google-chrome", "chrome")
 TYPED = ("function mean(v) = sum(v) / float(#v);",
@@ -77,6 +82,18 @@ def speed() -> bytes:
     return b"\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) + b"\n"
 
 
+def peers() -> bytes:
+    """How many times as fast as the best Python library each workload is."""
+    return report.bars(*report.saved())
+
+
+def speed_page() -> bytes:
+    """The page, with the table of the results behind its mark."""
+    machine, rows = report.saved()
+    kept = (DOCS / "speed.md").read_text("utf-8").partition(MARK)[0] + MARK + "\n"
+    return f"{kept}\nOn {machine}; {report.means(rows)}.\n\n{report.table(rows)}".encode()
+
+
 def transcript() -> str:
     """What is typed, and what it gives."""
     session, lines = Session(Target("reference")), []
@@ -119,6 +136,8 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "norm2-flat.svg": lambda: graph("none"),
     "norm2-fused.svg": lambda: graph("ilp"),
     "speed.svg": speed,
+    "peers.svg": peers,
+    "speed.md": speed_page,
     "prompt.svg": prompt,
     "inspector.png": inspector,
 }

@@ -32,7 +32,7 @@ def test_workloads_agree_with_peers(tmp_path: Path) -> None:
     words = [sys.executable, str(BENCHMARKS / "peers.py"), *names, "--rounds", "1", "--save", str(saved)]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    results = {row["name"]: row for row in json.loads(saved.read_text("utf-8"))}
+    results = {row["name"]: row for row in json.loads(saved.read_text("utf-8"))["rows"]}
     assert list(results) == names and all(row["nessie"] > 0 for row in results.values())
     assert "numpy" in results["matrix product"]["peers"] and "python" in results["tokens"]["peers"]
     ran = subprocess.run([*words[:2], "no such"], capture_output=True, text=True, timeout=120)

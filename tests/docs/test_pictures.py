@@ -1,4 +1,4 @@
-"""The documentation's pictures are what docs/pictures.py makes, and each is shown."""
+"""The documentation's pictures and tables are what docs/pictures.py makes, and each is shown."""
 from __future__ import annotations
 
 import html
@@ -36,17 +36,22 @@ def test_the_prompt_shows_what_its_forms_give() -> None:
     assert re.sub(r"\s", "", PICTURES.transcript()) in shown, "run python docs/pictures.py prompt.svg"
 
 
-def test_the_bars_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["speed.svg", "peers.svg"])
+def test_the_bars_are_those_of_the_results(name: str) -> None:
     pytest.importorskip("matplotlib")
 
     def texts(drawn: str) -> list[str]:
         return re.findall(r"<text [^>]*>(.*?)</text>", drawn)
-    assert texts(PICTURES.speed().decode()) == texts((DOCS / "speed.svg").read_text("utf-8"))
+    assert texts(PICTURES.PICTURES[name]().decode()) == texts((DOCS / name).read_text("utf-8"))
+
+
+def test_the_table_is_that_of_the_results() -> None:
+    assert PICTURES.PICTURES["speed.md"]() == (DOCS / "speed.md").read_bytes(), "run python docs/pictures.py speed.md"
 
 
 def test_every_picture_is_shown_and_made() -> None:
     pages = "".join(path.read_text("utf-8") for path in [ROOT / "README.md", *DOCS.rglob("*.md")])
     there = {path.name for path in DOCS.rglob("*") if path.suffix in (".svg", ".png")}
-    assert there == set(PICTURES.PICTURES)
+    assert there == {name for name in PICTURES.PICTURES if not name.endswith(".md")}
     for name in there:
         assert re.search(rf"\]\((docs/|\.\./)?{re.escape(name)}\)", pages), name
