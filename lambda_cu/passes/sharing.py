@@ -3,15 +3,17 @@ another takes its results.
 
 Runs may share although they can fail, because both would record the same failure. A run repeats an earlier one, in its
 block or around it, if the kernel and the arguments are the same. An effect between two runs keeps them apart, so that
-timed code takes its time. Names that a host `let` only repeats go too.
+timed code takes its time. Names that a host `let` only repeats go too, and so do its computations that an earlier one
+has made: if that failed, nothing comes after it. A check that compares a size with itself holds.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import replace
 
 from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import children
 from nessie.lambda_cu.rename import rename, rename_kernel, rename_param
 from nessie.lambda_cu.scope import map_runs, results, statements
 from nessie.lambda_cu.shape import Shape, shape
@@ -100,12 +102,12 @@ Available = dict[tuple[Hashable, ...], tuple[ir.Param, ...]]
 def share_runs(program: ir.Program) -> ir.Program:
     """Drop repeated runs, so that each value has one name."""
     return updated(program, functions=tuple(
-        updated(f, body=shared_block(f.body, {}, {})) for f in program.functions))
+        updated(f, body=shared_block(f.body, {}, {}, ints_of(f))) for f in program.functions))
 
 
-def shared_block(block: ir.Block, mapping: dict[str, str], known: Available) -> ir.Block:
-    """Share the runs of a block. `mapping` gives the one name of a value; `known` gives the results of earlier runs,
-    which the runs here join until the block ends."""
+def shared_block(block: ir.Block, mapping: dict[str, str], known: Available, ints: Set[str]) -> ir.Block:
+    """Share the runs of a block. `mapping` gives the one name of a value; `known` gives the results of earlier runs and
+    computations, which those here join until the block ends; `ints` are the function's names of ints."""
     kept: list[ir.Statement] = []
     here: list[tuple[Hashable, ...]] = []
     for statement in block.statements:
@@ -114,8 +116,10 @@ def shared_block(block: ir.Block, mapping: dict[str, str], known: Available) -> 
             case ir.HostLet(result, ir.Var(name)):
                 mapping.update({result.name: name} if result.name != "_" else {})
                 continue
-            case ir.Run(bound, kernel, arguments):
-                same = key(kernel, arguments)
+            case ir.HostLet(result, value) if result.name == "_" and holds(value, ints):
+                continue
+            case ir.Run() | ir.HostLet():
+                bound, same = results(statement), key(statement)
                 earlier = known.get(same)
                 if earlier is None:
                     known[same] = bound
@@ -127,11 +131,25 @@ def shared_block(block: ir.Block, mapping: dict[str, str], known: Available) -> 
                 forget(here, known)
                 here, known = [], {}
             case ir.Branch(_, _, then, orelse):
-                statement = updated(statement, then=shared_block(then, mapping, known),
-                                    orelse=shared_block(orelse, mapping, known))
+                statement = updated(statement, then=shared_block(then, mapping, known, ints),
+                                    orelse=shared_block(orelse, mapping, known, ints))
         kept.append(statement)
     forget(here, known)
     return updated(block, statements=tuple(kept), results=rename_atoms(block.results, mapping))
+
+
+def ints_of(function: ir.Function) -> Set[str]:
+    """Return the function's names of ints."""
+    bound = [param for statement in statements(function.body) for param in results(statement)]
+    return {param.name for param in (*function.params, *bound) if param.type == "int"}
+
+
+def holds(value: ir.Exp, ints: Set[str]) -> bool:
+    """Does the value check that an int is itself?"""
+    match value:
+        case ir.If(ir.Op("==", (ir.Var(a), ir.Var(b))), ir.Const(), ir.Fail()):
+            return a == b and a in ints
+    return False
 
 
 def forget(keys: list[tuple[Hashable, ...]], known: Available) -> None:
@@ -139,9 +157,23 @@ def forget(keys: list[tuple[Hashable, ...]], known: Available) -> None:
         del known[key]
 
 
-def key(kernel: str, arguments: tuple[ir.Atom, ...]) -> tuple[Hashable, ...]:
-    """Return a key that is equal for runs with the same results."""
-    return (kernel, *map(atom_key, arguments))
+def key(statement: ir.Run | ir.HostLet) -> tuple[Hashable, ...]:
+    """Return a key that is equal for statements with the same results, wherever they fail."""
+    if isinstance(statement, ir.Run):
+        return (statement.kernel, *map(atom_key, statement.arguments))
+    return (without_sites(statement.value),)
+
+
+def without_sites(exp: ir.Exp) -> Hashable:
+    """Return a key of the expression that is equal for the same value, wherever it fails."""
+    match exp:
+        case ir.Fail(_, type_):
+            return ir.Fail, type_
+        case ir.Var() | ir.Const():
+            return atom_key(exp)
+        case ir.Op(name) | ir.Read(name) | ir.CallScalar(name) | ir.Let(name):
+            return type(exp), name, *map(without_sites, children(exp))
+    return type(exp), *map(without_sites, children(exp))
 
 
 def atom_key(atom: ir.Atom) -> Hashable:
