@@ -1,58 +1,111 @@
-"""Rewrites failed checks so that LLVM makes vectors of the loops that they stand in.
+"""Rewrites failed checks so that LLVM makes vectors of the loops that they stand in: two editions of a function.
 
-    for (i = low; i < high; i += 1) {                   for (i = low; i < high; i += 1) {
-      float y = ys[i];                                    var int miss = 4611686018427387904;
-      if (y == 0.0) {                                     float y = ys[i];
-        failed = min(failed, 1099511627776 + i);          if (y == 0.0) { miss = min(miss, 1099511627776 + i); }
-      }                                             ->    ...
-      ...                                                 failed = min(failed, miss);
-    }                                                   }
-                                                        failed = failed < 4611686018427387904 ? failed : NO_FAILURE;
+    f: for (i = low; i < high; i += 1) {                 f: for (i = low; i < high; i += 1) {
+         float y = ys[i];                                     var int miss = 2;
+         if (y == 0.0) {                                      float y = ys[i];
+           failed = min(failed, 1099511627776 + i);           if (y == 0.0) { miss = 3; }
+         }                                         ->         ...
+         ...                                                  missed = missed or miss;
+       }                                                    }
+                                                            ...
+                                                            if (missed and 1 /= 0) { f.again(...); }
 
-A least value that some rounds take stops LLVM; one that each round takes is a vector of least values, and what a round
-has of its own is selected. The number that says that none has failed is less than NO_FAILURE, which is the greatest of
-all: of a minimum with that, LLVM makes a condition again. Every key is below both.
+A least key that some rounds take stops LLVM, and one that each round takes costs it several instructions; whether any
+has failed is one bit of each lane. (The other bit is for LLVM: of an `or` with 0 it makes a condition again.) `f.again`
+is the function as it was. It is called where an element has failed, does the same once more, and finds which: so it may
+be slow, and LLVM does not look at it. A loop over lanes (skeletons.cpu.lanes) has a word for each lane.
+
+What is done twice must come to the same twice: a function that stores in an array that it loads from, or that may loop
+for ever, stays as it is.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
 
 from nessie.base.parts import updated
-from nessie.cudagen.host.device import NO_FAILURE
+from nessie.cudagen.cpu.row_loops import lanes
 from nessie.cudagen.kernels.code import integer, op
-from nessie.cudagen.loops.nodes import For, Function, Load, Name, Op, Return, Set, Stmt, Store, Var, While
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.nodes import Exp, For, Function, If, Load, Name, Op, Return, Set, Stmt, Store, Var, While
 from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, names, parts, statements
 
-NONE = integer(2**62)           # above every key
 DIVISIONS = ("rem", "mod")
 FAILED = Name("failed")
+MISSED = Name("missed.")        # no name of the text has a point
+LANES = "missed.lanes"          # an array
+AGAIN = "again"
+PASSED, MISS = integer(2), integer(3)
 
 
-def with_least_keys(function: Function) -> Function:
-    """The function, of whose innermost loops each round takes the least key."""
-    if not records(function.body):
-        return function
-    misses = (f"miss.{number}" for number in range(1 << 30))         # no name of the text has a point
-    return updated(function, body=tuple([new for s in function.body for new in changed(s, misses)]))
+def editions(function: Function) -> tuple[Function, ...]:
+    """The function; or one that only sees whether a check fails, and calls the other, which tells."""
+    if not repeatable(function):
+        return (function,)
+    misses = (Name(f"miss.{number}") for number in count())
+    body = tuple([new for s in function.body for new in changed(s, misses)])
+    if body == function.body:
+        return (function,)
+    again = replace(function, name=again_of(function.name), kind="device")
+    called = loops.Call((), again.name, tuple([Name(p.name) for p in function.parameters]))
+    shared = sum(isinstance(statement, loops.Shared) for statement in body)                 # at the top
+    begin: list[Stmt] = [Var(MISSED.name, "int", integer(0))]
+    end: list[Stmt] = [If(op("/=", op("and", MISSED, integer(1)), integer(0)), (called,))]
+    declared: list[Stmt] = []
+    if sizes := {s.high for s in statements(body) if isinstance(s, For) and stores_misses(s)}:
+        (size,) = sizes
+        declared = [loops.Shared(LANES, "int", int(size.value))] if isinstance(size, loops.Const) else []
+        begin.append(each("lane.before", size, lambda lane: Store(LANES, lane, integer(0))))
+        end.insert(0, each("lane.after", size, lambda lane: Set(MISSED.name, op("or", MISSED, Load(LANES, lane)))))
+    fast = replace(function, body=(*declared, *body[:shared], *begin, *body[shared:], *end))
+    return fast, again
 
 
-def changed(statement: Stmt, misses: Iterator[str]) -> list[Stmt]:
+def each(index: str, size: Exp, body: Callable[[Name], Stmt]) -> For:
+    return For(index, integer(0), size, (body(Name(index)),))
+
+
+def again_of(name: str) -> str:
+    return f"{name}.{AGAIN}"
+
+
+def repeatable(function: Function) -> bool:
+    """Does it come to the same if it is done twice, and come to an end?"""
+    if function.kind != "host" or not records(function.body) or any(p.name == "interrupt" for p in function.parameters):
+        return False
+    given = {p.name for p in function.parameters if p.array}
+    stored = {s.array for s in statements(function.body) if isinstance(s, Store)} & given
+    return stored.isdisjoint(part.array for s in statements(function.body) for e in expressions(s) for part in parts(e)
+                             if isinstance(part, Load))
+
+
+def changed(statement: Stmt, misses: Iterator[Name]) -> list[Stmt]:
+    """The statement, of whose innermost loops each round only says whether it fails."""
     if not isinstance(statement, For) or any(isinstance(s, For | While | Return) for s in statements(statement.body)):
-        return [inside(statement, misses)]
+        blocks = {name: tuple([new for s in block for new in changed(s, misses)])
+                  for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
+        return [updated(statement, **blocks)]
     if not records(statement.body) or is_scalar(statement):
         return [statement]
-    miss = Name(next(misses))
-    body = (Var(miss.name, "int", NONE), *[renamed(s, miss) for s in statement.body],
-            Set(FAILED.name, op("min", FAILED, miss)))
-    return [updated(statement, body=body),
-            Set(FAILED.name, op("select", op("<", FAILED, NONE), FAILED, integer(NO_FAILURE)))]
+    miss = next(misses)
+    missed: Stmt = Set(MISSED.name, op("or", MISSED, miss))
+    if lanes(statement):
+        lane = Name(statement.index)
+        missed = Store(LANES, lane, op("or", Load(LANES, lane), miss))
+    body = (Var(miss.name, "int", PASSED), *[missing(s, miss) for s in statement.body], missed)
+    return [updated(statement, body=body)]
 
 
-def inside(statement: Stmt, misses: Iterator[str]) -> Stmt:
-    """The statement, the loops in whose bodies are changed."""
-    blocks = {name: tuple([new for s in block for new in changed(s, misses)])
-              for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
-    return updated(statement, **blocks)
+def stores_misses(loop: For) -> bool:
+    return any(isinstance(s, Store) and s.array == LANES for s in loop.body)
+
+
+def missing(statement: Stmt, miss: Name) -> Stmt:
+    """The statement, which says that there is a failure in place of which."""
+    if is_failure(statement):
+        return Set(miss.name, MISS)
+    return BODIES.map(statement, lambda inner: missing(inner, miss))
 
 
 def is_scalar(loop: For) -> bool:
@@ -78,11 +131,3 @@ def records(body: tuple[Stmt, ...]) -> bool:
 
 def is_failure(statement: Stmt) -> bool:
     return isinstance(statement, Set) and statement.name == FAILED.name
-
-
-def renamed(statement: Stmt, name: Name) -> Stmt:
-    """The statement, which records its keys under this name."""
-    match statement:
-        case Set(FAILED.name, Op("min", (Name(FAILED.name), key))):
-            return Set(name.name, op("min", name, key))
-    return BODIES.map(statement, lambda inner: renamed(inner, name))

@@ -19,7 +19,7 @@ import struct
 from collections.abc import Iterator
 
 from nessie.base.text.layout import Doc, Mark, join, render
-from nessie.cudagen.cpu.checks import combines, is_failure, with_least_keys
+from nessie.cudagen.cpu.checks import AGAIN, combines, editions, is_failure
 from nessie.cudagen.cpu.operators import TYPES, Value, apply
 from nessie.cudagen.cpu.row_loops import lanes, waits_for_memory
 from nessie.cudagen.loops.module import Module
@@ -52,9 +52,14 @@ NOTES = {                       # what is said of loops, and of branches: how of
     "!999998": '!{!"llvm.loop.unroll.disable"}',
     "!999997": '!{!"branch_weights", i32 1, i32 1000000}',
     "!999996": '!{!"branch_weights", i32 1000000, i32 1}',
+    "!999995": '!{!"llvm.loop.vectorize.followup_vectorized", !999994}',
+    "!999994": '!{!"llvm.loop.unroll.full"}',
 }
-SCALAR, WHOLE = "!999999", "!999998"        # not vectorised; vectorised before it could be unrolled
+SCALAR, WHOLE = ("!999999",), ("!999998", "!999995")    # not vectorised; vectorised before it is unrolled
+AFTERWARDS = "!999994"
 SELDOM, OFTEN = "!999997", "!999996"        # the first side fails; the second does
+USUAL, SELDOM_CALLED = "#0", "#1"
+ATTRIBUTES = ("attributes #0 = { nounwind }", "attributes #1 = { cold noinline nounwind optnone }")
 ALIGNED = 64                    # bytes: as long as vectors get
 MEMORY = {**TYPES, "bool": "i8"}
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
@@ -73,17 +78,21 @@ def document(module: Module) -> Doc:
     parts: list[Doc] = []
     for function in module.functions:
         if function.kind != "cuda":
-            texts = [FunctionPrinter(with_least_keys(function), functions, declared).show()]
+            texts = []
+            found = editions(function)
+            functions.update({edition.name: edition for edition in found})
+            for edition in found:
+                texts.append(FunctionPrinter(edition, functions, declared).show())
             texts += ["\n".join(entry_point(function))] if function.kind == "host" else []
             parts.append(Mark("\n\n".join(texts), function))
-    return (join("\n\n", [*parts, "\n".join(declared.values()), "attributes #0 = { nounwind }"]), "\n")
+    return (join("\n\n", [*parts, "\n".join([*declared.values(), "", *ATTRIBUTES])]), "\n")
 
 
 def entry_point(function: Function) -> Iterator[str]:
     """The function that loads its parameters from words."""
     chunked = tuple(p.name for p in function.parameters[:2]) == CHUNK_RANGE
     arguments = [f"i64 %{name}" for name in CHUNK_RANGE] if chunked else []
-    yield f"define void @{function.name}.call(i64 %first_chunk, i64 %last_chunk, ptr %arguments) #0 {{"
+    yield f"define void @{function.name}.call(i64 %first_chunk, i64 %last_chunk, ptr %arguments) {USUAL} {{"
     for number, parameter in enumerate(function.parameters[2 if chunked else 0:]):
         yield f"  %word.{number} = getelementptr inbounds i64, ptr %arguments, i64 {number}"
         type_, narrowed = "ptr" if parameter.array else TYPES[parameter.type], parameter.type in ("bool", "char")
@@ -146,7 +155,8 @@ class FunctionPrinter:
         if self.reached:
             self.end("unreachable" if function.results else "ret void")
         parameters = ", ".join(map(parameter_text, function.parameters))
-        header = f"define internal {result_text(function)} @{function.name}.body({parameters}) #0 {{"
+        attributes = SELDOM_CALLED if function.name.endswith(f".{AGAIN}") else USUAL
+        header = f"define internal {result_text(function)} @{function.name}.body({parameters}) {attributes} {{"
         return "\n".join([header, ".entry:", *self.allocas, *self.lines, "}"])
 
     # Writing instructions -------------------------------------------------------------------
@@ -245,12 +255,14 @@ class FunctionPrinter:
 
     def note(self, loop: For) -> str:
         """The metadata, at the branch back, of how to vectorise the loop."""
-        said = SCALAR if waits_for_memory(loop) else WHOLE if lanes(loop) else None
-        if said is None:
+        said = SCALAR if waits_for_memory(loop) else WHOLE if lanes(loop) else ()
+        if not said:
             return ""
         note = f"!{len(self.declared)}"
-        self.declared.setdefault(said, f"{said} = {NOTES[said]}")
-        self.declared[note] = f"{note} = distinct !{{{note}, {said}}}"
+        if said is WHOLE:
+            self.declared.setdefault(AFTERWARDS, f"{AFTERWARDS} = {NOTES[AFTERWARDS]}")
+        self.declared.update({name: f"{name} = {NOTES[name]}" for name in said})
+        self.declared[note] = f"{note} = distinct !{{{', '.join([note, *said])}}}"
         return f", !llvm.loop {note}"
 
     def weights(self, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> str:
