@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from nessie.flatten.calls.entry import entry_function
 from nessie.flatten.element_sites import with_element_sites
-from nessie.flatten.threads.functions import scalar_function, thread_level
-from nessie.flatten.threads.thread import Purity, nothing
+from nessie.flatten.threads.functions import thread_level
+from nessie.flatten.threads.thread import Purity
+from nessie.flatten.threads.versions import Versions
 from nessie.flatten.translate import translate
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.emitter import Emitter
-from nessie.flatten.values.values import components
 from nessie.lambda_cu import nodes as ir
 from nessie.mono import nodes as mono
 from nessie.mono.analysis.summaries import summaries
@@ -31,11 +31,11 @@ def flatten(program: mono.Program, recursion: bool = True,
     emitter.names.reserve(functions)
     purity = Purity(thread_level(program, recursion), data=True)
     t = Translator(translate, program, emitter, purity, functions, summaries(program.functions))
-    for name in purity.thread_level:
-        result = components(nothing(functions[name].result))
-        emitter.scalar_results[name] = tuple(base for _, base in result)
-    scalar_functions = tuple(scalar_function(emitter, functions[name]) for name in sorted(purity.thread_level))
+    versions = Versions(emitter, functions)
+    emitter.version = versions.version
+    for name in sorted(purity.thread_level):
+        versions.without_sequences(name)
     main, entry = entry_function(t, functions[program.entry], arguments)
     made = tuple(emitter.functions.values())
-    return with_element_sites(ir.Program(tuple(emitter.sites.values()), scalar_functions, tuple(emitter.kernels),
-                                         (main, *made), entry))
+    return with_element_sites(ir.Program(tuple(emitter.sites.values()), tuple(emitter.scalar_functions),
+                                         tuple(emitter.kernels), (main, *made), entry))

@@ -7,6 +7,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import children
+from nessie.lambda_cu.running.recursion import tail_calls
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.typing import SCALARS, Scope, require, shown, type_of
 
@@ -45,6 +46,8 @@ def check_expression(exp: ir.Exp, place: Place) -> None:
             raise IllFormed("a tuple has one item")
         case ir.Var("_") | ir.Read("_", _):
             raise IllFormed("_ is read")
+        case ir.CallScalar():
+            require("_" not in exp.arrays, "_ is read")
         case ir.Let(names, value, body):
             check_expression(value, place)
             for name in sorted(distinct((name, exp) for name in names)):
@@ -81,10 +84,15 @@ def check_scalar(param: ir.Param) -> None:
 
 def check_scalar_function(function: ir.ScalarFunction, functions: Mapping[str, ir.ScalarFunction],
                           sites: Collection[str]) -> None:
-    for param in function.params:
+    for param in (*function.params, *function.arrays):
         check_scalar(param)
-    taken = distinct((param.name, param) for param in function.params)
+    taken = distinct((param.name, param) for param in (*function.params, *function.arrays))
     scope = Scope({param.name: param.type for param in function.params if param.name != "_"}, functions)
+    scope.names.update((param.name, ir.Array(str(param.type), "_")) for param in function.arrays if param.name != "_")
     check_expression(function.body, Place(scope, taken, sites))
+    own = tuple([param.name for param in function.arrays])
+    for call in tail_calls(function.body):
+        require(call.function != function.name or call.arrays == own,
+                f"{function.name} goes round with other arrays than its own")
     types = type_of(function.body, scope)
     require(types == function.results, f"the body gives {shown(types)}, but the results are {shown(function.results)}")

@@ -120,9 +120,11 @@ class Fail:
 
 @dataclass(frozen=True)
 class CallScalar(KeepsHash, Located):
-    """A scalar function of the program, on scalars. `origin`: where recursion that goes too deep is reported."""
+    """A scalar function of the program, on scalars and on arrays, of which it may read any element. `origin`: where
+    recursion that goes too deep is reported."""
     function: str
     arguments: tuple[Exp, ...]
+    arrays: tuple[str, ...] = ()
 
 
 Exp = Const | Var | Op | Read | If | Let | Tuple | Fail | CallScalar
@@ -367,13 +369,15 @@ class Function(Located):
 
 @dataclass(frozen=True)
 class ScalarFunction(Located):
-    """A function on scalars for thunks: a device function. The body may call scalar functions, itself too: a call of
-    itself as the last step is a loop, any other takes the stack of the thread, which CUDA's threads do not have. After
+    """A function on scalars for thunks: a device function. `arrays`: what it only reads, arrays of these elements and
+    of any size. The body may call scalar functions, itself too: a call of itself as the last step, which hands its
+    arrays on as they are, is a loop, any other takes the stack of the thread, which CUDA's threads do not have. After
     a failure it calls nothing: it returns zeros, and so do those that have called it."""
     name: str
     params: tuple[Param, ...]
     results: tuple[str, ...]
     body: Exp
+    arrays: tuple[Param, ...] = ()
 
 
 @dataclass(frozen=True)

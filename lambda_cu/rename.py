@@ -27,6 +27,8 @@ def _substitute(exp: ir.Exp, mapping: Mapping[str, ir.Exp], clashing: set[str], 
             return mapping.get(name, exp)
         case ir.Read(array, index):
             return ir.Read(as_name(mapping.get(array, ir.Var(array))), _substitute(index, mapping, clashing, names))
+        case ir.CallScalar(arrays=(_, *_)):
+            exp = replace(exp, arrays=tuple([as_name(mapping.get(array, ir.Var(array))) for array in exp.arrays]))
         case ir.Let(bound, value, body):
             renamed = {name: names.fresh(name) for name in bound if name in clashing}
             inner = {name: value for name, value in mapping.items() if name not in bound} \
@@ -53,6 +55,8 @@ def all_names(exp: ir.Exp) -> set[str]:
                 names.add(name)
             case ir.Let(bound, _, _):
                 names.update(bound)
+            case ir.CallScalar():
+                names.update(e.arrays)
     return names
 
 
@@ -73,6 +77,8 @@ def _freshen(exp: ir.Exp, names: Names, renamed: dict[str, str]) -> ir.Exp:
             return ir.Var(renamed[name]) if name in renamed else exp
         case ir.Read(array, index):
             return ir.Read(renamed.get(array, array), _freshen(index, names, renamed))
+        case ir.CallScalar(arrays=(_, *_)):
+            exp = replace(exp, arrays=tuple([renamed.get(array, array) for array in exp.arrays]))
         case ir.Let(bound, value, body):
             value = _freshen(value, names, renamed)
             outer = {name: renamed.get(name) for name in bound}

@@ -46,6 +46,8 @@ def note_free_names(exp: ir.Exp, found: dict[str, None], bound: dict[str, int]) 
     elif kind not in LEAVES:
         if isinstance(exp, ir.Read) and not bound.get(exp.array):
             found[exp.array] = None
+        elif isinstance(exp, ir.CallScalar):
+            found.update((array, None) for array in exp.arrays if not bound.get(array))
         for part in children(exp):
             note_free_names(part, found, bound)
 
@@ -58,6 +60,16 @@ def bound_names(exp: ir.Exp) -> tuple[str, ...]:
 def reads(exp: ir.Exp) -> tuple[ir.Read, ...]:
     """All reads of arrays, outer before inner."""
     return tuple(e for e in subexpressions(exp) if isinstance(e, ir.Read))
+
+
+def arrays_read(exp: ir.Exp) -> tuple[str, ...]:
+    """The arrays that it reads, and those that its calls of scalar functions read."""
+    return (*[read.array for read in reads(exp)], *passed(exp))
+
+
+def passed(exp: ir.Exp) -> tuple[str, ...]:
+    """The arrays that its calls of scalar functions read, at whatever places."""
+    return tuple([array for call in calls_in(exp) for array in call.arrays])
 
 
 def can_fail(exp: ir.Exp, failing: Collection[str] | None = None) -> bool:

@@ -94,7 +94,7 @@ class Writer:
                 words.append("if")
             case ir.Tuple(items):
                 words += ("tuple", len(items))
-            case ir.CallScalar(function, arguments):
-                words += ("call", function, len(arguments))
+            case ir.CallScalar(function, arguments, arrays):
+                words += ("call", function, len(arguments), *map(self.name, arrays))
         for part in children(exp):
             self.expression(part)

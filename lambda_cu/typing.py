@@ -60,8 +60,8 @@ def type_of(exp: ir.Exp, scope: Scope) -> Types:
         case ir.Fail(_, name):
             require(name in SCALARS, f"{name} is no scalar type")
             return (name,)
-        case ir.CallScalar(function, arguments):
-            return call_types(function, tuple([scalar_type(argument, scope) for argument in arguments]), scope)
+        case ir.CallScalar():
+            return call_types(exp, scope)
     raise IllFormed(f"{type(exp).__name__} is no expression")
 
 
@@ -95,12 +95,17 @@ def let_types(exp: ir.Let, scope: Scope) -> Types:
     return result
 
 
-def call_types(name: str, arguments: Types, scope: Scope) -> Types:
+def call_types(call: ir.CallScalar, scope: Scope) -> Types:
+    name = call.function
     function = scope.functions.get(name)
     if function is None:
         raise IllFormed(f"{name} is no scalar function of the program")
-    expected = tuple(str(param.type) for param in function.params)
+    arguments = tuple([scalar_type(argument, scope) for argument in call.arguments])
+    expected = tuple([str(param.type) for param in function.params])
     require(arguments == expected, f"{name} takes {shown(expected)}, but gets {shown(arguments)}")
+    arrays = tuple([array_named(array, scope).base for array in call.arrays])
+    wanted = tuple([str(param.type) for param in function.arrays])
+    require(arrays == wanted, f"{name} reads arrays of {shown(wanted)}, but gets such of {shown(arrays)}")
     return function.results
 
 

@@ -171,7 +171,9 @@ class Pulling:
         opaque = {name for step in steps if step.bind is None for name in statement_uses(step.statement)}
         sizes = {name for step in steps if step.bind is not None
                  for name in scope.space_names(scope.space_of(step.bind.soac))}
-        self.written = {*region.outside, *opaque, *sizes}       # in memory whether gathered or not
+        passed = {name for step in steps if step.bind is not None for thunk in thunks(step.bind.soac)
+                  for name in scope.passed(thunk.body)}
+        self.written = {*region.outside, *opaque, *sizes, *passed}      # in memory whether gathered or not
         self.gathered: dict[str, Counter[str]] = {}
         self.ordered: dict[str, set[str]] = {}
         self.changed: set[str] = set()

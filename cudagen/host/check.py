@@ -163,6 +163,8 @@ class CodeCheck:
                 raise IllFormed(f"the program has no scalar function {call.function}")
             require(len(function.params) == len(call.arguments),
                     f"{call.function} has {len(function.params)} arguments, not {len(call.arguments)}")
+            require(len(function.arrays) == len(call.arrays),
+                    f"{call.function} reads {len(function.arrays)} arrays, not {len(call.arrays)}")
         read = set(free_names(value))
         for name in sorted(read ^ names.keys()):
             raise IllFormed(f"{name} is read, but in no slot" if name in read else f"{name} is in a slot, but not read")

@@ -5,6 +5,7 @@ A scalar function that calls itself last goes round a loop here. A failing check
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
 from operator import itemgetter
 from typing import Any
 
@@ -28,10 +29,16 @@ class HostFailure(Exception):
 @dataclass
 class Surroundings:
     """`read` an element of an array by its name; `poll` is called now and then by many rounds, with their
-    number and the call that goes round."""
+    number and the call that goes round. In a scalar function `arrays` has what its arrays are called outside."""
     functions: Mapping[str, ir.ScalarFunction]
     read: Callable[[str, int], Value]
     poll: Callable[[int, ir.CallScalar], None]
+    arrays: Mapping[str, str] = field(default_factory=dict)
+
+    def inside(self, function: ir.ScalarFunction, arrays: tuple[str, ...]) -> Surroundings:
+        """Return the surroundings of the function's body when it is called with these arrays."""
+        given = [self.arrays.get(array, array) for array in arrays]
+        return replace(self, arrays=dict(zip([p.name for p in function.arrays], given, strict=True)))
 
 
 def plain(exp: ir.Exp, slots: Mapping[str, int]) -> Callable[[Sequence[Value]], Value] | None:
@@ -71,7 +78,7 @@ def evaluate(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> Valu
                 function = around.functions[name]
                 values = [scalar(a, names, around) for a in arguments]
                 names = {p.name: v for p, v in zip(function.params, values, strict=True)}
-                exp = function.body
+                exp, around = function.body, around.inside(function, call.arrays)
                 rounds += 1
                 if rounds % POLL_EVERY == 0:
                     around.poll(rounds, call)
@@ -98,7 +105,7 @@ def simple(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> Value:
         case ir.Op(op, arguments):
             return MEANINGS[op](*[scalar(a, names, around) for a in arguments])
         case ir.Read(array, index):
-            return around.read(array, scalar(index, names, around))
+            return around.read(around.arrays.get(array, array), scalar(index, names, around))
         case ir.Fail(site):
             raise HostFailure(site)
     raise TypeError(exp)

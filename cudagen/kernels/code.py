@@ -70,6 +70,8 @@ class Code:
         self.fails = False
         self.order_index: loops.Exp = integer(0)        # of what is computed: grows in the order of evaluation
         self.returns: tuple[str, ...] | None = None     # the results of the scalar function that this is
+        self.given: dict[str, str] = {}     # the names here of the arrays that the scalar function is given
+        self.wary = False                   # a scalar function whose arguments may be tainted
         self._trail: list[tuple[str, loops.Exp]] = []
         self._taken = {*scalars, *arrays, *reserved, *RESERVED}
 

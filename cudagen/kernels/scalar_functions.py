@@ -11,7 +11,7 @@ from nessie.base.call_graph import callees_first, components
 from nessie.base.source import Unsupported, user_span
 from nessie.cudagen.host.device import ENDLESS, FAILURE, NO_FAILURE, POLL_EVERY, ROUNDS, beyond_sites
 from nessie.cudagen.kernels.code import Code, Value, error_key, identifier, integer, op, zero
-from nessie.cudagen.kernels.thunks import Device, Tables, evaluate, leave_failed, scalar
+from nessie.cudagen.kernels.thunks import Device, Tables, evaluate, leave_failed, scalar, wary_name
 from nessie.cudagen.loops import nodes as loops
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
@@ -34,7 +34,7 @@ def tables_of(program: ir.Program, recursion: bool = True) -> Tables:
         failing = nests or any([d.fails for d in callees]) or any([fails(f.body) for f in members])
         polls = nests or any([d.polls for d in callees]) or component[0] in calls[component[0]]
         for f in members:
-            devices[f.name] = Device(device_name(f), f.results, failing, polls, nests)
+            devices[f.name] = Device(device_name(f), f.results, bool(f.arrays), failing, polls, nests)
     return Tables({site.name: number for number, site in enumerate(program.sites)}, devices,
                   {id(call): number for number, call in enumerate(inner_calls(program.scalar_functions))})
 
@@ -49,9 +49,16 @@ def graph_of(program: ir.Program) -> dict[str, list[str]]:
 
 
 def device_functions(program: ir.Program, tables: Tables) -> tuple[loops.Function, ...]:
-    """The device function of every scalar function; the called before the callers."""
+    """The device function of every scalar function, in the editions that are called; the called before the callers."""
     functions = {f.name: f for f in program.scalar_functions}
-    return tuple([device_function(functions[name], tables) for name in callees_first(graph_of(program))[0]])
+    order = callees_first(graph_of(program))[0]
+    made = {(name, wary): device_function(functions[name], tables, wary) for name in reversed(order)
+            for wary in (False, True) if not wary or name in tables.wary}
+    missing = tables.wary - {name for name, wary in made if wary}
+    while missing:
+        made.update({(name, True): device_function(functions[name], tables, True) for name in sorted(missing)})
+        missing = tables.wary - {name for name, wary in made if wary}
+    return tuple([made[name, wary] for name in order for wary in (False, True) if (name, wary) in made])
 
 
 def refusal(f: ir.ScalarFunction) -> Unsupported:
@@ -73,10 +80,14 @@ def fails(exp: ir.Exp) -> bool:
     return any(isinstance(e, ir.Fail) for e in subexpressions(exp))
 
 
-def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
+def device_function(f: ir.ScalarFunction, tables: Tables, wary: bool) -> loops.Function:
+    """The function in the edition that trusts its arguments, or in the wary one."""
     device = tables.scalar_functions[f.name]
     code = Code({}, {})
+    code.wary = wary
     parameters = [loops.Parameter(code.fresh(p.name), str(p.type)) for p in f.params]
+    for p in f.arrays:
+        parameters += array_parameters(code, p)
     if device.fails:
         parameters.append(loops.Parameter(code.fresh("index"), "int"))
         code.order_index, code.returns = loops.Name(parameters[-1].name), f.results
@@ -85,7 +96,7 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
         parameters += [loops.Parameter(name, "int") for name in loops.NESTING]
     if device.polls:
         parameters += [loops.Parameter(name, "int", True, True) for name in ("errors", "interrupt")]
-    results = [Value(loops.Name(p.name), p.type) for p in parameters[:len(f.params)]]
+    results = [Value(loops.Name(p.name), p.type, wary) for p in parameters[:len(f.params)]]
     if (again := going_round(f)) is not None:
         endless = beyond_sites(len(tables.sites), ENDLESS, tables.calls[id(again)])
         values = repeat(code, tables, f, results, endless)
@@ -94,8 +105,19 @@ def device_function(f: ir.ScalarFunction, tables: Tables) -> loops.Function:
         values = evaluate(code, tables, f.body)
     key = (loops.Name("failed"),) if device.fails else ()
     code.add(loops.Return(tuple(v.exp for v in values) + key))
-    return loops.Function(device.name, "device", tuple(parameters), tuple(code.statements),
+    name = wary_name(device.name) if wary else device.name
+    return loops.Function(name, "device", tuple(parameters), tuple(code.statements),
                           f.results + (("int",) if device.fails else ()), origin=f.origin)
+
+
+def array_parameters(code: Code, param: ir.Param) -> list[loops.Parameter]:
+    """An array that the function is given, and its size."""
+    array, base = code.fresh(param.name), str(param.type)
+    size = code.fresh(f"{array}_size")
+    code.given[param.name] = array
+    code.arrays[array] = ir.Array(base, size)
+    code.values[size] = Value(loops.Name(size), "int")
+    return [loops.Parameter(array, base, True), loops.Parameter(size, "int")]
 
 
 def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Value],
@@ -106,7 +128,7 @@ def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Val
     running = code.var("running", "bool", loops.Const(True, "bool"))
     rounds = code.var("rounds", "int", integer(0))
     with code.block() as body:
-        code.values.update({p.name: Value(loops.Name(c), a.type)
+        code.values.update({p.name: Value(loops.Name(c), a.type, a.tainted)
                             for p, c, a in zip(f.params, current, arguments, strict=True)})
         step(code, tables, f, f.body, current, results, running)
         code.add(loops.Set(rounds, op("+", loops.Name(rounds), integer(1))))

@@ -33,6 +33,7 @@ class Device:
     """The call of a scalar function: the device function, its results, and what it takes beyond its parameters."""
     name: str
     results: tuple[str, ...]
+    reads: bool = False             # takes arrays, each with its size, and has a wary edition, for tainted arguments
     fails: bool = False             # takes the index, and has the error key as its last result
     polls: bool = False             # loops or recurs: takes the error words, which may end it
     nests: bool = False             # recurs, or calls what recurs: takes loops.NESTING
@@ -44,6 +45,7 @@ class Tables:
     sites: dict[str, int]
     scalar_functions: dict[str, Device]
     calls: dict[int, int] = field(default_factory=dict)     # numbers of scalar functions' calls, by identity
+    wary: set[str] = field(default_factory=set)             # functions whose wary edition kernels call
 
 
 def apply(code: Code, tables: Tables, thunk: ir.Thunk, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -109,7 +111,7 @@ def operator(code: Code, name: str, arguments: tuple[Value, ...]) -> Value:
 
 
 def read(code: Code, array: str, index: Value) -> Value:
-    index = code.let("at", index)
+    array, index = code.given.get(array, array), code.let("at", index)
     held = code.known.get((array, index.exp))
     if held is not None:
         return held
@@ -118,14 +120,18 @@ def read(code: Code, array: str, index: Value) -> Value:
     type_ = code.arrays[array]
     if not index.tainted:
         return code.load(array, type_.base, index.exp)
-    size = code.size(type_.size)
-    end = op("+", size, integer(type_.plus)) if type_.plus else size
+    end = size_of(code, type_)
     result = code.var(f"{array}_at", type_.base, zero(type_.base))
     with code.block() as inside:
         value = code.load(array, type_.base, index.exp)
         code.add(loops.Set(result, value.exp))
     code.add(loops.If(op("and", op(">=", index.exp, integer(0)), op("<", index.exp, end)), tuple(inside)))
     return Value(loops.Name(result), type_.base, tainted=True)
+
+
+def size_of(code: Code, type_: ir.Array) -> loops.Exp:
+    size = code.size(type_.size)
+    return op("+", size, integer(type_.plus)) if type_.plus else size
 
 
 def branch(code: Code, tables: Tables, exp: ir.If) -> tuple[Value, ...]:
@@ -183,6 +189,8 @@ def call(code: Code, tables: Tables, exp: ir.CallScalar) -> tuple[Value, ...]:
     device = tables.scalar_functions[exp.function]
     arguments = [scalar(code, tables, a) for a in exp.arguments]
     passed = [a.exp for a in arguments]
+    for array in exp.arrays:
+        passed += lent(code, code.given.get(array, array))
     if device.fails:
         leave_failed(code)
         passed.append(code.order_index)
@@ -194,7 +202,11 @@ def call(code: Code, tables: Tables, exp: ir.CallScalar) -> tuple[Value, ...]:
     bound = list(names)
     if device.fails:
         bound.append(code.fresh("key"))
-    code.add(loops.Call(tuple(bound), device.name, tuple(passed)))
+    name = device.name
+    if device.reads and (code.wary if code.returns is not None else any([a.tainted for a in arguments])):
+        tables.wary.add(exp.function)
+        name = wary_name(name)
+    code.add(loops.Call(tuple(bound), name, tuple(passed)))
     if device.fails and code.recording:
         code.add(loops.Set("failed", op("min", loops.Name("failed"), loops.Name(bound[-1]))))
         if code.returns is None:
@@ -203,6 +215,18 @@ def call(code: Code, tables: Tables, exp: ir.CallScalar) -> tuple[Value, ...]:
             leave(code)
     tainted = device.fails or device.polls or any(a.tainted for a in arguments)
     return tuple(Value(loops.Name(n), t, tainted) for n, t in zip(names, device.results, strict=True))
+
+
+def lent(code: Code, array: str) -> list[loops.Exp]:
+    """An array as a scalar function takes it: itself and its size."""
+    if array not in code.arrays:
+        raise InternalError(f"a scalar function reads {array}, which the kernel makes itself")
+    type_ = code.arrays[array]
+    return [loops.Name(code.array(array, type_.base)), size_of(code, type_)]
+
+
+def wary_name(device: str) -> str:
+    return f"wary_{device}"
 
 
 def words(code: Code, array: str) -> loops.Name:

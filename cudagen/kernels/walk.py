@@ -18,7 +18,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import InternalError
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
-from nessie.lambda_cu.scope import writes_in_order
+from nessie.lambda_cu.scope import arrays_read, writes_in_order
 from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.typing import Scope, bound_types
 
@@ -164,8 +164,8 @@ def del_unused(*tables: dict[str, Place] | dict[ir.Size, Place]) -> None:
 def stored_arrays(kernel: ir.Kernel, steps: tuple[Step, ...], types: dict[str, ir.Type]) -> frozenset[str]:
     """Arrays that the kernel returns, those that its scalar code reads at the end, and those that elements go on
     from."""
-    at_end = {e.array for step in steps if isinstance(step.bind.soac, ir.Once)
-              for e in subexpressions(step.bind.soac.thunk.body) if isinstance(e, ir.Read)}
+    at_end = {array for step in steps if isinstance(step.bind.soac, ir.Once)
+              for array in arrays_read(step.bind.soac.thunk.body)}
     combined = {name for bind in kernel.binds if isinstance(bind.soac, ir.ReduceByIndex) for name in bind.names}
     made = {name for bind in kernel.binds for name in bind.names if isinstance(types[name], ir.Array)} - {"_"}
     return frozenset(made & (set(kernel.returns) | at_end | combined))

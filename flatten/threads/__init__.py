@@ -2,5 +2,6 @@
 
     thread          expressions
     scalars         scalar primitives: operators, with the checks that make them total
-    functions       thread-level functions: from scalars to scalars, run per element
+    functions       which functions are thread-level: they run per element
+    versions        their versions, for the payloads of the sequences that they read
 """

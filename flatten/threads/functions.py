@@ -1,16 +1,14 @@
-"""Thread-level functions: from scalars to scalars, without parallel operations. They run per element. A tail call of
-the function itself is a loop; other recursion takes the stack of the thread, where the target has one.
+"""Thread-level functions: without parallel operations, they run per element. Of sequences they get bounds, and only
+read what is in them (flatten.threads.versions). A tail call of the function itself is a loop; other recursion takes the
+stack of the thread, where the target has one.
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nessie.base import call_graph
-from nessie.base.types import Base, Pair, Type, is_scalars
-from nessie.flatten.threads.thread import Purity, thread
-from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST
-from nessie.flatten.values.emitter import Emitter
-from nessie.flatten.values.values import PairTerm, ScalarTerm, Term, components
-from nessie.lambda_cu import nodes as ir
+from nessie.base.types import is_scalars
+from nessie.flatten.threads.thread import Purity
 from nessie.mono import nodes as mono
 from nessie.mono.walk import called
 
@@ -21,7 +19,7 @@ def thread_level(program: mono.Program, recursion: bool = True) -> frozenset[str
     one."""
     functions = {f.name: f for f in program.functions}
     calls = {name: called(f.body) for name, f in functions.items()}
-    candidates = {name for name, f in functions.items() if on_scalars(f) and (recursion or tail_recursive(f))}
+    candidates = {name for name, f in functions.items() if recursion or loops(f)}
     if not any([program.entry in callees for callees in calls.values()]):
         candidates.discard(program.entry)
     found: set[str] = set()
@@ -34,44 +32,41 @@ def thread_level(program: mono.Program, recursion: bool = True) -> frozenset[str
     return frozenset(found)
 
 
-def on_scalars(function: mono.Function) -> bool:
-    return all([is_scalars(p.type) for p in function.parameters]) and is_scalars(function.result)
+def loops(function: mono.Function) -> bool:
+    """Does the function call itself only as its last step, with sequences from the payloads that it has?"""
+    roots = {p.name: p.name for p in function.parameters}
 
-
-def tail_recursive(function: mono.Function) -> bool:
-    """Does the function call itself only as its last step?"""
-    def only_tail(exp: mono.Exp) -> bool:
+    def only_tail(exp: mono.Exp, roots: Mapping[str, str]) -> bool:
+        inner = dict(roots)
+        while isinstance(exp, mono.Let):
+            if calls(exp.value):
+                return False
+            if (root := root_of(exp.value, inner)) is not None:
+                inner[exp.name] = root
+            exp = exp.body
         match exp:
-            case mono.Let(_, value, body):
-                return not calls(value) and only_tail(body)
             case mono.If(condition, then, orelse):
-                return not calls(condition) and only_tail(then) and only_tail(orelse)
+                return not calls(condition) and only_tail(then, inner) and only_tail(orelse, inner)
             case mono.Call(name, arguments) if name == function.name:
-                return not any([calls(a) for a in arguments])
+                return not any([calls(a) for a in arguments]) and all([
+                    is_scalars(p.type) or root_of(a, inner) == p.name
+                    for a, p in zip(arguments, function.parameters, strict=True)])
         return not calls(exp)
 
     def calls(exp: mono.Exp) -> bool:
         return function.name in called(exp)
 
-    return only_tail(function.body)
+    return only_tail(function.body, roots)
 
 
-def scalar_function(emitter: Emitter, function: mono.Function) -> ir.ScalarFunction:
-    params: list[ir.Param] = []
-
-    def parameter(name: str, type_: Type) -> Term:
-        match type_:
-            case Base(base):
-                params.append(ir.Param(emitter.fresh(name), base))
-                return ScalarTerm(ir.Var(params[-1].name), base)
-            case Pair(first, second):
-                a = parameter(name, first)
-                return PairTerm(a, parameter(name, second))
-        raise TypeError(type_)
-
-    env = {p.name: parameter(p.name, p.type) for p in function.parameters}
-    context = Context(emitter)
-    term = thread(function.body, env, HOST, HOST.here(), context)
-    parts = list(components(term))
-    return ir.ScalarFunction(function.name, tuple(params), tuple(base for _, base in parts),
-                             context.result([exp for exp, _ in parts]), origin=function.origin)
+def root_of(exp: mono.Exp, roots: Mapping[str, str]) -> str | None:
+    """Return the parameter that a sequence is, or is a part of, if that is evident."""
+    match exp:
+        case mono.Var(name):
+            return roots.get(name)
+        case mono.Prim("subseq", (whole, _, _)) | mono.Prim("_compact", (whole,)):
+            return root_of(whole, roots)
+        case mono.If(_, then, orelse):
+            root = root_of(then, roots)
+            return root if root == root_of(orelse, roots) else None
+    return None

@@ -120,8 +120,8 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
             return apply_operator(name, [scalar_of(go(a)) for a in arguments], context, origin)
         case mono.Prim(name, arguments, _, origin=origin):
             return BOUNDS[name]([go(a) for a in arguments], context, origin)
-        case mono.Call(function, arguments, type_):
-            return call_scalar(function, [go(a) for a in arguments], type_, context, exp.origin)
+        case mono.Call(function, arguments):
+            return call_scalar(function, [go(a) for a in arguments], context, exp.origin)
     raise TypeError(exp)
 
 
@@ -130,14 +130,16 @@ def bound(term: Term, hint: str, context: Context) -> Term:
     return rebuilt(term, iter([context.let(exp, hint) for exp, _ in list(components(term))]))
 
 
-def call_scalar(function: str, terms: list[Term], type_: Type, context: Context, origin: Origin) -> Term:
-    """Call a thread-level function. The call may fail, so it is bound at once."""
-    arguments = tuple(exp for term in terms for exp, _ in components(term))
-    shape = nothing(type_)
-    names = tuple(context.emitter.fresh("r") for _ in components(shape))
+def call_scalar(function: str, terms: list[Term], context: Context, origin: Origin) -> Term:
+    """Call a thread-level function, in the version for the payloads of its sequences. The call may fail, so it is bound
+    at once."""
+    version = context.emitter.version(function, terms)
+    arguments = [exp for term in terms for exp, _ in components(term)]
+    arguments += [ir.Var(name) for name in version.scalars]
+    names = tuple([context.emitter.fresh("r") for _ in components(version.result)])
     context.failing = True
-    context.bind(names, ir.CallScalar(function, arguments, origin=origin))
-    return rebuilt(shape, iter([ir.Var(name) for name in names]))
+    context.bind(names, ir.CallScalar(version.name, tuple(arguments), version.arrays, origin=origin))
+    return rebuilt(version.result, iter([ir.Var(name) for name in names]))
 
 
 def nothing(type_: Type) -> Term:

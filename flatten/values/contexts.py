@@ -214,7 +214,8 @@ class HostContext(Context):
 
     def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
         if isinstance(exp, ir.CallScalar):
-            self.emitter.scalar_kernel(names, exp, self.emitter.scalar_results[exp.function])
+            results = next(f.results for f in self.emitter.scalar_functions if f.name == exp.function)
+            self.emitter.scalar_kernel(names, exp, results)
         else:
             (name,) = names
             self.emitter.host_let(name, exp)

@@ -15,7 +15,7 @@ from nessie.base.source import Origin
 from nessie.flatten.ranges.ranges import ANY, COMBINED, SIZE, Range, index_below
 from nessie.flatten.values.contexts import HostContext
 from nessie.flatten.values.domains import Domain, host_child, irregular, size_form, uniform
-from nessie.flatten.values.values import Scalar, Value
+from nessie.flatten.values.values import Scalar, Term, Value
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops, scope
 from nessie.lambda_cu.parts import subexpressions
@@ -35,7 +35,8 @@ class Tables:
     `walks`: the space that SOACs walk for a domain that had no offsets array at first; `data`: constant sequences;
     `lengths`: the lengths that the host has checked, by their forms; `checked`: for a scalar of the host, an equal one
     that exists only if a check has passed, so more is known of it; `equal`: a scalar that the host has found equal;
-    `inverses`: the inverse of an array that holds a permutation."""
+    `inverses`: the inverse of an array that holds a permutation; `versions`: of thread-level functions, by their names
+    and payloads."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
@@ -44,10 +45,22 @@ class Tables:
     checked: dict[str, str] = field(default_factory=dict)
     equal: dict[str, str] = field(default_factory=dict)
     inverses: dict[str, str] = field(default_factory=dict)
+    versions: dict[object, Version] = field(default_factory=dict)
 
     def copy(self) -> Tables:
         return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.lengths),
-                      dict(self.checked), dict(self.equal), dict(self.inverses))
+                      dict(self.checked), dict(self.equal), dict(self.inverses), dict(self.versions))
+
+
+@dataclass(frozen=True)
+class Version:
+    """A scalar function that stands for a thread-level function where its sequences have certain payloads. It takes the
+    scalars of its parameters, then the host's `scalars` and `arrays` by which its body sees the payloads. `result`: a
+    term of the shape of what it gives."""
+    name: str
+    result: Term
+    scalars: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
 
 
 @dataclass
@@ -55,6 +68,10 @@ class Part:
     """The statements of a block, and the tables that are valid in it."""
     tables: Tables
     statements: list[ir.Statement] = field(default_factory=list)
+
+
+def no_version(function: str, terms: list[Term]) -> Version:
+    raise TypeError(function)
 
 
 class Emitter:
@@ -72,7 +89,8 @@ class Emitter:
         self.known: dict[str, Range] = {}       # ranges of scalars and of the elements of arrays
         self.permutations: dict[str, Domain] = {}           # arrays that permute a space's indices within each segment
         self.hosted: dict[ir.Size, Domain] = {}
-        self.scalar_results: dict[str, tuple[str, ...]] = {}
+        self.version: Callable[[str, list[Term]], Version] = no_version
+        self.scalar_functions: list[ir.ScalarFunction] = []
         self.origin: Origin = ()
 
     # Names

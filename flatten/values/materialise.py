@@ -160,7 +160,7 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
         return False
     if context.noted(exp) is not None:
         return True
-    return not scope.reads(exp) and all(
+    return not scope.arrays_read(exp) and all(
         context.domain is not None and (name in context.domain.params or name in context.emitter.types)
         for name in names(context.ranges.form(exp)))
 

@@ -65,7 +65,7 @@ class Once:
         return replace(block, statements=tuple(statements))
 
     def moves(self, value: ir.Exp, name: str) -> bool:
-        return (name not in self.needed and not scope.reads(value)
+        return (name not in self.needed and not scope.arrays_read(value)
                 and not self.device.isdisjoint(scope.free_names(value)))
 
     def kernel(self, statement: ir.HostLet) -> ir.Run:
@@ -104,7 +104,7 @@ class Once:
                 known |= {name for param in params for name in scope.type_names(param.type)}
                 pairs = zip(params, arguments)
                 sizes |= {a.name for p, a in pairs if p.name in known and isinstance(a, ir.Var)}
-            case ir.HostLet(_, value) if scope.reads(value):
+            case ir.HostLet(_, value) if scope.arrays_read(value):
                 sizes |= set(scope.free_names(value))
             case ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
                 sizes |= set(scope.atom_names(arguments))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.reference.lanes import Ends, Indices, Lanes, Values, joined, merged, pick, split
@@ -25,36 +26,46 @@ if TYPE_CHECKING:
 ACTIVATION = 3000               # bytes, besides some words per lane for each name of an activation
 WORDS = 8
 
-Request = tuple[ir.CallScalar, Values, Indices]             # a call, its arguments, the index of each lane
+Arrays = tuple[NDArray[Any], ...]
+Request = tuple[ir.CallScalar, "Called", Indices]           # a call, what is called, the index of each lane
 Answer = tuple[tuple[NDArray[Any], ...], NDArray[np.bool_]]     # the results, and which lanes have failed
 Steps = Generator[Request, Answer, Any]
 
 
-def run_calls(evaluator: Evaluator, function: str, arguments: Values, index: Indices) -> Values:
+@dataclass(frozen=True, eq=False)
+class Called:
+    """A scalar function with its arguments, and the arrays that it reads, which are the same in all lanes."""
+    function: str
+    arguments: Values
+    arrays: Arrays
+
+
+def run_calls(evaluator: Evaluator, called: Called, index: Indices) -> Values:
     """Return the function's results for all lanes. Failures report the lanes' indices."""
     context = evaluator.context
     stack: list[tuple[Steps, int]] = []
 
-    def enter(name: str, arguments: Values, index: Indices) -> None:
+    def enter(called: Called, index: Indices) -> None:
         size = ACTIVATION + WORDS * 8 * len(index)
-        context.begin_call(name, size)
-        stack.append((activation(evaluator, name, arguments, index), size))
+        context.begin_call(called.function, size)
+        inside = evaluator.inside(context.scalar_functions[called.function], called.arrays)
+        stack.append((activation(inside, called.function, called.arguments, index), size))
 
     try:
-        enter(function, arguments, index)
+        enter(called, index)
         return run_stack(evaluator, stack, enter)
     finally:
         stack.clear()                           # a kept error also keeps whatever its traceback holds
 
 
-def run_stack(evaluator: Evaluator, stack: list[tuple[Steps, int]], enter: Callable[[str, Values, Indices], None],
-              ) -> Values:
+def run_stack(evaluator: Evaluator, stack: list[tuple[Steps, int]],
+              enter: Callable[[Called, Indices], None]) -> Values:
     """Run the activations until the first ends, and return its results."""
     context = evaluator.context
     answer: Answer | None = None
     while True:
         try:
-            call, arguments, index = stack[-1][0].send(answer)  # type: ignore[arg-type]
+            call, called, index = stack[-1][0].send(answer)  # type: ignore[arg-type]
         except StopIteration as end:
             context.end_call(stack.pop()[1])
             answer = end.value
@@ -63,7 +74,7 @@ def run_stack(evaluator: Evaluator, stack: list[tuple[Steps, int]], enter: Calla
                 return results
             continue
         if context.running.beyond(call.function, len(stack)) is None:
-            enter(call.function, arguments, index)
+            enter(called, index)
             answer = None
         else:
             context.record_too_deep(call, int(index.min()))
@@ -155,13 +166,15 @@ def several(evaluator: Evaluator, exps: tuple[ir.Exp, ...], lanes: Lanes) -> Ste
 def nested(evaluator: Evaluator, call: ir.CallScalar, arguments: Values, lanes: Lanes) -> Steps:
     """Make the call for the lanes that have not failed, and return its results; the others get zeros."""
     assert lanes.ends is not None
+    arrays = tuple([evaluator.outside[array] for array in call.arrays])
     going = lanes.ends.going(lanes)
     if len(going) == len(lanes.index):
-        results, failed = yield call, arguments, lanes.index
+        results, failed = yield call, Called(call.function, arguments, arrays), lanes.index
     else:
         results, failed = zeros(evaluator, call.function, len(lanes.index)), np.zeros(len(going), np.bool_)
         if len(going):
-            some, failed = yield call, tuple([pick(a, going) for a in arguments]), lanes.index[going]
+            some = tuple([pick(a, going) for a in arguments])
+            some, failed = yield call, Called(call.function, some, arrays), lanes.index[going]
             for result, column in zip(results, some, strict=True):
                 result[going] = column
     lanes.ends.end(lanes.place[going[failed]])

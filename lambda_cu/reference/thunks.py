@@ -13,14 +13,15 @@ import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.reference.calls import run_calls
+from nessie.lambda_cu.reference.calls import Arrays, Called, run_calls
 from nessie.lambda_cu.reference.context import Context
 from nessie.lambda_cu.reference.lanes import Lanes, Values, merged, split
 from nessie.lambda_cu.reference.operators import MEANINGS, Value
 
 
 class Evaluator:
-    """Evaluates expressions where the names of `outside` (a kernel's or a host function's) are in scope."""
+    """Evaluates expressions where the names of `outside` (a kernel's, a host function's, or the arrays of a scalar
+    function) are in scope."""
 
     def __init__(self, context: Context, outside: Mapping[str, Any]) -> None:
         self.context, self.outside = context, outside
@@ -69,13 +70,18 @@ class Evaluator:
             index = np.clip(index, 0, len(array) - 1)
         return array[index]
 
+    def inside(self, function: ir.ScalarFunction, arrays: Arrays) -> Evaluator:
+        """Return what evaluates the scalar function's body when it reads these arrays."""
+        return Evaluator(self.context, dict(zip([param.name for param in function.arrays], arrays, strict=True)))
+
     def conditional(self, condition: Value, then: ir.Exp, orelse: ir.Exp, lanes: Lanes) -> Any:
         branches = split(condition, then, orelse, lanes)
         return merged([(self.value(branch, some), some) for branch, some in branches], lanes)
 
     def call(self, exp: ir.CallScalar, lanes: Lanes) -> Any:
         arguments = tuple([self.value(part, lanes) for part in exp.arguments])
-        results = run_calls(self, exp.function, arguments, lanes.index)
+        arrays = tuple([self.outside[array] for array in exp.arrays])
+        results = run_calls(self, Called(exp.function, arguments, arrays), lanes.index)
         return results[0] if len(results) == 1 else results
 
 

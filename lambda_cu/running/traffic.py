@@ -8,6 +8,7 @@ The count covers arrays that lie in memory before or after the launch:
     read at the index that the thunk gets     each element once, however many SOACs of the kernel read it there
     read at a segment's number                once for each segment
     read elsewhere (a gather)                 one element for each index of the SOAC, as if every condition chose it
+    read by a scalar function                 as a gather: how often is not known
     the offsets of an irregular space         once
     returned                                  each element once; a PERMUTE fills its result before it writes there
     an ORDER's keys                           written and read once
@@ -22,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions, thunks
-from nessie.lambda_cu.scope import space_of
+from nessie.lambda_cu.scope import passed, space_of
 from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.typing import Scope, bound_types
 
@@ -71,6 +72,7 @@ def reads(soac: ir.Soac, space: ir.Space | None) -> Iterator[tuple[str, ir.Size,
     """Yield the arrays that the thunks read, how often, and whether that is each element once."""
     for thunk in thunks(soac):
         seen: set[ir.Read] = set()
+        yield from [(array, total_of(space), False) for array in dict.fromkeys(passed(thunk.body))]
         for exp in subexpressions(thunk.body):
             if not isinstance(exp, ir.Read) or exp in seen:
                 continue

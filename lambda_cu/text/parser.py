@@ -111,13 +111,33 @@ def entry(tokens: Tokens, before: tuple[str, ...] = ("site", "scalar", "kernel",
 
 def scalar_function(tokens: Tokens) -> ir.ScalarFunction:
     start = tokens.expect("scalar")
-    name, params = tokens.name(), parameters(tokens)
+    name = tokens.name()
+    params, arrays = scalar_parameters(tokens)
     tokens.expect("->")
     results = tokens.listed(lambda: scalar(tokens), ")") if tokens.accept("(") else (scalar(tokens),)
     tokens.expect("{")
     body = expression(tokens)
     tokens.expect("}")
-    return ir.ScalarFunction(name, params, results, body, origin=here(tokens, start))
+    return ir.ScalarFunction(name, params, results, body, arrays, origin=here(tokens, start))
+
+
+def scalar_parameters(tokens: Tokens) -> tuple[tuple[ir.Param, ...], tuple[ir.Param, ...]]:
+    """(x : int, xs : &[int]): the scalars and the arrays, which come last."""
+    arrays: list[ir.Param] = []
+
+    def one() -> ir.Param | None:
+        start, name = tokens.current, tokens.name()
+        tokens.expect(":")
+        if arrays or tokens.at("&"):
+            tokens.expect("&")
+            tokens.expect("[")
+            arrays.append(tokens.mark(start, ir.Param(name, scalar(tokens))))
+            tokens.expect("]")
+            return None
+        return tokens.mark(start, ir.Param(name, type_(tokens)))
+
+    tokens.expect("(")
+    return tuple([param for param in tokens.listed(one, ")") if param is not None]), tuple(arrays)
 
 
 # Kernels ----------------------------------------------------------------------------------------

@@ -111,14 +111,30 @@ def named(tokens: Tokens) -> ir.Exp:
         tokens.expect("]")
         return tokens.mark(start, ir.Read(text, index))
     if tokens.at("("):
-        called = arguments(tokens)
-        return ir.CallScalar(text, called, origin=(tokens.span(start),))
+        called, arrays = call_arguments(tokens)
+        return ir.CallScalar(text, called, arrays, origin=(tokens.span(start),))
     return tokens.mark(start, ir.Var(text))
 
 
 def arguments(tokens: Tokens) -> tuple[ir.Exp, ...]:
     tokens.expect("(")
     return tokens.listed(lambda: expression(tokens), ")")
+
+
+def call_arguments(tokens: Tokens) -> tuple[tuple[ir.Exp, ...], tuple[str, ...]]:
+    """(e, &xs): the arrays come last."""
+    tokens.expect("(")
+    arrays: list[str] = []
+
+    def argument() -> ir.Exp | None:
+        if tokens.accept("&"):
+            arrays.append(tokens.name("an array"))
+            return None
+        if arrays:
+            tokens.fail("a scalar is expected before the arrays of a call")
+        return expression(tokens)
+
+    return tuple([exp for exp in tokens.listed(argument, ")") if exp is not None]), tuple(arrays)
 
 
 def negative(tokens: Tokens) -> ir.Const:

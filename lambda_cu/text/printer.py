@@ -73,7 +73,8 @@ def show_entry(entry: ir.Entry) -> str:
 
 
 def show_scalar_function(function: ir.ScalarFunction) -> str:
-    head = f"scalar {name(function.name)} {parameters(function.params)} -> {tupled(function.results)} {{"
+    shown = [*map(show_param, function.params), *(f"{name(p.name)} : &[{p.type}]" for p in function.arrays)]
+    head = f"scalar {name(function.name)} {wrapped('', shown, '  ')} -> {tupled(function.results)} {{"
     body = show_exp(function.body, 2)
     if "\n" not in body and len(head) + len(body) < WIDTH:
         return f"{head} {body} }}\n"

@@ -98,8 +98,10 @@ class Writer:
                 self.infix(exp, line, indent)
             case ir.Op(op, parts):
                 self.listed(f"{op}(", parts, ")", line, indent)
-            case ir.CallScalar(function, parts):
-                self.listed(f"{function_name(function)}(", parts, ")", line, indent)
+            case ir.CallScalar(function, parts, arrays):
+                borrowed = ", ".join([f"&{name(array)}" for array in arrays])
+                self.listed(f"{function_name(function)}(", parts, f"{', ' * bool(parts and arrays)}{borrowed})",
+                            line, indent)
             case ir.Read(array, index):
                 self.listed(f"{name(array)}[", (index,), "]", "", indent)
             case ir.Tuple(items):

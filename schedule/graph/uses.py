@@ -89,6 +89,9 @@ def visit(uses: Uses, body: ir.Exp, at: Indices, types: Mapping[str, ir.Type], m
                 if mode == GATHER:
                     stack.append(index)
                 continue
+            case ir.CallScalar(arrays=(_, *_)):
+                for array in exp.arrays:
+                    uses.add(GATHER, array)
             case ir.Var(name) if name == at.index:
                 uses.rank = True
             case ir.Var(name) if name == at.place:

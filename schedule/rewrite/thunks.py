@@ -77,8 +77,9 @@ def with_elements(body: ir.Exp, index: str, elements: Mapping[str, str]) -> ir.E
 
 def reads_at_own_index(thunk: ir.Thunk, arrays: Collection[str]) -> bool:
     """Does the thunk read these arrays at its own index only?"""
-    return all(isinstance(read.index, ir.Var) and read.index.name == thunk.params[-1]
-               for read in scope.reads(thunk.body) if read.array in arrays)
+    return set(arrays).isdisjoint(scope.passed(thunk.body)) and all(
+        isinstance(read.index, ir.Var) and read.index.name == thunk.params[-1]
+        for read in scope.reads(thunk.body) if read.array in arrays)
 
 
 def index_only_reads(thunk: ir.Thunk, arrays: Collection[str]) -> bool:

@@ -16,6 +16,17 @@ function is_odd(n) : int -> bool;
 function is_even(n) = if n == 0 then t else is_odd(n - 1);
 function is_odd(n) : int -> bool = if n == 0 then f else is_even(n - 1);
 
+% per element, with sequences that they read %
+function bisected(v, x, low, high) =
+  if low >= high then low
+  else let m = (low + high) / 2 in if v[m] < x then bisected(v, x, m + 1, high) else bisected(v, x, low, m);
+function prefix(a, b, i) = if i == #a or i == #b then i else if a[i] == b[i] then prefix(a, b, i + 1) else i;
+function hops(v, i, n) = if n == 0 then i else 1 + hops(v, v[i], n - 1);
+function inner(m, i, j) =
+  if i >= #m then j else if j >= #m[i] then inner(m, i + 1, j - #m[i]) else m[i][j] + inner(m, i + 1, j);
+function after(v, x) = if #v == 0 then v else if v[0] == x then v else after(drop(v, 1), x);
+function either(v, w, n) = if n < 1 then v else either(w, v, n - 1);
+
 % two results %
 function quotient_and_rest(a, b) = (a / b, mod(a, b));
 function extremes(v) = if #v == 0 then (0, 0) else (min_val(v), max_val(v));

@@ -232,6 +232,7 @@ class Generator:
             lambda: f"ackermann(mod({sub(INT)}, 3), mod({sub(INT)}, 3))",
             lambda: f"{self.one('first', 'rest')}(halving(mod({sub(INT)}, 60)))",
             lambda: f"risky(mod({sub(INT)}, 8))",
+            lambda: self.reading(sub),
             lambda: f"tree({sub(INTS)}, mod({sub(INT)}, 3))",
             lambda: f"{self.one('unguarded', 'down', 'down_even')}({sub(INTS)})",
             lambda: f"count({{{sub(BOOL)} : {self.name()} in {sub(INTS)}}})",
@@ -241,6 +242,16 @@ class Generator:
             lambda: f"char_code({sub(CHAR)})",
             lambda: f"first(parse_int({sub(STRING)}))",
             *([lambda: f"rand({self.one(1, 2, 100)} + mod({sub(INT)}, 9))"] * (8 if self.draws else 0)),
+        )()
+
+    def reading(self, sub: Callable[[str], str]) -> str:
+        """What runs per element and reads sequences."""
+        return self.one(
+            lambda: f"bisected({sub(INTS)}, {sub(INT)}, 0, mod({sub(INT)}, 3))",
+            lambda: f"prefix({sub(INTS)}, {sub(INTS)}, 0)",
+            lambda: f"prefix({sub(STRING)}, {sub(STRING)}, 0)",
+            lambda: f"hops({sub(INTS)}, 0, mod({sub(INT)}, 3))",
+            lambda: f"inner({sub(ROWS)}, 0, mod({sub(INT)}, 4))",
         )()
 
     def bool_(self, type_: str, env: dict[str, str], depth: int) -> str:
@@ -325,6 +336,8 @@ class Generator:
                     lambda: f"{self.one('quick', 'sort', 'rank', 'rank_down', 'remove_duplicates')}({sub(INTS)})",
                     lambda: f"rank({sub(FLOATS)})",
                     lambda: f"choose(mod({sub(INT)}, 4), {sub(INTS)}, {sub(INTS)})",
+                    lambda: f"after({sub(INTS)}, {sub(INT)})",
+                    lambda: f"either({sub(INTS)}, {sub(INTS)}, mod({sub(INT)}, 4))",
                     lambda: f"one_of({sub(BOOL)}, {sub(INTS)}, {sub(INTS)})",
                     lambda: f"{self.one('first', 'rest')}(unzip({sub(POINTS)}))",
                     lambda: f"digits(abs({sub(INT)}))",

@@ -20,10 +20,11 @@ site s1 "negative"
 site s2 "no such element"
 
 scalar half (x : float) -> float { let y = x / 2.0 in y }
+scalar last (k : int, vs : &[float], ws : &[float]) -> float { if k > 0 then vs[k] else last(k + 1, &vs, &ws) }
 
 kernel K1 (n : int, xs : [float; n], limit : float) {
   let ys = MAP { i => let v = xs[i] in half(v) using xs } (n)
-  let (k, zs) = FILTER { i => ys[i] using ys } { i => ys[i] > limit using ys, limit } (n)
+  let (k, zs) = FILTER { i => ys[i] using ys } { i => last(i, &xs, &xs) > limit using xs, limit } (n)
   let (_, _, left, _, side) = PARTITION { i => i } { i => ys[i] > limit using ys, limit } (n)
   return (k, zs, side)
 }
@@ -86,6 +87,12 @@ def test_a_well_formed_program_passes() -> None:
     ("run K2 (k, zs)", "run K9 (k, zs)", "no kernel K9"),
     ("call main", "call other", "no function other"),
     ("half(v)", "third(v)", "third is no scalar function"),
+    ("last(i, &xs, &xs)", "last(i, &xs)", "last reads arrays of .float, float., but gets such of float"),
+    ("last(i, &xs, &xs)", "last(i, &xs, &limit)", "limit is a scalar"),
+    ("last(i, &xs, &xs)", "last(i, &xs, &_)", "_ is read"),
+    ("vs : &[float]", "vs : &[int]", "branches of an if have the types int and float"),
+    ("vs : &[float], ws", "vs : &[float], vs", "vs is bound twice"),
+    ("last(k + 1, &vs, &ws)", "last(k + 1, &ws, &vs)", "last goes round with other arrays than its own"),
     ("fail s1", "fail s9", "no site s9"),
     ("entry main", "entry other", "no function other"),
     ("run K2 (k, zs)", "run K2 (k, again)", "again is not in scope"),

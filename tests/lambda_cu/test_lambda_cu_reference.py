@@ -284,6 +284,10 @@ scalar even (n : int) -> bool { if n == 0 then true else odd(n - 1) }
 scalar odd (n : int) -> bool { if n == 0 then false else even(n - 1) }
 scalar divide (a : int, b : int) -> (int, int) { (a / b, rem(a, b)) }
 scalar down (n : int) -> int { if n == 0 then 0 else 1 + down(n - 1) }
+scalar where (x : int, i : int, v : &[int]) -> int { if v[i] == x then i else where(x, i + 1, &v) }
+scalar sum (i : int, n : int, v : &[int], w : &[int]) -> int {
+  if i == n then 0 else v[i] - w[i] + sum(i + 1, n, &w, &v)
+}
 
 kernel K1 (n : int, xs : [int; n]) {
   let ys = MAP { i => let (q, r) = divide(EXP, 1) in q + r using xs } (n)
@@ -316,6 +320,9 @@ def test_scalar_functions() -> None:
     assert mapped("btoi(even(xs[i]))", [0, 7, 10_001, 30_000]) == [1, 0, 0, 1]
     assert mapped("down(xs[i])", [5, 4_000]) == [5, 4_000]
     assert mapped("fib(xs[i])", []) == []
+    assert mapped("where(xs[i], 0, &xs)", [3, 1, 3, 4]) == [0, 1, 0, 3]
+    assert mapped("where(xs[0], i, &xs)", [3, 1, 3, 3]) == [0, 2, 2, 3]
+    assert mapped("sum(0, i, &xs, &xs)", [3, 1, 3, 3]) == [0, 0, 0, 0]
 
 
 def test_failures_in_scalar_functions() -> None:

@@ -18,9 +18,11 @@ NORM = '''\
 site s1 "a \\"wrong\\" index" at library "prelude.nesl":3-9, "norm.nesl":120-124
 
 scalar square (x : float) -> float { x * x }
+scalar at (k : int, xs : &[float], is : &[int]) -> (float, int) { (xs[is[k]], k) }
+scalar first (xs : &[float]) -> float { xs[0] }
 
 kernel K1 (n : int, xs : [float; n]) -> float {
-  let z = REDUCE { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n)
+  let z = REDUCE { i => first(&xs) using xs } (0.0) { (x, y) => x + y } (n)
   return z
 }
 

@@ -127,7 +127,7 @@ def test_putting_in_order_costs_more_on_a_gpu() -> None:
 
 def test_what_costs_little_keeps_its_million() -> None:
     """Recursion without launches, and calls that lead nowhere back."""
-    source = ("function seek(v, i) = if v[i] == 0 then v else let r = seek(v, i + 1) in if i > 3 then r else v; "
+    source = ("function seek(v, i) = if v[i] == 0 then v else let r = seek(v, i + 1) in if #[0:i] > 3 then r else v; "
               "function deep(n) = if n == 0 then 0 else 1 + deep(n - 1); "
               "function main(v) = (sum(seek(v, 0)), {deep(x) : x in v});")
     assert depths(source) == {}
