@@ -22,6 +22,7 @@ from nessie.base.text.layout import Doc, Mark, join, render
 from nessie.cudagen.cpu.checks import AGAIN, combines, editions, is_failure
 from nessie.cudagen.cpu.operators import TYPES, Value, apply
 from nessie.cudagen.cpu.row_loops import lanes, waits_for_memory
+from nessie.cudagen.cpu.rows_of_loops import by_rows
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     CHUNK_RANGE,
@@ -79,7 +80,7 @@ def document(module: Module) -> Doc:
     for function in module.functions:
         if function.kind != "cuda":
             texts = []
-            found = editions(function)
+            found = editions(by_rows(function))
             functions.update({edition.name: edition for edition in found})
             for edition in found:
                 texts.append(FunctionPrinter(edition, functions, declared).show())
