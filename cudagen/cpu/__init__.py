@@ -4,6 +4,7 @@
     operators       table: scalar operators as LLVM's instructions
     row_loops       what LLVM is told of loops
     rows_of_loops   loops that divide their index, by rows
+    strips          scalar functions that are loops, for eight elements at a time
     checks          failed checks, as LLVM makes vectors of them
     vector_math     calls that vectorise
     assemble        pass: the program, with its machine code

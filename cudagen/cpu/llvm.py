@@ -23,6 +23,7 @@ from nessie.cudagen.cpu.checks import AGAIN, combines, editions, is_failure
 from nessie.cudagen.cpu.operators import TYPES, Value, apply
 from nessie.cudagen.cpu.row_loops import lanes, waits_for_memory
 from nessie.cudagen.cpu.rows_of_loops import by_rows
+from nessie.cudagen.cpu.strips import in_strips
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     CHUNK_RANGE,
@@ -77,16 +78,22 @@ def document(module: Module) -> Doc:
     functions = {f.name: f for f in module.functions}
     declared: dict[str, str] = {}
     parts: list[Doc] = []
+    shown = set[str]()
     for function in module.functions:
         if function.kind != "cuda":
-            texts = []
-            found = editions(by_rows(function))
-            functions.update({edition.name: edition for edition in found})
-            for edition in found:
-                texts.append(FunctionPrinter(edition, functions, declared).show())
+            found = [f for f in rewritten(function, functions) if f.name not in shown]
+            functions.update({f.name: f for f in found})
+            texts = [FunctionPrinter(f, functions, declared).show() for f in found]
+            shown |= {f.name for f in found}
             texts += ["\n".join(entry_point(function))] if function.kind == "host" else []
             parts.append(Mark("\n\n".join(texts), function))
     return (join("\n\n", [*parts, "\n".join([*declared.values(), "", *ATTRIBUTES])]), "\n")
+
+
+def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
+    """The function as LLVM gets it, after what it calls beside the module's functions."""
+    in_turn, strips = in_strips(function, functions)
+    return (*strips, *editions(by_rows(in_turn)))
 
 
 def entry_point(function: Function) -> Iterator[str]:

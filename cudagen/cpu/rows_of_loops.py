@@ -22,7 +22,8 @@ from itertools import count
 
 from nessie.base.parts import updated
 from nessie.cudagen.kernels.code import integer, op
-from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Name, Op, Set, Stmt, Var, While
+from nessie.cudagen.loops.marks import with_marks
+from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Name, Op, Set, Stmt, While
 from nessie.cudagen.loops.walk import BODIES, EXPRESSIONS, bound_names, expressions, parts, statements
 
 DIVISIONS = ("/", "rem", "mod")
@@ -78,23 +79,3 @@ def with_known(statement: Stmt, known: dict[Op, Exp]) -> Stmt:
     def exp(found: Exp) -> Exp:
         return known[found] if isinstance(found, Op) and found in known else EXPRESSIONS.map(found, exp)
     return BODIES.map(EXPRESSIONS.map(statement, exp), lambda inner: with_known(inner, known))
-
-
-def with_marks(loop: For, mark: str) -> For:
-    """The loop, in which all names that it binds are others."""
-    bound = {loop.index, *bound_names(loop.body)}
-
-    def name(old: str) -> str:
-        return f"{old}{mark}" if old in bound else old
-
-    def exp(found: Exp) -> Exp:
-        return Name(name(found.name)) if isinstance(found, Name) else EXPRESSIONS.map(found, exp)
-
-    def statement(found: Stmt) -> Stmt:
-        found = BODIES.map(EXPRESSIONS.map(found, exp), statement)
-        match found:
-            case Let(old) | Var(old) | Set(old):
-                return replace(found, name=name(old))
-        return found
-
-    return replace(loop, index=name(loop.index), body=tuple(map(statement, loop.body)))

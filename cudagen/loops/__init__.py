@@ -11,6 +11,7 @@
     check           validator, with plan_check
     plan_check
     walk            the parts of a function
+    marks           copies of statements, with names of their own
     unread          pass: what functions bind and nobody reads goes
     interpreter     what loops mean
     meanings        what operators mean, in Python

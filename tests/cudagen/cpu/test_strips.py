@@ -1,0 +1,103 @@
+"""Scalar functions that are loops run for eight elements at a time: each has its own result, or failure."""
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+import nessie
+from nessie.base.source import Source
+from nessie.cudagen.cpu import llvm
+from nessie.cudagen.cpu import machine_code as building
+from nessie.driver import compile_program
+from nessie.forms import TEXT
+from nessie.pipeline import Job, pass_named
+from nessie.syntax.parser import parse_type
+
+PROGRAM = """
+function steps(c, x, n) : (float, float, int) -> int =
+  if (n == 100) or (abs(x) > 4.0) then n else steps(c, x * x + c, n + 1);
+function root(a, x, n) : (float, float, int) -> float =
+  if n == 0 then x
+  else let y = 0.5 * (x + a / x) in if abs(y - x) < 1e-12 * abs(y) then y else root(a, y, n - 1);
+function collatz(n, k) : (int, int) -> int =
+  if n == 1 then k
+  else let m = (if (n and 1) == 0 then rshift(n, 1) else 3 * n + 1) in collatz(m, k + 1);
+function turn(x, c, b, n) : (float, char, bool, int) -> (float, char, bool) =
+  if n < 1 then (x, c, b) else let d = (if b then `z else c) in turn(x + 0.5, d, not b, n - 3);
+function greatest(a, b) : (int, int) -> int = if b == 0 then a else greatest(b, rem(a, b));
+
+function counts(xs) = {steps(x, 0.0, 0) : x in xs};
+function roots(xs) = {root(x, x, 40) : x in xs};
+function lengths(ns) = {collatz(n, 0) : n in ns};
+function turned(xs, ns) = {turn(x, `a, n > 5, n) : x in xs; n in ns};
+function divisors(as, bs) = {greatest(a, b) : a in as; b in bs};
+function longest(ns) = max_val({collatz(n, 0) : n in ns});
+function sum_of_roots(xs) = sum({root(x, x, 40) : x in xs});
+function row_sums(rows) = {sum({root(x, 1.0, 40) : x in r}) : r in rows};
+function slow(xs) = {x in xs | steps(x, 0.0, 0) == 100};
+function before(xs) = {steps(s, x, 0) : x in xs; s in plus_scan(xs)};
+function counted_from(ss, xs) = {steps(s, x, 0) : x in xs; s in ss};
+function thrice(xs) = {(steps(x, 0.0, steps(x, x, 90)), root(x + 3.0, 1.0, 5)) : x in xs};
+"""
+
+
+@cache
+def program() -> nessie.Program:
+    return nessie.compile(PROGRAM)
+
+
+def numbers(n: int) -> np.ndarray:
+    return np.random.default_rng(n).uniform(-2.0, 1.0, n)
+
+
+def alone(entry: str, *columns: np.ndarray) -> list[object]:
+    """What the function makes of each element by itself: of so few elements there is no strip."""
+    call = getattr(program(), entry)
+    found: list[object] = []
+    for at in range(len(columns[0])):
+        found += list(call(*[c[at:at + 1] for c in columns]))
+    return found
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 100, 5000])
+def test_each_element_has_its_own_result(n: int) -> None:
+    xs, ns = numbers(n), np.random.default_rng(n).integers(1, 3000, n)
+    few = slice(0, 300)
+    assert list(program().counts(xs))[few] == alone("counts", xs[few])
+    assert list(program().roots(xs * xs + 0.1))[few] == alone("roots", (xs * xs + 0.1)[few])
+    assert list(program().lengths(ns))[few] == alone("lengths", ns[few])
+    assert list(program().divisors(ns, ns[::-1])) == np.gcd(ns, ns[::-1]).tolist()
+    assert list(program().turned(xs, ns % 17))[few] == alone("turned", xs[few], ns[few] % 17)
+    assert list(program().thrice(xs))[few] == alone("thrice", xs[few])
+
+
+def test_what_else_the_loop_does() -> None:
+    xs, ns = numbers(5000), np.random.default_rng(3).integers(1, 3000, 5000)
+    counts, squares = program().counts(xs), xs * xs + 0.1
+    assert program().longest(ns) == max(program().lengths(ns))
+    assert np.array_equal(program().slow(xs), xs[counts == 100])
+    assert np.isclose(program().sum_of_roots(squares), sum(program().roots(squares)), rtol=1e-13)
+    rows = nessie.Nested(np.array([0, 3, 3, 40, 41, 5000]), squares)
+    assert np.allclose(program().row_sums(rows), np.add.reduceat(np.sqrt(squares), [0, 3, 3, 40, 41]) * [1, 0, 1, 1, 1])
+    sums = np.array(nessie.compile("function scan(xs) = plus_scan(xs);").scan(xs))
+    assert [program().before(xs)[0]] == alone("counted_from", sums[:1], xs[:1])
+    assert list(program().before(xs)[:300]) == alone("counted_from", sums[:300], xs[:300])
+
+
+@pytest.mark.parametrize("failing", [[0], [7], [8, 9], [4999], [513, 512], [300, 4000]])
+def test_a_failure_in_a_strip_is_told(failing: list[int]) -> None:
+    xs = numbers(5000) ** 2 + 0.1
+    xs[failing] = 0.0
+    with pytest.raises(nessie.NessieError, match="Divide by zero"):
+        program().roots(xs)
+
+
+@pytest.mark.parametrize(("entry", "type_"), [("counts", "[float]"), ("roots", "[float]"), ("sum_of_roots", "[float]")])
+def test_strips_are_vectors_in_registers(entry: str, type_: str) -> None:
+    job = Job(entry=entry, argument=parse_type(Source("type", type_)))
+    module = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
+    text = building.optimised(llvm.llvm(module))        # type: ignore[arg-type]
+    assert re.search("fmul <[248] x double>", text)
