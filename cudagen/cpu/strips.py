@@ -93,7 +93,8 @@ def loop_of(function: Function) -> Loop | None:
             found = Loop(function, tuple([v for v in variables if isinstance(v, Var)]), tuple(round_), poll,
                          tuple([r.name for r in results if isinstance(r, Name)]))
             whole = len(found.variables) == len(variables) and len(found.results) == len(results)
-            if function.kind == "device" and whole and is_light(found):
+            scalars = all(p.name in WORDS or not p.array for p in function.parameters)
+            if function.kind == "device" and whole and scalars and is_light(found):
                 return found
     return None
 

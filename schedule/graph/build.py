@@ -49,7 +49,8 @@ def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimate
         else:
             uses, fails = uses_of(step.bind.soac, types, spaces.made), scope.soac_can_fail(step.bind.soac, failing)
             node = node_of(step.name, step.bind, uses, spaces, types, fails)
-            nodes.append(replace(node, work=work_again(node, step.bind)))
+            work = work_of(node, step.bind)
+            nodes.append(replace(node, light=work is not None and not work[1], work=None if fails else work))
     nodes = with_twins(nodes)
     names = dict.fromkeys([use.name for node in nodes for use in node.uses]
                           + [name for node in nodes for name in node.results if name != "_"])
@@ -71,9 +72,9 @@ def region_types(region: Region, steps: Sequence[RegionStep]) -> dict[str, ir.Ty
     return types
 
 
-def work_again(node: Node, bind: ir.Bind) -> tuple[int, int] | None:
-    """The work of a MAP that may be done again: one that is cheap, cannot fail and gathers nothing; else None."""
-    if not isinstance(bind.soac, ir.Map) or node.fails or any(use.mode == GATHER for use in node.uses):
+def work_of(node: Node, bind: ir.Bind) -> tuple[int, int] | None:
+    """The work of a MAP that is cheap and gathers nothing; else None."""
+    if not isinstance(bind.soac, ir.Map) or any(use.mode == GATHER for use in node.uses):
         return None
     return cheap_work(bind.soac.thunk.body)
 

@@ -10,7 +10,7 @@ from nessie.base.text.tokens import Tokens, show_name
 from nessie.lambda_cu import nodes as ir
 from nessie.schedule.graph.nodes import MODES, OPS, Elements, Flat, Graph, Node, Size, Space, Survivors, Unit, Use
 
-FLAGS = ("rank", "place", "fails", "serial")
+FLAGS = ("rank", "place", "fails", "serial", "light")
 KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "cut", "fuse", "work", "piece",
                       *FLAGS, *MODES, "flat", "elements", "survivors", "unit"})
 
@@ -168,7 +168,7 @@ def parse_node(tokens: Tokens) -> Node:
         flags.add(tokens.take().text)
     work = parse_work(tokens) if tokens.accept("work") else None
     return tokens.mark(start, Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags,
-                                   "serial" in flags, work=work))
+                                   "serial" in flags, "light" in flags, work))
 
 
 def parse_work(tokens: Tokens) -> tuple[int, int]:

@@ -12,7 +12,7 @@ needs the pairs, users need the reasons. One reason, one-thread, is no law of th
     scatter-order    a PERMUTE or REDUCE_BY_INDEX writes in another order than the walk's
     two-look-backs   a tile would wait twice for all earlier tiles
     one-thread       one thread of the CPU walks a REDUCE_BY_INDEX, or a PERMUTE where the last write wins; others are
-                     better off with all
+                     better off with all, but for what it reads of a MAP of few operations
     position         a survivor's position in its segment is not counted by the walk
     once-reads-array scalar code reads only arrays that are complete
     space            the index spaces are not walked together
@@ -192,9 +192,11 @@ class Fusible:
     def _pair(self, u: int, v: int, late: int) -> str | None:
         """The reason why u and v, which depends on u, may not share a kernel, as far as the two alone show it."""
         unlike = self._unlike(u, v)
+        a, b = self.index.nodes[u], self.index.nodes[v]
+        if unlike == "one-thread" and b.serial and a.light:
+            unlike = "space" if self.hosts(u, v) is None else None
         if unlike and unlike != "space":
             return unlike
-        a, b = self.index.nodes[u], self.index.nodes[v]
         by_segments = False
         for use in b.uses:
             if self.index.maker.get(use.name) == u:
