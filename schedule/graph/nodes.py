@@ -108,9 +108,9 @@ class Use:
 class Node(Located):
     """`results` has one name for each result, `_` where nobody needs it. `rank`: a thunk computes with the walk's
     index itself, not only with elements read there; `place`: with the position in the segment. `fails`: the node may
-    record an error. `serial`: a later element's write wins, so one thread walks them all, in order. `light`: a MAP of few
-    operations, which reads arrays as they come. `work`: the number of operations and of functions per element, for a
-    MAP so cheap that its readers may compute it again."""
+    record an error. `serial`: a later element's write wins, so one thread walks them all, in order. `light`: a MAP of
+    few operations, which reads arrays as they come. `work`: the number of operations and of functions per element, for
+    a MAP so cheap that its readers may compute it again."""
     name: str
     op: str
     space: Space

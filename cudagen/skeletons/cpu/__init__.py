@@ -5,4 +5,5 @@
     lanes           the order in which elements of a block are added up
     finish          the last phase: totals, in the chunks' order
     order           ORDER: keys by a walk, then a sort
+    order_text      the text of that
 """

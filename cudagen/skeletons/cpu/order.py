@@ -1,7 +1,10 @@
 """ORDER: the keys come from a walk; each row is sorted by a thread, stably.
 
     short rows      insertion
-    others          a radix sort, eight bits at a time, of as many bits as the row's keys differ in
+    medium rows     a radix sort of words that have a key's first 32 bits and its position; where keys have more bits,
+                    neighbours that are out of order then are inserted
+    others          a radix sort, eight bits at a time, of as many bits as the row's keys differ in; rows, too, that
+                    have too much to insert
 
 Keys become ints that order as they do: of a float its bits, turned where it is negative, with one zero and one NaN,
 which is the greatest. A row that is in order already stays. A flat space is one row; a uniform or affine space gets
@@ -22,117 +25,9 @@ from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.text import parse
+from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CODES, GATHER, ROWS, sort_text
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.lambda_cu import nodes as ir
-
-ROWS = 8                        # that a chunk sorts
-SHORT = 32                      # elements of a row that are inserted
-
-CODES = {
-    "int": "key",
-    "float": "key == least ? 0 : (key and greatest) > infinite ? greatest : key < 0 ? key xor greatest : key",
-    "bool": "btoi(key)",
-    "char": "char_code(key)",
-}
-
-SORT = """
-host {name}_sort(int first_chunk, int last_chunk, {given}{type}[] keys, writable int[] codes, writable int[] order,
-                 writable int[] codes_2, writable int[] order_2) {{
-  shared int starts[256];
-  int least = -9223372036854775808;
-  int greatest = 9223372036854775807;
-  int infinite = 9218868437227405312;
-  for (row = first_chunk * {rows}; row < min(last_chunk * {rows}, {segments}); row += 1) {{
-    int low = {low};
-    int high = {high};
-    var int lowest = greatest;
-    var int highest = least;
-    var bool sorted = true;
-    for (i = low; i < high; i += 1) {{
-      {type} key = keys[i];
-      int plain = {code};
-      int code = {turned};
-      codes[i] = code;
-      order[i] = i;
-      sorted = sorted and highest <= code;
-      lowest = min(lowest, code);
-      highest = max(highest, code);
-    }}
-    if (not(sorted)) {{
-      if (high - low <= {short}) {{
-        for (next = low + 1; next < high; next += 1) {{
-          int inserted = codes[next];
-          int position = order[next];
-          var int at = next;
-          var bool more = codes[next - 1] > inserted;
-          while (more) {{
-            codes[at] = codes[at - 1];
-            order[at] = order[at - 1];
-            at = at - 1;
-            more = at > low and codes[max(at - 1, low)] > inserted;
-          }}
-          codes[at] = inserted;
-          order[at] = position;
-        }}
-      }} else {{
-        int span = highest - lowest;
-        var int bits = 8;
-        while (bits < 64 and rshift(span, min(bits, 63)) /= 0) {{
-          bits = bits + 8;
-        }}
-        var int shift = 0;
-        while (shift < bits) {{
-          int begin = lowest;
-          {there}
-          if (shift + 8 < bits) {{
-            shift = shift + 8;
-            {back}
-          }} else {{
-            for (copied = low; copied < high; copied += 1) {{
-              codes[copied] = codes_2[copied];
-              order[copied] = order_2[copied];
-            }}
-          }}
-          shift = shift + 8;
-        }}
-      }}
-    }}
-  }}
-}}
-"""
-
-PASS = """for (none{n} = 0; none{n} < 256; none{n} += 1) {{
-            starts[none{n}] = 0;
-          }}
-          for (counted{n} = low; counted{n} < high; counted{n} += 1) {{
-            int digit{n} = rshift({codes}[counted{n}] - begin, shift) and 255;
-            starts[digit{n}] = starts[digit{n}] + 1;
-          }}
-          var int before{n} = low;
-          for (start{n} = 0; start{n} < 256; start{n} += 1) {{
-            int count{n} = starts[start{n}];
-            starts[start{n}] = before{n};
-            before{n} = before{n} + count{n};
-          }}
-          for (moved{n} = low; moved{n} < high; moved{n} += 1) {{
-            int moving{n} = {codes}[moved{n}];
-            int bucket{n} = rshift(moving{n} - begin, shift) and 255;
-            int target{n} = starts[bucket{n}];
-            starts[bucket{n}] = target{n} + 1;
-            {codes_out}[target{n}] = moving{n};
-            {order_out}[target{n}] = {order}[moved{n}];
-          }}"""
-
-GATHER = """
-host {name}_gather(int first_chunk, int last_chunk, {given}{type}[] keys, int[] order, writable {type}[] values) {{
-  for (i = first_chunk * {width}; i < min(last_chunk * {width}, {size}); i += 1) {{
-    values[i] = keys[order[i]];
-  }}
-}}
-"""
-
-ABOUT = {"sort": "Each row in stable order of its keys, as positions: by insertion, or digit by digit.",
-         "gather": "The keys in that order."}
 
 
 def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> Module:
@@ -179,13 +74,10 @@ class SortOfRows:
         if self.soac.descending:
             turned = "plain == greatest ? plain : not(plain)" if self.base == "float" else "not(plain)"
         flat = not self.offsets
-        there = PASS.format(n="", codes="codes", order="order", codes_out="codes_2", order_out="order_2")
-        back = PASS.format(n="_2", codes="codes_2", order="order_2", codes_out="codes", order_out="order")
-        text = SORT.format(
-            name=self.name, given=declared(self.size) if flat else f"{declared(self.segments)}int[] offsets, ",
-            rows=ROWS, short=SHORT, type="int" if self.base == "float" else self.base, segments=show_exp(self.segments),
-            low="0" if flat else "offsets[row]", high=show_exp(self.size) if flat else "offsets[row + 1]",
-            code=CODES[self.base], turned=turned, there=there, back=back)
+        text = sort_text(self.name, given=declared(self.size) if flat else f"{declared(self.segments)}int[] offsets, ",
+                         type="int" if self.base == "float" else self.base, segments=show_exp(self.segments),
+                         low="0" if flat else "offsets[row]",
+                         high=show_exp(self.size) if flat else "offsets[row + 1]", code=CODES[self.base], turned=turned)
         text += GATHER.format(name=self.name, given=declared(self.size), type=self.base, width=width,
                               size=show_exp(self.size))
         return tuple(replace(f, about=ABOUT[f.name.removeprefix(f"{self.name}_")]) for f in parse(text).functions)

@@ -1,0 +1,185 @@
+"""The text of the function that sorts rows (skeletons.cpu.order), in the language of loops."""
+from __future__ import annotations
+
+ROWS = 8                        # that a chunk sorts
+SHORT = 32                      # elements of a row that are inserted
+MEDIUM = 65536                  # elements of a row whose positions take 16 bits
+
+CODES = {
+    "int": "key",
+    "float": "key == least ? 0 : (key and greatest) > infinite ? greatest : key < 0 ? key xor greatest : key",
+    "bool": "btoi(key)",
+    "char": "char_code(key)",
+}
+
+SORT = """
+host {name}_sort(int first_chunk, int last_chunk, {given}{type}[] keys, writable int[] codes, writable int[] order,
+                 writable int[] codes_2, writable int[] order_2) {{
+  shared int starts[256];
+  int least = -9223372036854775808;
+  int greatest = 9223372036854775807;
+  int infinite = 9218868437227405312;
+  for (row = first_chunk * {rows}; row < min(last_chunk * {rows}, {segments}); row += 1) {{
+    int low = {low};
+    int high = {high};
+    var int lowest = greatest;
+    var int highest = least;
+    var bool sorted = true;
+    for (i = low; i < high; i += 1) {{
+      {type} key = keys[i];
+      int plain = {code};
+      int code = {turned};
+      codes[i] = code;
+      order[i] = i;
+      sorted = sorted and highest <= code;
+      lowest = min(lowest, code);
+      highest = max(highest, code);
+    }}
+    if (not(sorted)) {{
+      if (high - low <= {short}) {{
+        for (next = low + 1; next < high; next += 1) {{
+          int inserted = codes[next];
+          int position = order[next];
+          var int at = next;
+          var bool more = codes[next - 1] > inserted;
+          while (more) {{
+            codes[at] = codes[at - 1];
+            order[at] = order[at - 1];
+            at = at - 1;
+            more = at > low and codes[max(at - 1, low)] > inserted;
+          }}
+          codes[at] = inserted;
+          order[at] = position;
+        }}
+      }} else {{
+        int span = highest - lowest;
+        var int bits = 8;
+        while (bits < 64 and rshift(span, min(bits, 63)) /= 0) {{
+          bits = bits + 8;
+        }}
+        var bool whole = high - low > {medium};
+        if (not(whole)) {{
+          {medium_rows}
+        }}
+        if (whole) {{
+          {long_rows}
+        }}
+      }}
+    }}
+  }}
+}}
+"""
+
+MEDIUM_ROWS = """int begin_m = lowest;
+          int least_bit = max(bits - 32, 0);
+          int most = min(bits, 32);
+          for (packed = low; packed < high; packed += 1) {{
+            int top = rshift(codes[packed] - begin_m, least_bit) and 4294967295;
+            codes_2[packed] = lshift(top, 16) or packed - low;
+          }}
+          var int shift_m = 16;
+          while (shift_m < 16 + most) {{
+            {there}
+            if (shift_m + 8 < 16 + most) {{
+              shift_m = shift_m + 8;
+              {back}
+            }} else {{
+              for (copied_m = low; copied_m < high; copied_m += 1) {{
+                codes_2[copied_m] = order_2[copied_m];
+              }}
+            }}
+            shift_m = shift_m + 8;
+          }}
+          for (unpacked = low; unpacked < high; unpacked += 1) {{
+            order[unpacked] = low + (codes_2[unpacked] and 65535);
+          }}
+          if (least_bit > 0) {{
+            int enough = 8 * (high - low);
+            var int moves = 0;
+            for (next_m = low + 1; next_m < high; next_m += 1) {{
+              int position_m = order[next_m];
+              int inserted_m = codes[position_m];
+              if (codes[order[next_m - 1]] > inserted_m and moves <= enough) {{
+                var int at_m = next_m;
+                var bool more_m = true;
+                while (more_m) {{
+                  order[at_m] = order[at_m - 1];
+                  at_m = at_m - 1;
+                  moves = moves + 1;
+                  more_m = at_m > low and codes[order[max(at_m - 1, low)]] > inserted_m;
+                }}
+                order[at_m] = position_m;
+              }}
+            }}
+            if (moves > enough) {{
+              whole = true;
+              for (again = low; again < high; again += 1) {{
+                order[again] = again;
+              }}
+            }}
+          }}"""
+
+LONG_ROWS = """var int shift = 0;
+          while (shift < bits) {{
+            int begin = lowest;
+            {there}
+            if (shift + 8 < bits) {{
+              shift = shift + 8;
+              {back}
+            }} else {{
+              for (copied = low; copied < high; copied += 1) {{
+                codes[copied] = codes_2[copied];
+                order[copied] = order_2[copied];
+              }}
+            }}
+            shift = shift + 8;
+          }}"""
+
+PASS = """for (none{n} = 0; none{n} < 256; none{n} += 1) {{
+              starts[none{n}] = 0;
+            }}
+            for (counted{n} = low; counted{n} < high; counted{n} += 1) {{
+              int digit{n} = rshift({codes}[counted{n}]{less}, {shift}) and 255;
+              starts[digit{n}] = starts[digit{n}] + 1;
+            }}
+            var int before{n} = low;
+            for (start{n} = 0; start{n} < 256; start{n} += 1) {{
+              int count{n} = starts[start{n}];
+              starts[start{n}] = before{n};
+              before{n} = before{n} + count{n};
+            }}
+            for (moved{n} = low; moved{n} < high; moved{n} += 1) {{
+              int moving{n} = {codes}[moved{n}];
+              int bucket{n} = rshift(moving{n}{less}, {shift}) and 255;
+              int target{n} = starts[bucket{n}];
+              starts[bucket{n}] = target{n} + 1;
+              {codes_out}[target{n}] = moving{n};{also}
+            }}"""
+
+GATHER = """
+host {name}_gather(int first_chunk, int last_chunk, {given}{type}[] keys, int[] order, writable {type}[] values) {{
+  for (i = first_chunk * {width}; i < min(last_chunk * {width}, {size}); i += 1) {{
+    values[i] = keys[order[i]];
+  }}
+}}
+"""
+
+ABOUT = {"sort": "Each row in stable order of its keys, as positions: by insertion, or digit by digit.",
+         "gather": "The keys in that order."}
+
+
+def sort_text(name: str, **parts: str) -> str:
+    """The function NAME_sort."""
+    first, second = ("codes", "order"), ("codes_2", "order_2")
+    medium = MEDIUM_ROWS.format(there=pass_text("_3", ("codes_2",), ("order_2",), "shift_m"),
+                                back=pass_text("_4", ("order_2",), ("codes_2",), "shift_m"))
+    long = LONG_ROWS.format(there=pass_text("", first, second, "shift", " - begin"),
+                            back=pass_text("_2", second, first, "shift", " - begin"))
+    return SORT.format(name=name, rows=ROWS, short=SHORT, medium=MEDIUM, medium_rows=medium, long_rows=long, **parts)
+
+
+def pass_text(mark: str, source: tuple[str, ...], target: tuple[str, ...], shift: str, less: str = "") -> str:
+    """Moves the elements of the source by a digit of their codes, and their positions with them, if there are any."""
+    also = "".join(f"\n              {b}[target{mark}] = {a}[moved{mark}];" for a, b in
+                   zip(source[1:], target[1:], strict=True))
+    return PASS.format(n=mark, codes=source[0], codes_out=target[0], shift=shift, less=less, also=also)

@@ -1,0 +1,63 @@
+"""Rows of all lengths and kinds of keys are sorted, stably, as NumPy sorts each."""
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import nessie
+
+PROGRAM = """
+function orders(rows) = {rank(r) : r in rows};
+function down(rows) = {rank_down(r) : r in rows};
+function sorted(rows) = {sort(r) : r in rows};
+function one(v) = rank(v);
+"""
+LENGTHS = (0, 1, 2, 31, 33, 100, 2000, 0, 65_536, 65_537, 40_000, 5)
+
+
+@cache
+def program() -> nessie.Program:
+    return nessie.compile(PROGRAM)
+
+
+def rows_of(values: np.ndarray) -> nessie.Nested:
+    return nessie.Nested(np.concatenate([[0], np.cumsum(LENGTHS)]), values)
+
+
+def ranks(order: np.ndarray) -> np.ndarray:
+    found = np.empty(len(order), np.int64)
+    found[order] = np.arange(len(order))
+    return found
+
+
+N = sum(LENGTHS)
+RANDOM = np.random.default_rng(5)
+KEYS = {
+    "uniform": RANDOM.random(N),
+    "normal": RANDOM.normal(0.0, 1e100, N),
+    "wide": RANDOM.normal(0.0, 1.0, N) * 10.0 ** RANDOM.integers(-300, 300, N),
+    "special": RANDOM.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 5e-324], N),
+    "low bits": RANDOM.integers(0, 2**20, N).view(np.float64) + np.where(RANDOM.random(N) < 0.01, 1e300, 0.0),
+    "near one": 1.0 + RANDOM.integers(0, 2**12, N) * 2.0**-52,
+    "few": RANDOM.integers(-3, 4, N),
+    "bytes": RANDOM.integers(0, 300, N),
+    "ints": RANDOM.integers(-2**63, 2**63 - 1, N),
+    "ends": RANDOM.choice([-2**63, 2**63 - 1, 0, -1], N),
+    "pairs": RANDOM.integers(0, 2, N) * 2**62 + RANDOM.integers(0, 1000, N),
+    "falling": np.arange(N, 0, -1) * 2**40 + RANDOM.integers(0, 5, N),
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_rows_are_in_order(kind: str) -> None:
+    keys = rows_of(KEYS[kind])
+    orders, down, values = program().orders(keys), program().down(keys), program().sorted(keys)
+    for row, (low, high) in enumerate(zip(keys.offsets, keys.offsets[1:], strict=False)):
+        of = KEYS[kind][low:high]
+        assert np.array_equal(orders[row], ranks(np.argsort(of, kind="stable"))), (kind, row)
+        assert np.array_equal(np.asarray(values[row]), of[np.argsort(of, kind="stable")], equal_nan=True), (kind, row)
+        if of.dtype == np.int64:
+            assert np.array_equal(down[row], ranks(np.argsort(~of, kind="stable"))), (kind, row)
+    assert np.array_equal(program().one(KEYS[kind]), ranks(np.argsort(KEYS[kind], kind="stable")))
