@@ -24,6 +24,7 @@ from nessie.flatten.calls.boundary import (
     unpack_leaf,
 )
 from nessie.flatten.calls.crossing import Frame, Payloads, of_argument, of_result
+from nessie.flatten.rules.combining import fold
 from nessie.flatten.translator import Translator, Values, pure_on_values
 from nessie.flatten.values.domains import HOST, Domain, atom_of, free_domain
 from nessie.flatten.values.emitter import Tables
@@ -42,6 +43,8 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
         return pure_on_values(t, exp, arguments, domain, hint)
     emitter = t.emitter
     emitter.origin = exp.origin
+    if function.fold is not None and (combined := fold(t, function, arguments, domain, hint)) is not None:
+        return combined
     name = version(t, function, lifted=domain is not HOST)
     atoms, passed = pass_on(t, function, arguments, domain)
     if domain is not HOST:
