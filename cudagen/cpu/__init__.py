@@ -1,6 +1,7 @@
 """The target cpu.
 
     llvm            pass: loops to LLVM's text
+    entries         the functions by which others are called
     operators       table: scalar operators as LLVM's instructions
     row_loops       what LLVM is told of loops
     rows_of_loops   loops that divide their index, by rows

@@ -25,7 +25,7 @@ from dataclasses import replace
 from itertools import count
 
 from nessie.base.parts import updated
-from nessie.cudagen.cpu.row_loops import lanes
+from nessie.cudagen.cpu.row_loops import in_order, lanes, names_of_read
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.nodes import Exp, For, Function, If, Load, Name, Op, Return, Set, Stmt, Store, Var, While
@@ -44,7 +44,8 @@ def editions(function: Function) -> tuple[Function, ...]:
     if not repeatable(function):
         return (function,)
     misses = (Name(f"miss.{number}") for number in count())
-    body = tuple([new for s in function.body for new in changed(s, misses)])
+    read = names_of_read(function)
+    body = tuple([new for s in function.body for new in changed(s, misses, read)])
     if body == function.body:
         return (function,)
     again = replace(function, name=again_of(function.name), kind="device")
@@ -80,13 +81,14 @@ def repeatable(function: Function) -> bool:
                              if isinstance(part, Load))
 
 
-def changed(statement: Stmt, misses: Iterator[Name]) -> list[Stmt]:
-    """The statement, of whose innermost loops each round only says whether it fails."""
+def changed(statement: Stmt, misses: Iterator[Name], read: frozenset[str]) -> list[Stmt]:
+    """The statement, of whose innermost loops each round only says whether it fails. `read`: the names of what the
+    function has read."""
     if not isinstance(statement, For) or any(isinstance(s, For | While | Return) for s in statements(statement.body)):
-        blocks = {name: tuple([new for s in block for new in changed(s, misses)])
+        blocks = {name: tuple([new for s in block for new in changed(s, misses, read)])
                   for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
         return [updated(statement, **blocks)]
-    if not records(statement.body) or is_scalar(statement):
+    if not records(statement.body) or in_order(statement, read) or is_scalar(statement):
         return [statement]
     miss = next(misses)
     missed: Stmt = Set(MISSED.name, op("or", MISSED, miss))

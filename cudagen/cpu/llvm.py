@@ -16,17 +16,16 @@ says.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
 from nessie.base.text.layout import Doc, Mark, join, render
 from nessie.cudagen.cpu.checks import AGAIN, combines, editions, is_failure
+from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
 from nessie.cudagen.cpu.operators import TYPES, Value, apply
-from nessie.cudagen.cpu.row_loops import lanes, waits_for_memory
+from nessie.cudagen.cpu.row_loops import Kind, kind_of, names_of_read
 from nessie.cudagen.cpu.rows_of_loops import by_rows
 from nessie.cudagen.cpu.strips import in_strips
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
-    CHUNK_RANGE,
     FRAME,
     Atomic,
     Call,
@@ -57,8 +56,8 @@ NOTES = {                       # what is said of loops, and of branches: how of
     "!999995": '!{!"llvm.loop.vectorize.followup_vectorized", !999994}',
     "!999994": '!{!"llvm.loop.unroll.full"}',
 }
-SCALAR, WHOLE = ("!999999",), ("!999998", "!999995")    # not vectorised; vectorised before it is unrolled
-AFTERWARDS = "!999994"
+SAID = {Kind.SCALAR: ("!999999",), Kind.WHOLE: ("!999998", "!999995"), Kind.UNROLLED: ("!999994",), Kind.ANY: ()}
+AFTERWARDS = "!999994"          # of a vector, before it is unrolled
 SELDOM, OFTEN = "!999997", "!999996"        # the first side fails; the second does
 USUAL, SELDOM_CALLED = "#0", "#1"
 ATTRIBUTES = ("attributes #0 = { nounwind }", "attributes #1 = { cold noinline nounwind optnone }")
@@ -76,7 +75,8 @@ def llvm(module: Module) -> str:
 def document(module: Module) -> Doc:
     """The text, each function marked together with its entry point."""
     functions = {f.name: f for f in module.functions}
-    declared: dict[str, str] = {}
+    sizes = sizes_of(module)
+    declared = {SIZE: f"{SIZE} = {RANGE}"} if any(sizes.values()) else {}
     parts: list[Doc] = []
     shown = set[str]()
     for function in module.functions:
@@ -85,7 +85,8 @@ def document(module: Module) -> Doc:
             functions.update({f.name: f for f in found})
             texts = [FunctionPrinter(f, functions, declared).show() for f in found]
             shown |= {f.name for f in found}
-            texts += ["\n".join(entry_point(function))] if function.kind == "host" else []
+            if function.kind == "host":
+                texts.append("\n".join(entry_point(function, sizes.get(function.name, frozenset()), USUAL)))
             parts.append(Mark("\n\n".join(texts), function))
     return (join("\n\n", [*parts, "\n".join([*declared.values(), "", *ATTRIBUTES])]), "\n")
 
@@ -94,25 +95,6 @@ def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Funct
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
     return (*strips, *editions(by_rows(in_turn)))
-
-
-def entry_point(function: Function) -> Iterator[str]:
-    """The function that loads its parameters from words."""
-    chunked = tuple(p.name for p in function.parameters[:2]) == CHUNK_RANGE
-    arguments = [f"i64 %{name}" for name in CHUNK_RANGE] if chunked else []
-    yield f"define void @{function.name}.call(i64 %first_chunk, i64 %last_chunk, ptr %arguments) {USUAL} {{"
-    for number, parameter in enumerate(function.parameters[2 if chunked else 0:]):
-        yield f"  %word.{number} = getelementptr inbounds i64, ptr %arguments, i64 {number}"
-        type_, narrowed = "ptr" if parameter.array else TYPES[parameter.type], parameter.type in ("bool", "char")
-        if narrowed and not parameter.array:
-            yield f"  %wide.{number} = load i64, ptr %word.{number}"
-            yield f"  %value.{number} = trunc i64 %wide.{number} to {type_}"
-        else:
-            yield f"  %value.{number} = load {type_}, ptr %word.{number}"
-        arguments.append(f"{type_} %value.{number}")
-    yield f"  call void @{function.name}.body({', '.join(arguments)})"
-    yield "  ret void"
-    yield "}"
 
 
 def parameter_text(parameter: Parameter) -> str:
@@ -148,6 +130,7 @@ class FunctionPrinter:
 
     def __init__(self, function: Function, functions: dict[str, Function], declared: dict[str, str]) -> None:
         self.function, self.functions, self.declared = function, functions, declared
+        self.read = names_of_read(function)
         self.combining = False          # in a loop that combines (cudagen.cpu.checks)
         self.names = {p.name: Value(f"%{p.name}", p.type) for p in function.parameters if not p.array}
         self.arrays = {p.name: p.type for p in function.parameters if p.array}
@@ -263,11 +246,11 @@ class FunctionPrinter:
 
     def note(self, loop: For) -> str:
         """The metadata, at the branch back, of how to vectorise the loop."""
-        said = SCALAR if waits_for_memory(loop) else WHOLE if lanes(loop) else ()
+        said = SAID[kind_of(loop, self.read)]
         if not said:
             return ""
         note = f"!{len(self.declared)}"
-        if said is WHOLE:
+        if "!999995" in said:
             self.declared.setdefault(AFTERWARDS, f"{AFTERWARDS} = {NOTES[AFTERWARDS]}")
         self.declared.update({name: f"{name} = {NOTES[name]}" for name in said})
         self.declared[note] = f"{note} = distinct !{{{', '.join([note, *said])}}}"

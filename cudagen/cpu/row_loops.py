@@ -1,23 +1,55 @@
 """Facts about loops for LLVM, which cannot tell how they are meant.
 
-A walk of irregular segments has a loop for each segment, of few elements often, and nobody can tell how many. Where it
-reads at indices that it has read, vectors gain nothing, and to begin and end them costs as much as the elements do: a
-sparse matrix with ten values in a row takes a third more time. So such a loop is not vectorised.
+What reads at indices that it has read waits for memory. Processors load such elements one by one, whatever the
+instruction, and a loop without vectors has a branch for its checks, behind which loads go on: so it is not vectorised,
+unless it computes something slow of them. A walk of irregular segments has a loop for each segment, of few elements
+often, and nobody can tell how many: to begin and end vectors costs as much as the elements do.
 
 A loop over lanes is a vector. LLVM would unroll it first, as it does with short loops, and then find fewer vectors in
-it: none of calls, say, so that sums of exponentials would take four times as long.
+it: none of calls, say, so that sums of exponentials would take four times as long. Where it reads at indices that it
+has read, it is unrolled, and its lanes are registers.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 
-from nessie.cudagen.loops.nodes import Const, Exp, For, If, Let, Load, Name, Op, Set, Stmt, Store
-from nessie.cudagen.loops.walk import statements
+from nessie.cudagen.kernels.thunks import COSTLY
+from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Load, Name, Op, Set, Stmt, Store
+from nessie.cudagen.loops.walk import expressions, parts, statements
 
 
-def waits_for_memory(loop: For) -> bool:
-    """Does the innermost loop, whose end was read from memory, read at indices that it has read?"""
-    return reads(loop.high) and gathers(loop.body, set())
+class Kind(Enum):
+    """What LLVM is to make of a loop."""
+    SCALAR = "not a vector"
+    WHOLE = "a vector before it could be unrolled"
+    UNROLLED = "a round after the other, without a loop"
+    ANY = "what it likes"
+
+
+def kind_of(loop: For, read: frozenset[str]) -> Kind:
+    """`read`: the names that hold what was read from memory, in the function outside of the loop."""
+    waits = gathers(loop.body, set()) and (depends(loop.high, read) or not slow(loop.body))
+    if lanes(loop):
+        return Kind.UNROLLED if waits else Kind.WHOLE
+    return Kind.SCALAR if waits else Kind.ANY
+
+
+def in_order(loop: For, read: frozenset[str]) -> bool:
+    """Is it one element after the other, as it stands?"""
+    return kind_of(loop, read) in (Kind.SCALAR, Kind.UNROLLED)
+
+
+def names_of_read(function: Function) -> frozenset[str]:
+    """The names that hold what the function has read, or computed from it, by itself or by others."""
+    read: set[str] = set()
+    for statement in statements(function.body):
+        match statement:
+            case Let(name, _, value) | Set(name, value) if depends(value, read):
+                read.add(name)
+            case Call(names):
+                read.update(names)
+    return frozenset(read)
 
 
 def lanes(loop: For) -> bool:
@@ -26,8 +58,14 @@ def lanes(loop: For) -> bool:
     return known and any(isinstance(statement, Store) for statement in statements(loop.body))
 
 
+def slow(body: tuple[Stmt, ...]) -> bool:
+    """Does it compute what takes many operations?"""
+    return any(isinstance(part, Op) and part.op in COSTLY for s in statements(body) for e in expressions(s)
+               for part in parts(e))
+
+
 def gathers(body: Iterable[Stmt], read: set[str]) -> bool:
-    """`read`: the names that hold what was read, or what was computed from it."""
+    """Does what has no loops in it read at indices that it has read? `read`: the names that hold what it has."""
     for statement in body:
         match statement:
             case Let(name, _, value) | Set(name, value):
@@ -56,7 +94,8 @@ def at_read_index(exp: Exp, read: set[str]) -> bool:
     return False
 
 
-def depends(exp: Exp, read: set[str]) -> bool:
+def depends(exp: Exp, read: set[str] | frozenset[str]) -> bool:
+    """Does the value depend on memory?"""
     match exp:
         case Load():
             return True
@@ -65,7 +104,3 @@ def depends(exp: Exp, read: set[str]) -> bool:
         case Name(name):
             return name in read
     return False
-
-
-def reads(exp: Exp) -> bool:
-    return depends(exp, set())

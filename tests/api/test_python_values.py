@@ -165,8 +165,31 @@ def test_datatypes_are_named_tuples() -> None:
     assert isinstance(program().same(program().same([point(1.0, 2)])), nessie.Tuples)
 
 
-def test_offsets_that_were_changed_are_noticed() -> None:
-    rows = nessie.Nested(np.array([0, 2, 3]), np.arange(3))
+def test_offsets_are_their_own_and_exchanged_ones_are_checked() -> None:
+    given = np.array([0, 2, 3])
+    rows = nessie.Nested(given, np.arange(3))
+    given[1] = 9
+    with pytest.raises(ValueError, match="read-only"):
+        rows.offsets[1] = 9
+    assert program().totals(rows).tolist() == [1, 2]
+    wrong = np.array([0, 9, 3])
+    wrong.flags.writeable = False
+    for exchanged in (program().same(rows), rows):
+        exchanged.offsets = wrong
+        with pytest.raises(nessie.NessieError, match="never fall"):
+            program().totals(exchanged)
+
+
+def test_a_content_of_another_length_is_noticed() -> None:
+    for rows in (nessie.Nested([0, 2, 3], np.arange(3)), program().same(nessie.Nested([0, 2, 3], np.arange(3)))):
+        rows.content = np.arange(2)
+        with pytest.raises(nessie.NessieError, match="never fall"):
+            program().totals(rows)
+
+
+def test_offsets_that_somebody_made_writable_are_checked() -> None:
+    rows = nessie.Nested([0, 2, 3], np.arange(3))
+    rows.offsets.flags.writeable = True
     rows.offsets[1] = 9
     with pytest.raises(nessie.NessieError, match="never fall"):
         program().totals(rows)

@@ -52,10 +52,12 @@ def elements(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | N
     code = run.code
     if run.lanes:
         low, high = code.let_int("first", low), code.let_int("beyond", high)
-        whole = code.let_int("whole", op("+", low, op("and", op("-", high, low), integer(-LANES))))
-        with code.block() as eights:
+        length = code.let_int("length", op("-", high, low))
+        eights = op("select", op("<", length, integer(2 * LANES)), integer(0), op("and", length, integer(-LANES)))
+        whole = code.let_int("whole", op("+", low, eights))
+        with code.block() as in_lanes:
             by_lanes(run, low, whole, segment, start)
-        code.add(loops.If(op("<", low, whole), tuple(eights)))
+        code.add(loops.If(op("<", low, whole), tuple(in_lanes)))
         low = whole
     index = loops.Name(code.fresh("i"))
     with code.block() as inner:

@@ -23,7 +23,7 @@ from nessie.api.values.device import DeviceArray, has_interface, on_device
 from nessie.api.values.lists import is_foreign, is_sequence
 from nessie.api.values.open_types import element_of, split
 from nessie.api.values.sequences import Nested as PyNested
-from nessie.api.values.sequences import Tuples, a, check_offsets, is_text
+from nessie.api.values.sequences import Tuples, a, is_text, recheck
 from nessie.base import values
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
@@ -109,7 +109,7 @@ class Arguments:
             return values.Nested(offsets, content), Seq(element)
         if nested.converted:
             self.note(nested.converted)
-        check_offsets(nested.offsets, length)
+        recheck(nested, length)
         self.shared.append(nested.offsets)
         return values.Nested(nested.offsets, content), Seq(element)
 

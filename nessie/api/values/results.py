@@ -78,7 +78,9 @@ class Results:
                 if isinstance(offsets, OnDevice) and type_ == STRING:
                     offsets = fetched(offsets)
                 size = values.length_of(column.content) if isinstance(offsets, OnDevice) else int(offsets[-1])
-                return made(Nested, offsets=self.offsets(offsets), content=self.column(column.content, element, size))
+                offsets = self.offsets(offsets)
+                content = self.column(column.content, element, size)
+                return made(Nested, offsets=offsets, checked=offsets, content=content)
         raise TypeError(type_)
 
     def array(self, array: Array | OnDevice, type_: Type) -> Any:

@@ -63,8 +63,9 @@ class Elements(Sequence[Any]):
 
 class Nested(Elements):
     """A sequence of sequences. `offsets`: int64, one more than there are sequences; from 0 to the length of the
-    content, never falling."""
-    converted = ""          # a note on offsets that could not be used in place
+    content, never falling. They are the object's own, and nobody writes to them: they are checked once."""
+    converted = ""          # a note on offsets of another type
+    checked: Any = None     # the offsets, if they are known to be right
 
     def __init__(self, offsets: Any, content: Any) -> None:
         self.content = column_of(content, "the content of a Nested")
@@ -77,10 +78,12 @@ class Nested(Elements):
         if given.ndim != 1 or given.dtype.kind not in "iu" or given.size == 0:
             raise NessieError("the offsets of a Nested are a one-dimensional array of integers, one more than it has "
                               "sequences")
-        self.offsets = np.require(given, np.int64, ["C", "ALIGNED"]).view(np.ndarray)
-        if isinstance(offsets, np.ndarray) and not np.may_share_memory(self.offsets, offsets):
+        if isinstance(offsets, np.ndarray) and (given.dtype != np.int64 or not given.flags.c_contiguous):
             self.converted = f"{offsets.size:,} offsets of {offsets.dtype}, copied as contiguous int64"
+        self.offsets = np.array(given, np.int64)
+        self.offsets.flags.writeable = False
         check_offsets(self.offsets, len(self.content))
+        self.checked = self.offsets
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -214,6 +217,13 @@ def column_of_items(items: list[Any], what: str) -> Any:
 
 def ends_of(items: list[Any]) -> np.ndarray[Any, Any]:
     return np.cumsum([0, *map(len, items)], dtype=np.int64)
+
+
+def recheck(nested: Nested, length: int) -> None:
+    """Raise NessieError unless the offsets fit a content of this length, whoever may have exchanged them."""
+    own = nested.checked is nested.offsets and not nested.offsets.flags.writeable
+    if not own or nested.offsets[-1] != length:
+        check_offsets(nested.offsets, length)
 
 
 def check_offsets(offsets: np.ndarray[Any, Any], length: int) -> None:

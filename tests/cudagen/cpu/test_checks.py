@@ -61,8 +61,15 @@ def test_what_is_rewritten_is_well_formed(entry: str) -> None:
         found = editions(function)
         called = [replace(f, body=()) for f in found[1:]]
         check(loops_text.parse(DOTS.sub("_of_", show(Module((*called, found[0]))))))
-        rewritten = entry != "counts" and function.name.endswith("_sweep")          # what scatters keeps its branches
+        rewritten = entry not in ("counts", "elements") and function.name.endswith("_sweep")    # those are no vectors
         assert len(found) == (2 if rewritten else 1)
+
+
+def test_an_index_is_checked_by_one_comparison() -> None:
+    """What is a size is not below 0: an index below that is beyond the size, as one without a sign."""
+    text = building.optimised(llvm.llvm(module("elements")))
+    sweep = text[text.index("@K1_sweep.call"):]
+    assert re.search(r"icmp (ult|ugt) i64 %(is_at|value)", sweep) and not re.search(r"icmp s\w+ i64 %is_at", sweep)
 
 
 def test_sums_with_checks_are_kept_in_registers() -> None:
