@@ -13,14 +13,18 @@ from math import inf
 from typing import Any
 
 from nessie import driver, forms, pipeline
+from nessie.base.source import user_span
 from nessie.cudagen.cpu.assemble import CpuProgram
+from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obstacle, obstacles
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
 from nessie.lambda_cu.scope import statements
+from nessie.mono import nodes as mono
 from nessie.program_cache import cached_program
 from nessie.running.stopwatch import quickest
 from nessie.schedule.explain.code import with_code
-from nessie.schedule.explain.explain import PRICING_WORK, SCHEDULES, Explanation, explain
+from nessie.schedule.explain.explain import PRICING_WORK, SCHEDULES, Explanation, FunctionExplained, explain
+from nessie.schedule.explain.text import excerpt
 from nessie.schedule.graph.nodes import Graph
 from nessie.schedule.wishes.sizes import sizes_of
 from nessie.session.calling import prepare_call
@@ -37,7 +41,34 @@ def explain_program(job: pipeline.Job, start: forms.Form[Any], program: Any, eve
     passes = pipeline.stages_between(job, start, pipeline.pass_named("fuse"))
     made = {step.ran.output: step.program for step in driver.steps(job, start, program, passes)}
     (found,) = driver.steps(job, forms.FLAT, made[forms.FLAT], (pipeline.pass_named("graph"),))
-    return with_code(explain_graphs(found.program, job, everything), found.program, made[forms.FUSED], job.fuse)
+    explained = with_code(explain_graphs(found.program, job, everything), found.program, made[forms.FUSED], job.fuse)
+    if forms.MONO not in made:
+        return explained
+    return replace(explained, functions=functions(made[forms.MONO], made[forms.FLAT], job))
+
+
+def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tuple[FunctionExplained, ...]:
+    """How each function runs that the program calls: in a thread, or why not."""
+    against = obstacles(program, job.target not in forms.WITHOUT_STACK)
+    versions = {f.name for f in flat.functions}
+    found = []
+    for f in program.functions:
+        if f.name in against:
+            what = against[f.name]
+            runs = "thread" if what is None else "lifted" if f"{f.name}^" in versions else "host"
+            found.append(FunctionExplained(f.name, runs, user_span(f.origin), reason(what), what and
+                                           user_span(what.origin)))
+    return tuple(found)
+
+
+def reason(what: Obstacle | None) -> str:
+    """What stands against running a function per element, in words."""
+    if what is None:
+        return ""
+    span = user_span(what.origin)
+    shown = f"{excerpt(span)} " if span and what.why != RECURS else ""
+    return {PARALLEL: f"{shown}is parallel", MAKES: f"{shown}makes a sequence", CALLS: f"it calls {what.callee}",
+            RECURS: "it calls itself otherwise than as its last step, and threads of a GPU have no stack"}[what.why]
 
 
 def explain_graphs(graphs: Sequence[Graph], job: pipeline.Job, everything: bool = False) -> Explanation:
@@ -53,9 +84,12 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     entry = next(f for f in program.functions if f.name == program.entry)
     layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, values, strict=True)]
     job = replace(job, layouts=tuple(layouts))
-    flat = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("simplify"))
+    passes = pipeline.stages_between(job, forms.MONO, pipeline.pass_named("simplify"))
+    made = {step.ran.output: step.program for step in driver.steps(job, forms.MONO, program, passes)}
+    flat = made[forms.FLAT]
     job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
     found = explain_program(job, forms.FLAT, flat, everything)
+    found = replace(found, functions=functions(made.get(forms.MONO, program), flat, job))
     if session.target.name not in MEASURED or has_effects(flat):
         return found
     jobs = {mode: replace(job, target=session.target.name, fuse=mode, wishes=() if mode == "none" else job.wishes)

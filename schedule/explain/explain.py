@@ -121,15 +121,27 @@ class RegionExplained:
 
 
 @dataclass(frozen=True)
+class FunctionExplained:
+    """A function that is called, not inlined. `runs`: "thread", per element; "lifted", for all elements at once;
+    "host". Unless it runs per element: `reason` why not, in words, and where that is."""
+    name: str
+    runs: str
+    place: Span | None
+    reason: str = ""
+    where: Span | None = None
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The explanation of a function. `mode`: the schedule whose kernels it runs; `once`: a call runs each region just
-    once; `measured`: seconds in kernels per schedule, if it has been run."""
+    once; `measured`: seconds in kernels per schedule, if it has been run; `functions`: those that it calls."""
     machine: str
     regions: tuple[RegionExplained, ...]
     function: str = ""
     mode: str = "ilp"
     once: bool = True
     measured: Mapping[str, float] = field(default_factory=dict)
+    functions: tuple[FunctionExplained, ...] = ()
 
 
 def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WORK) -> Explanation:

@@ -1,7 +1,10 @@
 """Turns explanations of schedules into JSON data: times in nanoseconds, sizes in bytes.
 
-    {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...]}
+    {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...],
+     "functions": [...]}
                  "mode": the schedule that runs; "once": a call runs each region just once
+    a function   "name", "runs" ("thread", "lifted" or "host"), "place", and unless it runs per element the "reason"
+                 why not, and "where"
     a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": the names of the mode's
                  kernels in the code, if known
     a schedule   "kernels" (their number), "members" (of each), "again" (the nodes that each computes again, if any),
@@ -19,6 +22,7 @@ from nessie.base.source import Span
 from nessie.schedule.explain.explain import (
     SCHEDULES,
     Explanation,
+    FunctionExplained,
     Member,
     Moved,
     PairExplained,
@@ -32,7 +36,13 @@ from nessie.schedule.solver.solve import OPTIMAL
 def as_json(function: str, explained: Explanation) -> dict[str, Any]:
     return {"function": function, "machine": explained.machine, "mode": explained.mode, "once": explained.once,
             "schedules": {mode: totals(explained, mode) for mode in SCHEDULES},
-            "regions": [region_json(region, explained.mode) for region in explained.regions]}
+            "regions": [region_json(region, explained.mode) for region in explained.regions],
+            "functions": [function_json(found) for found in explained.functions]}
+
+
+def function_json(found: FunctionExplained) -> dict[str, Any]:
+    why = {"reason": found.reason, "where": place_json(found.where)} if found.reason else {}
+    return {"name": found.name, "runs": found.runs, "place": place_json(found.place), **why}
 
 
 def totals(explained: Explanation, mode: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from nessie.base.source import Span
 from nessie.schedule.explain.explain import (
     SCHEDULES,
     Explanation,
+    FunctionExplained,
     Member,
     Moved,
     PairExplained,
@@ -54,6 +55,8 @@ def as_text(function: str, explained: Explanation, everything: bool = False) -> 
         title = f"{region.function}, region {region.number}" if several else function
         measured = {} if several else explained.measured
         parts.append(region_text(title, replace(explained, measured=measured), region, everything))
+    if explained.functions:
+        parts.append(functions_text(explained.functions))
     return "\n".join(parts)
 
 
@@ -68,6 +71,15 @@ def summary(function: str, explained: Explanation) -> str:
     head = ["", "kernels", "bytes", "predicted", *(["measured"] if explained.measured else [])]
     return "\n".join([f"{function} on {explained.machine}, {regions}", *table([head, *rows] if count else []),
                       *footnote(explained)]) + "\n"
+
+
+RUNS = {"thread": "runs per element", "lifted": "is lifted", "host": "runs on the host"}
+
+
+def functions_text(functions: Sequence[FunctionExplained]) -> str:
+    """A line for each function that is called: how it runs, and why not per element."""
+    rows = [[f.name, RUNS[f.runs], place_text(f.where if f.reason else f.place), f.reason] for f in functions]
+    return "\n".join(["functions", *table(rows, left=3)]) + "\n"
 
 
 def footnote(explained: Explanation) -> list[str]:
