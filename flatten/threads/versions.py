@@ -43,12 +43,13 @@ class Open:
 @dataclass(eq=False)
 class Versions:
     """`open`: versions that are being made, outer ones first. `waiting`: those that are made but call an open one.
-    `shapes`: the names of versions by what they are up to names."""
+    `shapes`: the names of versions by what they are up to names. `named`: names that are taken."""
     emitter: Emitter
     functions: Mapping[str, mono.Function]
     open: list[Open] = field(default_factory=list)
     waiting: list[Open] = field(default_factory=list)
     shapes: dict[object, str] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
 
     def without_sequences(self, name: str) -> None:
         """Make the function's one version, unless it takes or gives sequences."""
@@ -71,8 +72,8 @@ class Versions:
 
     def make(self, key: Key, function: mono.Function, terms: list[Term]) -> Version:
         depth, waiting = len(self.open), len(self.waiting)
-        first = function.name not in {f.name for f in self.emitter.scalar_functions} and not self.open
-        name = function.name if first else self.emitter.fresh(function.name)
+        name = self.emitter.fresh(function.name) if function.name in self.named else function.name
+        self.named.add(name)
         this = Open(key, Version(name, nothing(function.result)), depth, depth)
         self.open.append(this)
         while not self.translated(this, function, terms):

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "session": ("activity", "base", "interpreter", "lambda_cu", "library", "library.primitives", "mono", "pragmas",
                 "running", "schedule", "syntax", "typing", "driver", "forms", "pipeline"),
     "arguments": ("base", "files", "session", "syntax", "typing"),
-    "inspect": ("base", "cudagen", "lambda_cu", "mono", "running", "schedule", "session", "syntax", "typing",
+    "inspect": ("base", "cudagen", "flatten", "lambda_cu", "mono", "running", "schedule", "session", "syntax", "typing",
                 *PIPELINE),
     "tool": ("activity", "arguments", "base", "cudagen", "files", "inspect", "lambda_cu", "library", "mono", "pragmas",
              "running", "schedule", "session", "syntax", "typing", "driver", "forms", "pipeline"),
