@@ -1,19 +1,28 @@
 """Pass: fused lambda_cu to loops for a target, plans and functions: each kernel gets the skeleton that can walk it.
 
                                  on the CPU                              on the GPU
+    functions that run apart     one thread each: skeletons.apart       -
     ORDER                        a sort by rows: skeletons.cpu.order     skeletons.cuda.order
     any bindings of one walk     chunks: skeletons.cpu.walk              blocks of threads: skeletons.cuda.walk
 """
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
+from nessie.base.call_graph import reachable
 from nessie.base.names import Names
 from nessie.cudagen.kernels.code import RESERVED, identifier
 from nessie.cudagen.kernels.scalar_functions import device_functions, tables_of
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import walk_of
+from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import Plan
+from nessie.cudagen.skeletons.apart.code import Declined
+from nessie.cudagen.skeletons.apart.functions import thread_function
+from nessie.cudagen.skeletons.apart.kernels import thread_kernel
+from nessie.cudagen.skeletons.apart.plan import plan_apart
 from nessie.cudagen.skeletons.cpu.order import plan_order
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
@@ -21,6 +30,8 @@ from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.rename import rename_kernel
+from nessie.lambda_cu.running.default_depths import called
+from nessie.lambda_cu.scope import calls_of_functions, statements
 
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
 LONG_CHUNK = 512                # where an element may go round a loop as often as it likes
@@ -30,12 +41,65 @@ RUN = 8                         # items a thread of a GPU, where it has neighbou
 
 
 def generate(program: ir.Program, target: str, width: int | None = None) -> Module:
-    """A plan for each kernel, and the functions of all of them with the scalar functions that they call. `width`: items
-    a chunk on the CPU, items a thread on a GPU."""
+    """A plan for each kernel that is launched, and for what runs apart; the functions of all of them with the scalar
+    functions that they call. `width`: items a chunk on the CPU, items a thread on a GPU."""
     tables = tables_of(program, target == "cpu")
-    modules = [of_kernel(kernel, program, tables, target, width) for kernel in program.kernels]
+    only_apart = run_only_apart(program)
+    modules = [of_kernel(kernel, program, tables, target, width) for kernel in program.kernels
+               if kernel.name not in only_apart]
+    if target == "cpu":
+        modules.append(apart(program, tables))
     functions = (*device_functions(program, tables), *(f for module in modules for f in module.functions))
     return Module(functions, tuple([plan for module in modules for plan in module.plans]))
+
+
+def apart(program: ir.Program, tables: Tables) -> Module:
+    """The plans of what is offered to be run apart, as far as threads can do that."""
+    found: dict[str, loops.Function] = {}
+    plans: list[Plan] = []
+    functions = {f.name: f for f in program.functions}
+    for offer in program.functions:
+        if offer.apart:
+            try:
+                inside = thread_functions(offer.apart, program, tables)
+                made = plan_apart(offer, functions[offer.apart], thread_name(offer.apart))
+            except Declined:
+                continue
+            found.update((f.name, f) for f in (*inside, *made.functions))
+            plans += made.plans
+    return Module(tuple(found.values()), tuple(plans))
+
+
+def thread_functions(name: str, program: ir.Program, tables: Tables) -> list[loops.Function]:
+    """The thread functions of the host function of this name, and of all that it calls and runs."""
+    calls = calls_of_functions(program)
+    run = kernels_run(program, name, calls)
+    kernels = {k.name: thread_name(k.name) for k in program.kernels if k.name in run}
+    made = [thread_kernel(walk_of(with_good_names(k), program), tables, kernels[k.name])
+            for k in program.kernels if k.name in run]
+    reached = reachable(calls, (name,))
+    names = {f.name: thread_name(f.name) for f in program.functions if f.name in reached}
+    return made + [thread_function(f, tables, kernels, names) for f in program.functions if f.name in reached]
+
+
+def run_only_apart(program: ir.Program) -> set[str]:
+    """The kernels that are never launched, since only functions run them that run apart."""
+    calls = calls_of_functions(program)
+    apart = set().union(*[kernels_run(program, f.apart, calls) for f in program.functions if f.apart])
+    if not apart:
+        return apart
+    return apart - kernels_run(program, program.entry.function, {f.name: called(f.body) for f in program.functions})
+
+
+def kernels_run(program: ir.Program, name: str, calls: Mapping[str, Iterable[str]]) -> set[str]:
+    """The kernels that the function of this name runs, or what it calls."""
+    reached = reachable(calls, (name,))
+    return {s.kernel for f in program.functions if f.name in reached for s in statements(f.body)
+            if isinstance(s, ir.Run)}
+
+
+def thread_name(name: str) -> str:
+    return f"thread_{identifier(name)}"
 
 
 def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> Module:

@@ -30,7 +30,7 @@ def flatten(program: mono.Program, recursion: bool = True,
     emitter = Emitter()
     emitter.names.reserve(functions)
     purity = Purity(thread_level(program, recursion), data=True)
-    t = Translator(translate, program, emitter, purity, functions, summaries(program.functions))
+    t = Translator(translate, program, emitter, purity, functions, summaries(program.functions), recursion=recursion)
     versions = Versions(emitter, functions)
     emitter.version = versions.version
     for name in sorted(purity.thread_level):

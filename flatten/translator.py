@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
-from nessie.base.ints import MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.types import Base
 from nessie.flatten.calls.crossing import Frame
@@ -36,6 +35,7 @@ class Translator:
     functions: dict[str, mono.Function]
     summaries: dict[str, Summary] = field(default_factory=dict)
     frame: Frame = field(default_factory=Frame)
+    recursion: bool = True              # may threads recur?
 
     def value(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:
         """Return the value of the expression over the domain. `hint` is the base of the names of its results."""
@@ -50,8 +50,6 @@ def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
             return env[name]
         case mono.Const(number, Base(base)):
             return constant(number, base)
-        case mono.Prim("neg", (mono.Const(int(number) | float(number), Base(base)),)) if number != MIN_INT:
-            return constant(-number, base)
     exp, env = with_data(t, exp, env)
     if domain is HOST:
         return from_host_term(t.emitter, thread(exp, env, HOST, HOST.here(), t.emitter.host()), hint)

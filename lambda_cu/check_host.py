@@ -46,7 +46,30 @@ def check_function(function: ir.Function, tables: Tables) -> None:
     host = Host(Scope({}, tables.scalars), taken, tables.sites, tables)
     bind_all(function.params, host)
     check_results(function.results, host)
+    if function.apart:
+        check_offer(function, tables)
     check_block(function.body, function.results, host)
+
+
+def check_offer(function: ir.Function, tables: Tables) -> None:
+    """What is called apart is there; it takes and gives what is offered, for one activation."""
+    called = tables.functions.get(function.apart)
+    if called is None:
+        raise IllFormed(f"the program has no function {function.apart}")
+    first = [function.params[0].type if function.params else "", function.results[0].type if function.results else ""]
+    require(first == ["int", "bool"], "an offer takes first how many activations there are, and gives if it is done")
+    size = function.params[0].name
+    for what, offered, its in (("takes", function.params[1:], called.params),
+                               ("gives", function.results[1:], called.results)):
+        found = [base_of(p.type, size) for p in offered]
+        require(found == [base_of(p.type, "") for p in its], f"{function.apart} {what} other than what is offered")
+
+
+def base_of(type_: ir.Type, size: str) -> tuple[str, bool]:
+    """The type of an element, and whether there is an array of them for one activation; `size`: of all activations."""
+    if isinstance(type_, ir.Array):
+        return type_.base, type_.size != size
+    return type_, False
 
 
 def check_results(results: tuple[ir.Param, ...], host: Host) -> None:

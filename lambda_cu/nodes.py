@@ -360,11 +360,17 @@ class Block:
 @dataclass(frozen=True)
 class Function(Located):
     """`results` types the block's results. They may name sizes: parameters of the function, or earlier
-    results."""
+    results.
+
+    A function with `apart` is an offer: the host function of this name does for one activation what is asked for all.
+    An executor may call it for each, in threads, and then give true and their results: its parameters are this one's
+    without the first, which is how many there are, an element where this one has an array over them; so are its
+    results, whose payloads come one after another. The body declines: it gives false and nothing."""
     name: str
     params: tuple[Param, ...]
     results: tuple[Param, ...]
     body: Block
+    apart: str = ""
 
 
 @dataclass(frozen=True)

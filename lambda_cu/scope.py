@@ -243,3 +243,15 @@ def map_statements(block: ir.Block, change: Callable[[ir.Statement], ir.Statemen
 def map_runs(block: ir.Block, change: Callable[[ir.Run], ir.Run]) -> ir.Block:
     """The block with every run in it changed; the same object where nothing changes."""
     return map_statements(block, lambda s: change(s) if isinstance(s, ir.Run) else s)
+
+
+def called_from_outside(program: ir.Program) -> frozenset[str]:
+    """The functions that are called otherwise than by statements, or by them and otherwise: the entry, and those that
+    executors may call apart."""
+    return frozenset({program.entry.function}.union(*[{f.name, f.apart} for f in program.functions if f.apart]))
+
+
+def calls_of_functions(program: ir.Program) -> dict[str, set[str]]:
+    """The functions that each function calls, or may have called apart."""
+    return {f.name: {s.function for s in statements(f.body) if isinstance(s, ir.Call)} | {f.apart} - {""}
+            for f in program.functions}

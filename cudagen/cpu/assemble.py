@@ -43,7 +43,8 @@ def assemble(program: ir.Program, host: instructions.Program, module: Module, te
 def calling(module: Module, parameter: str) -> frozenset[str]:
     """The kernels that call device functions which have this parameter."""
     functions = {f.name: f for f in module.functions}
-    having = {f.name for f in module.functions if f.kind == "device" and any(p.name == parameter for p in f.parameters)}
+    having = {f.name for f in module.functions
+              if f.kind in ("device", "apart") and any(p.name == parameter for p in f.parameters)}
     return frozenset(plan.name for plan in module.plans if having and not having.isdisjoint(reached(functions, plan)))
 
 

@@ -163,6 +163,7 @@ class CpuLauncher(Launcher):
         cells = self.cells()
         at = len(self.packers)
         words[at:at + 3] = map(ctypes.addressof, (cells, device.errors, device.interrupt_word))
+        words[at + 3] = device.pool.threads
         finished = False
         try:
             for step in self.steps:

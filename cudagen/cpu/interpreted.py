@@ -18,7 +18,7 @@ from nessie.cudagen.loops import interpreter as loops_interpreter
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.meanings import MEANINGS
-from nessie.cudagen.loops.plan import ArrayResult, Phase, Result, replacing
+from nessie.cudagen.loops.plan import WORKERS, ArrayResult, Phase, Result, replacing
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.default_depths import MOST_CALLS, Costs
 
@@ -37,6 +37,7 @@ class Interpreted(ErrorWords):
         self.module = generate(program, "cpu", width)
         check(self.module)
         self.plans = {plan.name: plan for plan in self.module.plans}
+        self.offers = self.plans.keys() - {kernel.name for kernel in program.kernels}
         self.functions = {f.name: f for f in self.module.functions}
         self.order, self.bytes = order, 0
         self.errors, self.interrupt_word = np.zeros(len(ERROR_WORDS), np.int64), np.zeros(1, np.int64)
@@ -51,7 +52,8 @@ class Interpreted(ErrorWords):
         plan = self.plans[kernel]
         memory: Memory = {p.name: a.buffer if isinstance(a, Array) else a
                           for p, a in zip(plan.parameters, arguments, strict=True)}
-        memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors, "interrupt": self.interrupt_word}
+        memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors, "interrupt": self.interrupt_word,
+                   WORKERS: 1}
         replaced = {p.name for number, p in enumerate(plan.parameters) if number in spare}
         for phase in plan.phases:
             self.bytes += take_buffers(phase, memory)

@@ -30,6 +30,7 @@ from nessie.cudagen.loops.nodes import (
     Atomic,
     Call,
     Const,
+    Distance,
     Exp,
     For,
     Function,
@@ -39,6 +40,7 @@ from nessie.cudagen.loops.nodes import (
     Name,
     Op,
     Parameter,
+    Part,
     Return,
     Set,
     Shared,
@@ -202,6 +204,10 @@ class FunctionPrinter:
             case Shared(name, type_, size):
                 self.allocas.append(f"  %{name} = alloca [{size} x {MEMORY[type_]}], align {ALIGNED}")
                 self.arrays[name] = type_
+            case Part(name, type_, array, offset):
+                at = self.value(offset).text
+                self.do(f"%{name} = getelementptr i8, ptr %{array}, i64 {at}")
+                self.arrays[name] = type_
             case For():
                 self.for_(statement)
             case While(condition, body):
@@ -348,6 +354,9 @@ class FunctionPrinter:
                 return apply(self, op, tuple([self.value(a) for a in arguments]))
             case Load(array, index, order):
                 return self.load(array, index, order == "volatile")
+            case Distance(array, start):
+                ends = [self.emit(f"ptrtoint ptr %{name} to i64") for name in (array, start)]
+                return Value(self.emit(f"sub i64 {ends[0]}, {ends[1]}"), "int")
         raise TypeError(exp)
 
     def pointer(self, array: str, index: Exp) -> str:

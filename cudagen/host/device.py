@@ -89,8 +89,9 @@ class OutOfMemory(Exception):
 class Device(Protocol):
     """`interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too. `skips`: its
     kernels do nothing after one that has failed, so the host need not ask before it launches. `costs`: what the host
-    level takes there."""
+    level takes there. `offers`: the functions with `apart` that it can launch, like kernels."""
     skips: bool
+    offers: Container[str]
     costs: Costs
 
     @property

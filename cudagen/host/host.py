@@ -194,6 +194,9 @@ class Host:
             case Invoke(results, function, arguments, dead, origin=origin):
                 self.poll(origin)
                 self.look(origin)
+                if function in self.device.offers and self.apart(instruction, frame):
+                    self.drop(dead, frame)
+                    return
                 self.enter(self.codes[function], [self.value(a, frame) for a in arguments], results, origin)
                 self.drop(dead, frame)
                 activation.size = bytes_waiting(frame)
@@ -215,6 +218,20 @@ class Host:
                 self.drop(dead, frame)
             case Drop(dead):
                 self.drop(dead, frame)
+
+    def apart(self, offer: Invoke, frame: Frame) -> bool:
+        """Have the device do all that is offered, if there is anything, and memory for it. Whether it has done it, or
+        given up, is the first result."""
+        arguments = [self.value(a, frame) for a in offer.arguments]
+        if not arguments[0]:
+            return False
+        try:
+            found = self.device.launch(offer.function, arguments, ())
+        except OutOfMemory:
+            return False
+        self.stats.peak = max(self.stats.peak, self.device.used())
+        self.assign(offer.results, found, frame)
+        return True
 
     def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
         most = self.calls.beyond(code.name, len(self.stack))

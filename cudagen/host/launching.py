@@ -12,10 +12,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.records import dataclass
+from nessie.base.values import DTYPES
 from nessie.cudagen.host.device import NO_FAILURE, Array, ErrorWords
 from nessie.cudagen.host.memory import Pooled
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import SHARED, ArrayResult, Phase, Plan, replacing
+from nessie.cudagen.loops.plan import SHARED, WORKERS, ArrayResult, Phase, Plan, replacing
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.default_depths import Costs
 from nessie.lambda_cu.running.stats import Stats
@@ -33,6 +34,7 @@ class Launches(ErrorWords):
 
     def __init__(self, program: ir.Program, launchers: Mapping[str, Launcher]) -> None:
         self.program, self.launchers = program, launchers
+        self.offers = launchers.keys() - {kernel.name for kernel in program.kernels}
         self.stats = Stats()
         self.traffic: dict[str, tuple[Traffic, tuple[str, ...]]] = {}    # with the names of all that moves
 
@@ -52,6 +54,8 @@ class Launches(ErrorWords):
     def bytes_moved(self, name: str, arguments: Sequence[Any], results: Sequence[Any]) -> int:
         """By a launch of the kernel of this name that has these arguments and results."""
         from nessie.lambda_cu.running.traffic import bytes_moved, traffic  # where somebody wants to know
+        if name in self.offers:
+            return sum([a.length * DTYPES[a.base].itemsize for a in (*arguments, *results) if isinstance(a, Array)])
         if name not in self.traffic:
             kernel = next(k for k in self.program.kernels if k.name == name)
             functions = {f.name: f for f in self.program.scalar_functions}
@@ -74,13 +78,13 @@ class Taken:
 
 
 class Launcher:
-    """A plan, prepared. Of a launch's words the first are the kernel's parameters, then come `cells`, `errors` and
-    `interrupt`."""
+    """A plan, prepared. Of a launch's words the first are the kernel's parameters, then come `cells`, `errors`,
+    `interrupt`, and the number of workers."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.slots: dict[str, int] = {}
-        for name in (*(p.name for p in plan.parameters), *SHARED):
+        for name in (*(p.name for p in plan.parameters), *SHARED, WORKERS):
             self.slot(name)
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}

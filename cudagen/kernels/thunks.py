@@ -111,7 +111,10 @@ def operator(code: Code, name: str, arguments: tuple[Value, ...]) -> Value:
 
 
 def read(code: Code, array: str, index: Value) -> Value:
+    sought = index.exp
     array, index = code.given.get(array, array), code.let("at", index)
+    if isinstance(sought, loops.Op):
+        code.once[sought] = index               # so that an element is known again
     held = code.known.get((array, index.exp))
     if held is not None:
         return held

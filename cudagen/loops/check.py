@@ -18,6 +18,7 @@ from nessie.cudagen.loops.nodes import (
     Name,
     Note,
     Parameter,
+    Part,
     Pause,
     Return,
     Set,
@@ -28,9 +29,20 @@ from nessie.cudagen.loops.nodes import (
     While,
 )
 from nessie.cudagen.loops.plan_check import check_plans
-from nessie.cudagen.loops.typing import SPECIAL, Scope, lookup, only_cuda, require, seen_by_all, type_of, want
+from nessie.cudagen.loops.typing import (
+    SPECIAL,
+    Scope,
+    lookup,
+    not_cuda,
+    only_cuda,
+    require,
+    seen_by_all,
+    type_of,
+    want,
+)
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+CALLED = ("device", "apart")
 SCALARS = ("int", "float", "bool", "char")
 ATOMIC_TYPES = {"add": ("int", "float"), "exchange": ("int", "float"),
                 "min": ("int",), "max": SCALARS, "cas": ("int",)}
@@ -69,8 +81,8 @@ class FunctionCheck:
     def check(self) -> None:
         function = self.function
         require(IDENTIFIER.match(function.name) is not None, f"{function.name!r} is no identifier")
-        require(function.kind in ("host", "cuda", "device"), f"kind {function.kind} does not exist")
-        require(function.kind == "device" or not function.results, f"kind {function.kind} has no results")
+        require(function.kind in ("host", "cuda", "device", "apart"), f"kind {function.kind} does not exist")
+        require(function.kind in CALLED or not function.results, f"kind {function.kind} has no results")
         require(all(r in SCALARS for r in function.results), "results are scalars")
         scope = Scope(function.kind)
         for parameter in function.parameters:
@@ -116,10 +128,12 @@ class FunctionCheck:
 
     def inner(self, body: tuple[Stmt, ...], scope: Scope) -> bool:
         """Check a block whose names are gone after it."""
-        before = len(scope.scalars)
+        before, arrays = len(scope.scalars), len(scope.arrays)
         ended = self.block(body, scope)
         while len(scope.scalars) > before:
             scope.variables.discard(scope.scalars.popitem()[0])
+        while len(scope.arrays) > arrays:
+            scope.writable.discard(scope.arrays.popitem()[0])
         return ended
 
     def statement(self, statement: Stmt, scope: Scope, ended: bool) -> bool:
@@ -142,6 +156,15 @@ class FunctionCheck:
                     only_cuda(scope, "release")
                     seen_by_all(scope, "release", array)
                     want("what is released", type_, "int")
+            case Part(name, type_, array, offset):
+                not_cuda(scope, "Part")
+                lookup(array, scope.arrays, "array")
+                require(type_ in SCALARS, f"type {type_} does not exist")
+                want("offset", type_of(offset, scope), "int")
+                self.bind(name)
+                scope.arrays[name] = type_
+                if array in scope.writable:
+                    scope.writable.add(name)
             case For() | While() | If():
                 return self.compound(statement, scope)
             case Atomic():
@@ -216,8 +239,10 @@ class FunctionCheck:
 
     def call(self, statement: Call, scope: Scope) -> None:
         callee = self.functions.get(statement.function)
-        if callee is None or callee.kind != "device":
+        if callee is None or callee.kind not in CALLED:
             raise IllFormed(f"calls {statement.function}, which is no device function of the module")
+        require(callee.kind == "device" or scope.kind in ("host", "apart"),
+                f"a function of kind {scope.kind} calls {callee.name}, of kind apart")
         require(len(statement.arguments) == len(callee.parameters), f"{callee.name} is called with too few or many")
         written: list[str] = []
         passed: list[str] = []

@@ -16,6 +16,8 @@ from dataclasses import field
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.loops.meanings import MEANINGS, Scalar
@@ -26,6 +28,7 @@ from nessie.cudagen.loops.nodes import (
     Barrier,
     Call,
     Const,
+    Distance,
     Exp,
     For,
     Function,
@@ -35,6 +38,7 @@ from nessie.cudagen.loops.nodes import (
     Name,
     Note,
     Op,
+    Part,
     Pause,
     Return,
     Set,
@@ -48,6 +52,7 @@ from nessie.cudagen.loops.nodes import (
 )
 
 WARP = 32
+APART = 1 << 48                         # bytes between arrays, as distances have it
 
 
 class LoopsError(Exception):
@@ -194,6 +199,7 @@ class Machine:
     def __init__(self, module: Module, counts: Counts) -> None:
         self.functions = {f.name: f for f in module.functions}
         self.counts = counts
+        self.far: list[Any] = []                # the elements of arrays whose distance was asked for
 
     def arguments(self, function: Function, values: Sequence[Any]) -> Frame:
         """The first frame of a function that is called from outside."""
@@ -224,6 +230,8 @@ class Machine:
             case Store(array, index, value):
                 at = yield from self.value(index, frame)
                 self.store(frame[array], at, (yield from self.value(value, frame)))
+            case Part(name, type_, array, offset):
+                frame[name] = self.part(name, type_, frame[array], self.evaluate(offset, frame))
             case If(condition, then, orelse):
                 chosen = then if (yield from self.value(condition, frame)) else orelse
                 return (yield from self.block(chosen, frame))
@@ -267,7 +275,7 @@ class Machine:
         for parameter, argument in zip(function.parameters, arguments, strict=True):
             array = parameter.array and isinstance(argument, Name)
             inner[parameter.name] = frame[argument.name] if array else self.evaluate(argument, frame)  # type: ignore[union-attr]
-        results = yield from self.call(function, inner)
+        results = yield from self.call(function, inner | (shared_memory(function) if function.kind == "apart" else {}))
         frame.update(zip(names, results, strict=True))
 
     def atomic(self, statement: Atomic, frame: Frame) -> None:
@@ -319,7 +327,19 @@ class Machine:
                 return MEANINGS[op](*[self.evaluate(a, frame) for a in arguments])
             case Shuffle() | Vote():
                 return frame[f"told {id(exp)}"]
+            case Distance(array):
+                self.far.append(frame[array].elements)
+                return len(self.far) * APART
         raise TypeError(exp)
+
+    def part(self, name: str, type_: str, memory: Memory, offset: int) -> Memory:
+        """What begins so many bytes after the array's beginning, up to the end of what it lies in."""
+        number, offset = divmod(offset, APART)
+        elements = self.far[number - 1] if number else memory.elements
+        elements = elements[offset // elements.itemsize:]
+        width = DTYPES[type_].itemsize
+        whole = elements.view(np.uint8)[:elements.nbytes // width * width]
+        return Memory(name, type_, whole.view(DTYPES[type_]))
 
     def load(self, memory: Memory, index: int) -> Scalar:
         self.within(memory, index)

@@ -34,13 +34,15 @@ are assigned by `Set`. Expressions are trees of scalar operators (lambda_cu.ops)
 cudagen.loops.text prints and reads the text, cudagen.loops.interpreter runs it.
 
 Invariants (checked by cudagen.loops.check):
-  - function names differ; only functions of kind 'device' have results and are called, with arguments that agree;
+  - function names differ; only functions of kind 'device' and 'apart' have results and are called, with arguments that
+    agree, 'apart' ones by those of kind 'host' and 'apart';
   - names are identifiers, bound before use and once per function, none of them a special name; only Vars are Set, to
     their type; a name lives to the end of the block that binds it;
   - expressions are well typed, constants fit their types; indices and bounds are int, steps positive;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
   - Barrier, Pause, Note, Shuffle, Vote, what acquires or releases and the special names of CUDA occur only in functions
-    of kind 'cuda', FRAME only in others; Shared only at the top of a body, and in none of kind 'device';
+    of kind 'cuda', FRAME, Part and Distance only in others; Shared only at the top of a body, and in none of kind
+    'device';
   - what acquires, releases or is relaxed, and an atomic max of others than ints, is of a parameter, no shared array;
   - a function with results ends every path in Return, and nothing follows a Return.
 Those of plans are in the header of cudagen.loops.plan.
@@ -101,7 +103,14 @@ class Vote:
     name: str
 
 
-Exp = Const | Name | Op | Load | Shuffle | Vote
+@dataclass(frozen=True)
+class Distance:
+    """How many bytes after the array `start` the array begins; not in 'cuda'."""
+    array: str
+    start: str
+
+
+Exp = Const | Name | Op | Load | Shuffle | Vote | Distance
 
 Written = str                       # the name of an array that the statement writes
 
@@ -146,6 +155,16 @@ class Shared:
     name: str
     type: str
     size: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """name = what lies `offset` bytes after the beginning of an array, seen as an array of its own: a part of it, or
+    another array that lies so far away (Distance). It is written if `array` is writable. Not in 'cuda'."""
+    name: str
+    type: str
+    array: Written
+    offset: Exp
 
 
 @dataclass(frozen=True)
@@ -214,7 +233,7 @@ class Return:
     values: tuple[Exp, ...] = ()
 
 
-Stmt = Let | Var | Set | Store | Shared | For | While | If | Call | Atomic | Pause | Barrier | Note | Return
+Stmt = Let | Var | Set | Store | Shared | Part | For | While | If | Call | Atomic | Pause | Barrier | Note | Return
 
 
 FRAME = "frame_address"
@@ -237,6 +256,7 @@ class Function(Located):
                       number of calls that together cover the chunks
              'cuda'   (void) a __global__ kernel
              'device' has scalar `results`; callable from both
+             'apart'  has scalar `results`; callable on the CPU, from host functions and those of its kind
     `about`: lines of comment that stand above it"""
     name: str
     kind: str

@@ -11,6 +11,7 @@ from nessie.cudagen.loops.nodes import (
     Barrier,
     Call,
     Const,
+    Distance,
     Exp,
     For,
     Function,
@@ -21,6 +22,7 @@ from nessie.cudagen.loops.nodes import (
     Note,
     Op,
     Parameter,
+    Part,
     Pause,
     Return,
     Set,
@@ -148,9 +150,25 @@ class Parser:
         if tokens.at("atomic", "call"):
             return self.effect(())
         if tokens.at(*TYPES):
-            type_, name = self.type(), tokens.name()
+            type_ = self.type()
+            if tokens.at("["):
+                return self.part(type_)
+            name = tokens.name()
             return Let(name, type_, self.definition())
         return self.assignment()
+
+    def part(self, type_: str) -> Part:
+        tokens = self.tokens
+        tokens.expect("[")
+        tokens.expect("]")
+        name = tokens.name()
+        for symbol in ("=", "piece", "("):
+            tokens.expect(symbol)
+        array = tokens.name()
+        tokens.expect(",")
+        offset = self.expression()
+        tokens.expect(")")
+        return Part(name, type_, array, offset)
 
     def assignment(self) -> Stmt:
         """A statement that begins with a name that is there already, or whose type follows from its value."""
@@ -236,6 +254,10 @@ class Parser:
             tokens.expect("(")
             (name,) = tokens.listed(tokens.name, ")")
             return Vote(name)
+        if tokens.accept("distance"):
+            tokens.expect("(")
+            array, start = tokens.listed(tokens.name, ")")
+            return Distance(array, start)
         if order := tokens.accept("volatile", "relaxed", "acquire"):
             array = tokens.name()
             return Load(array, self.indexed(self.expression), order)

@@ -11,6 +11,7 @@ from nessie.cudagen.loops.plan import (
     LIBRARY,
     SHARED,
     SIZE_OPERATORS,
+    WORKERS,
     Buffer,
     Input,
     Phase,
@@ -46,7 +47,7 @@ class PlanCheck:
 
     def __init__(self, plan: Plan, functions: Mapping[str, Function]) -> None:
         self.plan, self.functions = plan, functions
-        self.scalars: dict[str, str] = {}
+        self.scalars: dict[str, str] = {WORKERS: "int"}
         self.arrays: dict[str, str] = {}
         self.stored: set[tuple[int, str]] = set()       # cells, and the types that are stored there
         self.kinds: set[str] = set()

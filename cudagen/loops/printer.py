@@ -11,6 +11,7 @@ from nessie.cudagen.loops.nodes import (
     Barrier,
     Call,
     Const,
+    Distance,
     Exp,
     For,
     Function,
@@ -21,6 +22,7 @@ from nessie.cudagen.loops.nodes import (
     Note,
     Op,
     Parameter,
+    Part,
     Pause,
     Return,
     Set,
@@ -36,15 +38,15 @@ from nessie.cudagen.loops.plan import Buffer, Input, Phase, Plan, Result, Scalar
 from nessie.lambda_cu.ops import LEVELS, OPS
 
 TYPES = ("int", "float", "bool", "char")
-KINDS = ("host", "cuda", "device")
+KINDS = ("host", "cuda", "device", "apart")
 ATOMICS = ("add", "min", "max", "exchange", "cas")
 SHUFFLES = ("down", "up", "index")
 LOOSEST, SELECT = -1, 0           # how tightly `? :` binds, below all operators
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
-                      "while", "if", "else", "atomic", "call", "pause", "relaxed", "acquire", "release",
-                      "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote", "inf", "nan",
-                      "true", "false"])
+                      "while", "if", "else", "atomic", "call", "piece", "distance", "pause", "relaxed", "acquire",
+                      "release", "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote",
+                      "inf", "nan", "true", "false"])
 
 
 def show(module: Module) -> str:
@@ -155,6 +157,8 @@ def show_simple(statement: Stmt) -> str:
             return f"{'release ' if release else ''}{word(array)}[{show_exp(index)}] = {show_exp(value)}"
         case Shared(name, type_, size):
             return f"shared {type_} {word(name)}[{size}]"
+        case Part(name, type_, array, offset):
+            return f"{type_}[] {word(name)} = piece({word(array)}, {show_exp(offset)})"
         case Atomic(op, array, index, value, result, compare):
             old = f"{word(result)} = " if result is not None else ""
             expected = f"{show_exp(compare)}, " if compare is not None else ""
@@ -186,6 +190,8 @@ def show_exp(exp: Exp, around: int = LOOSEST) -> str:
             return f"shuffle {mode}({word(name)}, {show_exp(offset)})"
         case Vote(name):
             return f"vote({word(name)})"
+        case Distance(array, start):
+            return f"distance({word(array)}, {word(start)})"
         case Op("select", (condition, then, orelse)):
             text = f"{show_exp(condition, SELECT + 1)} ? {show_exp(then, SELECT + 1)} : {show_exp(orelse, SELECT)}"
             return parenthesise(text, around > SELECT)

@@ -7,7 +7,7 @@ from dataclasses import field
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
-from nessie.cudagen.loops.nodes import FRAME, Const, Exp, Load, Name, Op, Shuffle, Vote
+from nessie.cudagen.loops.nodes import FRAME, Const, Distance, Exp, Load, Name, Op, Shuffle, Vote
 from nessie.lambda_cu.ops import result_type
 
 SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx", FRAME)
@@ -50,6 +50,11 @@ def type_of(exp: Exp, scope: Scope) -> str:
             only_cuda(scope, "Vote")
             want("what is voted on", lookup(name, scope.scalars, "scalar"), "bool")
             return "int"
+        case Distance(array, start):
+            not_cuda(scope, "Distance")
+            lookup(array, scope.arrays, "array")
+            lookup(start, scope.arrays, "array")
+            return "int"
         case Op(op, arguments):
             return operator_type(op, tuple([type_of(a, scope) for a in arguments]))
     raise TypeError(exp)
@@ -83,7 +88,7 @@ def constant_type(value: int | float | bool | str, type_: str) -> str:
 
 def name_type(name: str, scope: Scope) -> str:
     if name == FRAME:
-        require(scope.kind != "cuda", f"{name} occurs in a function of kind cuda")
+        not_cuda(scope, name)
         return "int"
     if name in SPECIAL:
         only_cuda(scope, name)
@@ -103,6 +108,10 @@ def seen_by_all(scope: Scope, what: str, array: str) -> None:
 
 def only_cuda(scope: Scope, what: str) -> None:
     require(scope.kind == "cuda", f"{what} occurs in a function of kind {scope.kind}, only cuda has it")
+
+
+def not_cuda(scope: Scope, what: str) -> None:
+    require(scope.kind != "cuda", f"{what} occurs in a function of kind cuda")
 
 
 def want(what: str, found: str, expected: str) -> None:

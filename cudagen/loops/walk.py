@@ -7,12 +7,14 @@ from nessie.base.parts import Parts
 from nessie.cudagen.loops.nodes import (
     Atomic,
     Call,
+    Distance,
     Exp,
     For,
     Function,
     Let,
     Load,
     Name,
+    Part,
     Shared,
     Shuffle,
     Stmt,
@@ -42,6 +44,8 @@ def names(exp: Exp) -> Iterator[str]:
         match part:
             case Name(name) | Load(name) | Shuffle(name) | Vote(name):
                 yield name
+            case Distance(array, start):
+                yield from (array, start)
 
 
 def called(body: tuple[Stmt, ...]) -> Iterator[str]:
@@ -59,7 +63,7 @@ def bound_names(body: tuple[Stmt, ...]) -> list[str]:
     found: list[str] = []
     for statement in statements(body):
         match statement:
-            case Let(name) | Var(name) | Shared(name) | For(name) | Atomic(result=str() as name):
+            case Let(name) | Var(name) | Shared(name) | Part(name) | For(name) | Atomic(result=str() as name):
                 found.append(name)
             case Call(bound):
                 found += bound

@@ -8,4 +8,5 @@
 
     cpu/            walk, order
     cuda/           walk, order
+    apart/          host functions that one thread of the CPU runs
 """

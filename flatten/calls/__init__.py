@@ -4,5 +4,7 @@
     boundary        turns values into lists of names, by their layout, and back
     crossing        decides, per level of sequences: with payload, or as bounds only
     compaction      copies a small part of a large payload
+    apart           decides which activations of a recursion one thread shall do
+    unrolled        writes apply-to-each over sequences of known length out
     entry           makes the function that a run calls
 """

@@ -9,6 +9,7 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.base.types import Pair, Seq, Type
 from nessie.flatten.values.values import Both, Leaf, Sequence, Value, join_leaves
+from nessie.lambda_cu import nodes as ir
 from nessie.mono.analysis.provenance import Path, Signature, Sources, shared
 from nessie.mono.analysis.summaries import Pools
 
@@ -93,15 +94,23 @@ def payload_in(value: Value, steps: Path) -> Leaf:
     return value.leaves[0]
 
 
+# The versions of a function, by what their names have after its own.
+PLAIN, LIFTED = "", "^"             # one activation, on the host; all those of a domain at once
+SEQUENTIAL, APART = "~", "^apart"   # flatten.calls.apart tells of these
+TRUE, FALSE = ir.Const(True, "bool"), ir.Const(False, "bool")
+
+
 @dataclass(frozen=True)
 class Frame:
-    """The function of which a version is being made. `held`: the keys of the payloads passed to it, which live as long
-    as the call. `named`: the keys among them into which its result, or its parameters where it calls itself, are
-    bounds."""
+    """The function of which a version is being made, and the version's kind. `held`: the keys of the payloads passed to
+    it, which live as long as the call. `named`: the keys among them into which its result, or its parameters where it
+    calls itself, are bounds. `apart`: may small activations run apart (flatten.calls.apart)?"""
     function: str = ""
     payloads: Payloads = field(default_factory=lambda: Payloads([], {}))
     held: frozenset[object] = frozenset()
     named: frozenset[object] = frozenset()
+    kind: str = PLAIN
+    apart: ir.Atom = TRUE
 
 
 def of_result(signature: Signature, payloads: Payloads) -> Crossing:

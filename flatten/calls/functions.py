@@ -11,8 +11,11 @@ payloads follow the parameters: an outer call passes the payloads of its argumen
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from nessie.base.names import Names
 from nessie.base.types import Type
+from nessie.flatten.calls.apart import is_divided, small
 from nessie.flatten.calls.boundary import (
     Packer,
     in_one_leaf,
@@ -23,8 +26,20 @@ from nessie.flatten.calls.boundary import (
     unpack,
     unpack_leaf,
 )
-from nessie.flatten.calls.crossing import Frame, Payloads, of_argument, of_result
-from nessie.flatten.rules.combining import fold
+from nessie.flatten.calls.crossing import (
+    APART,
+    FALSE,
+    LIFTED,
+    PLAIN,
+    SEQUENTIAL,
+    TRUE,
+    Frame,
+    Payloads,
+    of_argument,
+    of_result,
+)
+from nessie.flatten.calls.unrolled import unrolled
+from nessie.flatten.rules.conditionals import divided
 from nessie.flatten.translator import Translator, Values, pure_on_values
 from nessie.flatten.values.domains import HOST, Domain, atom_of, free_domain
 from nessie.flatten.values.emitter import Tables
@@ -33,6 +48,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.mono import nodes as mono
 from nessie.mono.analysis.provenance import Path, sequence_paths
 from nessie.mono.analysis.summaries import Pools, Summary, named
+from nessie.mono.walk import binders
 
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
@@ -41,19 +57,60 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     arguments = [t.value(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
     if exp.function in t.purity.thread_level:
         return pure_on_values(t, exp, arguments, domain, hint)
-    emitter = t.emitter
-    emitter.origin = exp.origin
-    if function.fold is not None and (combined := fold(t, function, arguments, domain, hint)) is not None:
-        return combined
-    name = version(t, function, lifted=domain is not HOST)
+    t.emitter.origin = exp.origin
+    if domain is HOST:
+        value = call_version(t, exp, SEQUENTIAL if t.frame.kind == SEQUENTIAL else PLAIN, arguments, domain, hint)
+        return in_one_leaf(Packer(t.emitter, hint, t.frame), value, exp.type)
+    if t.frame.apart != FALSE and is_divided(t, function):
+        return divided_call(t, exp, arguments, domain, hint)
+    return call_version(t, exp, LIFTED, arguments, domain, hint)
+
+
+def call_version(t: Translator, exp: mono.Call, kind: str, arguments: list[Value], domain: Domain, hint: str,
+                 apart: ir.Atom | None = None) -> Value:
+    """Call this version of the function on the activations of the domain. `apart`: may it run some apart in its turn?
+    None: as its caller may."""
+    function = t.functions[exp.function]
+    name = version(t, function, kind)
     atoms, passed = pass_on(t, function, arguments, domain)
     if domain is not HOST:
         atoms = [atom_of(domain.size), *atoms]
+    if kind == LIFTED and is_divided(t, function):
+        atoms.append(apart or t.frame.apart)
     crossing = of_result(t.summaries[function.name].result, passed)
-    results = params_of(emitter, exp.type, domain, crossing, hint)
-    emitter.emit(ir.Call(tuple(results), name, tuple(atoms), origin=exp.origin))
-    value = unpack(exp.type, domain, received(results), crossing)
-    return in_one_leaf(Packer(emitter, hint, t.frame), value, exp.type) if domain is HOST else value
+    results = params_of(t.emitter, exp.type, domain, crossing, hint)
+    t.emitter.emit(ir.Call(tuple(results), name, tuple(atoms), origin=exp.origin))
+    return unpack(exp.type, domain, received(results), crossing)
+
+
+def divided_call(t: Translator, exp: mono.Call, arguments: list[Value], domain: Domain, hint: str) -> Value:
+    """Call the lifted version on large activations, the sequential one on small ones (flatten.calls.apart)."""
+    function = t.functions[exp.function]
+    arguments = [unpack(p.type, domain, iter(Packer(t.emitter, p.name, t.frame).pack(a, p.type, domain)))
+                 for a, p in zip(arguments, function.parameters)]
+    return divided(t, small(t, arguments, domain), domain, hint,
+                   lambda side: call_apart(t, exp, arguments, side, hint),
+                   lambda side: call_version(t, exp, LIFTED, arguments, side, hint))
+
+
+def call_apart(t: Translator, exp: mono.Call, arguments: list[Value], domain: Domain, hint: str) -> Value:
+    """Offer the activations to whoever runs them apart; if he does not, they are lifted."""
+    emitter, function = t.emitter, t.functions[exp.function]
+    name = version(t, function, APART)
+    atoms, _ = pass_on(t, function, arguments, domain)
+    done = emitter.declare("done", "bool")
+    given = params_of(emitter, exp.type, domain, None, hint)
+    emitter.emit(ir.Call((done, *given), name, (atom_of(domain.size), *atoms), origin=exp.origin))
+
+    def whole() -> list[ir.Atom]:
+        value = call_version(t, exp, LIFTED, arguments, domain, hint, FALSE)
+        return Packer(emitter, hint, t.frame).pack(value, exp.type, domain)
+
+    lifted, statements = emitter.block(whole)
+    results = params_of(emitter, exp.type, domain, None, hint)
+    emitter.emit(ir.Branch(tuple(results), ir.Var(done.name), ir.Block((), tuple([ir.Var(p.name) for p in given])),
+                           ir.Block(statements, tuple(lifted)), origin=exp.origin))
+    return unpack(exp.type, domain, received(results))
 
 
 def pass_on(t: Translator, function: mono.Function, arguments: list[Value],
@@ -84,36 +141,41 @@ def pooled(function: mono.Function, pools: Pools) -> list[tuple[Path, Type, str]
             for path, item in sequence_paths(p.type, (k,)) if path in pools]
 
 
-def version(t: Translator, function: mono.Function, lifted: bool) -> str:
-    """Return the name of the host or lifted version, which is made at the first call."""
-    name = function.name + ("^" if lifted else "")
+def version(t: Translator, function: mono.Function, kind: str) -> str:
+    """Return the name of this version, which is made at the first call."""
+    name = function.name + kind
     if name not in t.emitter.functions:
         t.emitter.functions[name] = placeholder = ir.Function(name, (), (), ir.Block((), ()))
-        made = lifted_version(t, function, name) if lifted else host_version(t, function, name)
+        made = MAKERS[kind](t, function, kind)
         assert t.emitter.functions[name] is placeholder
         t.emitter.functions[name] = made
     return name
 
 
-def host_version(t: Translator, function: mono.Function, name: str) -> ir.Function:
-    env, frame, params = parameters(t, function, HOST)
+def host_version(t: Translator, function: mono.Function, kind: str) -> ir.Function:
+    env, frame, params = parameters(t, function, HOST, kind)
     crossing = of_result(t.summaries[function.name].result, frame.payloads)
+    inside = unrolled(function.body, Names(binders(t.program))) if kind == SEQUENTIAL else function.body
 
     def body() -> list[ir.Atom]:
-        value = t.value(function.body, env, HOST, "a")
+        value = t.value(inside, env, HOST, "a")
         return Packer(t.emitter, frame=frame).pack(value, function.result, HOST, crossing)
 
     atoms, statements = outside(t, frame, body)
     results = params_of(t.emitter, function.result, HOST, crossing)
-    return ir.Function(name, tuple(params), tuple(results), ir.Block(statements, tuple(atoms)), origin=function.origin)
+    return ir.Function(function.name + kind, tuple(params), tuple(results), ir.Block(statements, tuple(atoms)),
+                       origin=function.origin)
 
 
-def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Function:
+def lifted_version(t: Translator, function: mono.Function, kind: str) -> ir.Function:
     emitter = t.emitter
     size = emitter.declare("n", "int")
     domain = free_domain(size.name)
-    env, frame, params = parameters(t, function, domain)
+    env, frame, params = parameters(t, function, domain, kind)
     crossing = of_result(t.summaries[function.name].result, frame.payloads)
+    if is_divided(t, function):
+        params.append(emitter.declare("apart", "bool"))
+        frame = replace(frame, apart=ir.Var(params[-1].name))
 
     def body() -> list[ir.Atom]:
         result = t.value(function.body, env, domain, "a")
@@ -130,8 +192,28 @@ def lifted_version(t: Translator, function: mono.Function, name: str) -> ir.Func
 
     atoms, statements = outside(t, frame, guarded)
     results = params_of(emitter, function.result, domain, crossing)
-    return ir.Function(name, (size, *params), tuple(results), ir.Block(statements, tuple(atoms)),
+    return ir.Function(function.name + kind, (size, *params), tuple(results), ir.Block(statements, tuple(atoms)),
                        origin=function.origin)
+
+
+def offer(t: Translator, function: mono.Function, kind: str) -> ir.Function:
+    """The version that offers activations to be run apart, and declines."""
+    emitter = t.emitter
+    size, done = emitter.declare("n", "int"), emitter.declare("done", "bool")
+    domain = free_domain(size.name)
+    _, frame, params = parameters(t, function, domain, kind)
+
+    def body() -> list[ir.Atom]:
+        return [ir.Const(False, "bool"), *nothing_for(emitter, params_of(emitter, function.result, domain))]
+
+    atoms, statements = outside(t, frame, body)
+    results = (done, *params_of(emitter, function.result, domain))
+    return ir.Function(function.name + kind, (size, *params), results, ir.Block(statements, tuple(atoms)),
+                       version(t, function, SEQUENTIAL), origin=function.origin)
+
+
+MAKERS: dict[str, Callable[[Translator, mono.Function, str], ir.Function]] = {
+    PLAIN: host_version, SEQUENTIAL: host_version, LIFTED: lifted_version, APART: offer}
 
 
 def outside(t: Translator, frame: Frame,
@@ -147,8 +229,8 @@ def outside(t: Translator, frame: Frame,
         emitter.tables, emitter.origin, t.frame = held
 
 
-def parameters(t: Translator, function: mono.Function,
-               domain: Domain) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
+def parameters(t: Translator, function: mono.Function, domain: Domain,
+               kind: str) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
     """Return the parameters' values, the frame that knows them, and all parameters that are passed: pools come last."""
     summary = t.summaries[function.name]
     last: list[ir.Param] = []
@@ -164,10 +246,11 @@ def parameters(t: Translator, function: mono.Function,
         names = params_of(t.emitter, p.type, domain, crossing, p.name)
         env[p.name] = unpack(p.type, domain, received(names), crossing)
         params += names
-    return env, frame_of(function, summary, Payloads(list(env.values()), pools)), params + last
+    return env, frame_of(function, summary, Payloads(list(env.values()), pools), kind), params + last
 
 
-def frame_of(function: mono.Function, summary: Summary, payloads: Payloads) -> Frame:
+def frame_of(function: mono.Function, summary: Summary, payloads: Payloads, kind: str) -> Frame:
     paths = [path for k, p in enumerate(function.parameters) for path, _ in sequence_paths(p.type, (k,))]
     keys = {path: payloads[path].key for path in paths}
-    return Frame(function.name, payloads, frozenset(keys.values()), frozenset([keys[path] for path in named(summary)]))
+    return Frame(function.name, payloads, frozenset(keys.values()), frozenset([keys[path] for path in named(summary)]),
+                 kind, FALSE if kind == SEQUENTIAL else TRUE)

@@ -9,6 +9,8 @@ so bounds are selected, payloads shared, and no element is copied. A branch that
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nessie.flatten.calls.boundary import Packer, params_of, received, unpack
 from nessie.flatten.calls.crossing import of_values
 from nessie.flatten.translator import Translator, Values, scalar
@@ -45,8 +47,15 @@ def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -
 
 
 def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain, hint: str) -> Value:
-    emitter = t.emitter
-    emitter.origin = exp.origin
+    t.emitter.origin = exp.origin
+    return divided(t, test, domain, hint, lambda side: t.value(exp.then, env, side, hint),
+                   lambda side: t.value(exp.orelse, env, side, hint))
+
+
+def divided(t: Translator, test: Scalar, domain: Domain, hint: str, yes_value: Callable[[Domain], Value],
+            no_value: Callable[[Domain], Value]) -> Value:
+    """Divide the domain by the test; what is said of each side makes its value there."""
+    emitter, origin = t.emitter, t.emitter.origin
     chosen = stored_test(t, test, domain)
     yes, no = int_results(emitter, "yes", "no")
     to_yes, to_no = (emitter.declare(f"{side.name}_of", ir.Array("int", side.name)) for side in (yes, no))
@@ -55,8 +64,8 @@ def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain
     emitter.run(ir.Partition(index, scope.thunk(domain.params, ir.Read(chosen, ir.Var("i"))), emitter.walked(domain)),
                 [yes, no, to_yes, to_no, place])
     sides = subset(domain, yes.name, to_yes.name), subset(domain, no.name, to_no.name)
-    then, orelse = t.value(exp.then, env, sides[0], hint), t.value(exp.orelse, env, sides[1], hint)
-    emitter.origin = exp.origin
+    then, orelse = yes_value(sides[0]), no_value(sides[1])
+    emitter.origin = origin
 
     def term_at(at: At, context: Context) -> Term:
         position = context.let(ir.Read(place.name, at.i), "at")

@@ -29,7 +29,7 @@ from nessie.lambda_cu.passes.kernel_arguments import (
     with_constants,
     without_copies,
 )
-from nessie.lambda_cu.scope import kept_items, results
+from nessie.lambda_cu.scope import called_from_outside, kept_items, results
 
 Key = Hashable                  # of a value: equal for equal values
 UNKNOWN = "not reached yet"     # the key of what a call gives that has not been looked into
@@ -66,8 +66,8 @@ class Numbering:
         self.functions = {f.name: f for f in self.program.functions}
         self.params = dict.fromkeys(self.functions)
         self.given = dict.fromkeys(self.functions)
-        entry = self.program.entry.function
-        self.params[entry] = [own(p.name) for p in self.functions[entry].params]
+        self.outside = called_from_outside(self.program)
+        self.params.update((name, [own(p.name) for p in self.functions[name].params]) for name in self.outside)
 
     def solved(self) -> dict[str, Values]:
         """The keys of all values, by function. Functions that are never called are left out."""
@@ -93,7 +93,7 @@ class Numbering:
         assert keys is not None
         values = {p.name: key for p, key in zip(function.params, keys, strict=True)}
         self.block(function.body, values)
-        if function.name == self.program.entry.function:
+        if function.name in self.outside:
             given = [own(r.name) for r in function.results]
         else:
             given = self.told(function, [self.key(a, values) for a in function.body.results])

@@ -18,7 +18,7 @@ from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.passes.dead_code import drop_dead_code
 from nessie.lambda_cu.passes.lets import tidy_kernels, tidy_lets
 from nessie.lambda_cu.passes.sharing import number_kernels, share_kernels, share_parameters, share_runs
-from nessie.lambda_cu.scope import soac_expressions, statements
+from nessie.lambda_cu.scope import calls_of_functions, soac_expressions, statements
 from nessie.lambda_cu.shape import Shape, shape
 
 
@@ -53,8 +53,7 @@ def drop_unreachable(program: ir.Program) -> ir.Program:
 
 def drop_uncalled(program: ir.Program) -> ir.Program:
     """Drop the functions and kernels that the entry does not lead to."""
-    calls = {f.name: {s.function for s in statements(f.body) if isinstance(s, ir.Call)} for f in program.functions}
-    reached = reachable(calls, (program.entry.function,))
+    reached = reachable(calls_of_functions(program), (program.entry.function,))
     functions = tuple(f for f in program.functions if f.name in reached)
     run = {s.kernel for f in functions for s in statements(f.body) if isinstance(s, ir.Run)}
     return replace(program, functions=functions, kernels=tuple(k for k in program.kernels if k.name in run))

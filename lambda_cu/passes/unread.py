@@ -4,8 +4,8 @@
   out   a well-formed program of the same meaning without these results, these parameters and their arguments
   how   a parameter that a function passes to another, or to itself at another place, counts as read; one that it
         passes to itself at the same place does not. A call's result that the function returns counts as wanted. The
-        entry keeps all. A callee that is called only for its errors keeps its first result: dependence graphs name it
-        by that.
+        entry keeps all, and so does what is called apart. A callee that is called only for its errors keeps its first
+        result: dependence graphs name it by that.
 """
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import (
     atom_names,
+    called_from_outside,
     kept_items,
     map_statements,
     results,
@@ -43,8 +44,9 @@ def drop_unread(program: ir.Program) -> ir.Program:
     wanted = wanted_results([(s.kernel, s.results) for s in every if isinstance(s, ir.Run)])
     kernels = {k.name: kept_of_kernel(k, wanted[k.name]) for k in program.kernels if k.name in wanted}
     wanted = wanted_results([(s.function, s.results) for s in every if isinstance(s, ir.Call)])
+    whole = called_from_outside(program)
     functions = {f.name: kept_of_function(f, inside[f.name], wanted[f.name]) for f in program.functions
-                 if f.name in wanted and f.name != program.entry.function}
+                 if f.name in wanted and f.name not in whole}
 
     def narrowed(statement: ir.Statement) -> ir.Statement:
         match statement:

@@ -179,7 +179,8 @@ def function(tokens: Tokens) -> ir.Function:
     name, params = tokens.name(), parameters(tokens)
     tokens.expect("->")
     results = parameters(tokens)
-    return ir.Function(name, params, results, block(tokens), origin=here(tokens, start))
+    apart = tokens.name("the name of a function") if tokens.accept("apart") else ""
+    return ir.Function(name, params, results, block(tokens), apart, origin=here(tokens, start))
 
 
 def block(tokens: Tokens) -> ir.Block:

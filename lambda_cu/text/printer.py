@@ -119,7 +119,8 @@ def show_function(function: ir.Function) -> str:
 
 
 def function_doc(function: ir.Function) -> Doc:
-    head = header(f"function {name(function.name)} ", function.params, f"-> {parameters(function.results)}")
+    apart = f" apart {name(function.apart)}" if function.apart else ""
+    head = header(f"function {name(function.name)} ", function.params, f"-> {parameters(function.results)}{apart}")
     return (head, "\n", block_doc(function.body, "  "), "}\n")
 
 

@@ -44,6 +44,7 @@ from nessie.lambda_cu.text.parser import parse, parse_exp
 class StrictDevice:
     """Kernels by the reference executor; memory that may be used neither after it is freed nor freed twice."""
     skips = False
+    offers: Container[str] = ()
     costs = Costs(statement=1, operation=1, launch=10)
 
     def __init__(self, program: ir.Program) -> None:

@@ -178,6 +178,15 @@ BROKEN = [
     ("host f(int[] x) { call g(x); } device g(writable int[] a) {}", "x is not writable"),
     ("host f(writable int[] x) { call g(x, x); } device g(writable int[] a, int[] b) {}", "passed twice"),
     ("host f() { a = call g(); } device g() {}", "has 0 results"),
+    ("cuda f(int[] x) { int[] y = piece(x, 8); }", "Part occurs in a function of kind cuda"),
+    ("host f(int[] x) { int[] y = piece(x, 1.0); }", "offset is float"),
+    ("host f(int[] x) { int[] y = piece(z, 8); }", "array z is not bound"),
+    ("host f(int[] x) { int[] y = piece(x, 8); y[0] = 1; }", "y is not writable"),
+    ("host f(int[] x) { if (true) { int[] y = piece(x, 8); } int a = y[0]; }", "array y is not bound"),
+    ("cuda f(int[] x) { int a = distance(x, x); }", "Distance occurs in a function of kind cuda"),
+    ("host f(int[] x) { int a = distance(x, y); }", "array y is not bound"),
+    ("device f() { call g(); } apart g() {}", "of kind device calls g, of kind apart"),
+    ("apart f() -> int { }", "without Return"),
 ]
 
 

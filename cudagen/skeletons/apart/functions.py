@@ -1,0 +1,183 @@
+"""A function of the host level that one thread runs.
+
+    at the beginning    count the call, look whether the run was interrupted, note where the arena is free
+    statements          scalars are computed, kernels and functions called (skeletons.apart.kernels)
+    at the end          results that lie in the arena move down to where it was free
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nessie.cudagen.kernels.code import Value, identifier, integer, op, zero
+from nessie.cudagen.kernels.thunks import Tables, evaluate
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.skeletons.apart.code import (
+    ARRAYS,
+    END,
+    LEFT,
+    TOP,
+    Declined,
+    ThreadCode,
+    loops_type,
+    parameters_of,
+    rounded,
+    set_state,
+    state,
+    width,
+)
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
+
+Names = Mapping[str, str]               # of kernels and functions: what they are called in loops
+PASSED = tuple([loops.Name(p.name) for p in ARRAYS])
+
+
+def thread_function(function: ir.Function, tables: Tables, kernels: Names, functions: Names) -> loops.Function:
+    """The function that does what this one does. Declined if it has effects, or computes by functions that loop."""
+    return Writer(function, tables, kernels, functions).written()
+
+
+class Writer:
+    def __init__(self, function: ir.Function, tables: Tables, kernels: Names, functions: Names) -> None:
+        self.function, self.tables, self.kernels, self.functions = function, tables, kernels, functions
+        self.code = ThreadCode({}, {})
+
+    def written(self) -> loops.Function:
+        function, code = self.function, self.code
+        code.gives = tuple([loops_type(r.type) for r in function.results])
+        parameters = parameters_of(code, function.params)
+        left = code.let_int("left", state(LEFT))
+        stopped = op("/=", loops.Load("interrupt", integer(0), "volatile"), integer(0))
+        code.add(loops.If(op("or", op("<", left, integer(1)), stopped), code.give_up()))
+        code.add(set_state(LEFT, op("-", left, integer(1))))
+        free = code.let_int("free", state(TOP))
+        self.block(function.body)
+        results = self.moved_down(free)
+        code.add(set_state(LEFT, left))
+        code.add(loops.Return(tuple(results)))
+        return code.thread(self.functions[function.name], parameters, function.origin)
+
+    # Statements -----------------------------------------------------------------------------
+
+    def block(self, block: ir.Block) -> None:
+        for statement in block.statements:
+            self.statement(statement)
+
+    def statement(self, statement: ir.Statement) -> None:
+        match statement:
+            case ir.HostLet(result, value):
+                self.let(result, value)
+            case ir.Run(results, kernel, arguments):
+                self.call(results, self.kernels[kernel], arguments)
+            case ir.Call(results, function, arguments):
+                self.call(results, self.functions[function], arguments)
+            case ir.Data(result, values):
+                self.data(result, values)
+            case ir.Branch():
+                self.branch(statement)
+            case _:
+                raise Declined("it has effects")
+
+    def let(self, result: ir.Param, value: ir.Exp) -> None:
+        called = [self.tables.scalar_functions[e.function] for e in subexpressions(value)
+                  if isinstance(e, ir.CallScalar)]
+        if any([d.polls or d.nests for d in called]):
+            raise Declined("it calls a function that loops or recurs")
+        code = self.code
+        fails, code.fails = code.fails, False
+        (found,) = evaluate(code, self.tables, value)
+        if result.name != "_":
+            code.values[result.name] = code.let(result.name, found)
+        code.look_at_checks()
+        code.fails = fails
+
+    def call(self, results: tuple[ir.Param, ...], function: str, arguments: tuple[ir.Atom, ...]) -> None:
+        code = self.code
+        names = [code.fresh(identifier(r.name)) for r in results]
+        code.add(loops.Call(tuple(names), function, (*[self.atom(a) for a in arguments], *PASSED)))
+        code.look()
+        for result, name in zip(results, names, strict=True):
+            self.bind(result, loops.Name(name))
+
+    def data(self, result: ir.Param, values: tuple[int | float | bool | str, ...]) -> None:
+        assert isinstance(result.type, ir.Array)
+        self.code.take([(result.name, result.type, integer(len(values)))])
+        for at, value in enumerate(values):
+            self.code.store(result.name, integer(at), Value(loops.Const(value, result.type.base), result.type.base))
+
+    def branch(self, branch: ir.Branch) -> None:
+        code = self.code
+        chosen = [code.var(identifier(r.name), loops_type(r.type), zero(loops_type(r.type))) for r in branch.results]
+        blocks = []
+        for block in (branch.then, branch.orelse):
+            with code.block() as statements:
+                self.block(block)
+                for name, atom in zip(chosen, block.results, strict=True):
+                    code.add(loops.Set(name, self.atom(atom)))
+            blocks.append(tuple(statements))
+        code.add(loops.If(self.atom(branch.condition), blocks[0], blocks[1]))
+        for result, name in zip(branch.results, chosen, strict=True):
+            self.bind(result, code.let_int(result.name, loops.Name(name)) if isinstance(result.type, ir.Array)
+                      else loops.Name(name))
+
+    # Names ----------------------------------------------------------------------------------
+
+    def atom(self, atom: ir.Atom) -> loops.Exp:
+        if isinstance(atom, ir.Const):
+            return loops.Const(atom.value, atom.type)
+        return self.code.places.get(atom.name) or self.code.values[atom.name].exp
+
+    def bind(self, result: ir.Param, exp: loops.Exp) -> None:
+        if result.name == "_":
+            return
+        if isinstance(result.type, ir.Array):
+            self.code.place(result.name, result.type, exp)
+        else:
+            self.code.values[result.name] = Value(exp, result.type)
+
+    # The end --------------------------------------------------------------------------------
+
+    def moved_down(self, free: loops.Exp) -> list[loops.Exp]:
+        """The results; arrays that this call has made lie where the arena was free, one after another. If there are
+        several, they are first copied to behind all others, since nobody knows in which order they lie."""
+        code = self.code
+        found = [(r, self.atom(a)) for r, a in zip(self.function.results, self.function.body.results, strict=True)]
+        arrays = [(r, at) for r, at in found if isinstance(r.type, ir.Array)]
+        sizes = {r.name: at for r, at in found if not isinstance(r.type, ir.Array)}
+        places = {r.name: code.var("place", "int", at) for r, at in arrays}
+        length = {r.name: code.let_int("length", self.bytes_of(r, sizes)) for r, _ in arrays}
+        if len(arrays) > 1:
+            self.move(arrays, places, length, free, code.let_int("top", state(TOP)))
+        self.move(arrays, places, length, free, free)
+        return [loops.Name(places[r.name]) if r.name in places else at for r, at in found]
+
+    def bytes_of(self, result: ir.Param, sizes: Mapping[str, loops.Exp]) -> loops.Exp:
+        type_ = result.type
+        assert isinstance(type_, ir.Array)
+        size = integer(type_.size) if isinstance(type_.size, int) else sizes[type_.size]
+        return rounded(op("*", op("+", size, integer(type_.plus)), integer(width(type_.base))))
+
+    def move(self, arrays: list[tuple[ir.Param, loops.Exp]], places: Mapping[str, str], length: Mapping[str, loops.Exp],
+             free: loops.Exp, to: loops.Exp) -> None:
+        """Copy what lies from `free` on to `to`, one after another; there the arena is free then."""
+        code = self.code
+        goal = code.var("goal", "int", to)
+        target = loops.Name(goal)
+        for result, _ in arrays:
+            place = loops.Name(places[result.name])
+            with code.block() as moving:
+                beyond = code.let_int("beyond", op("+", target, length[result.name]))
+                code.add(loops.If(op("<", state(END), beyond), code.give_up()))
+                source, there = code.fresh("source"), code.fresh("there")
+                code.add(loops.Part(source, "int", "arena", place))
+                code.add(loops.Part(there, "int", "arena", target))
+                at = loops.Name(code.fresh("moved"))
+                code.add(loops.For(at.name, integer(0), op("rshift", length[result.name], integer(3)),
+                                   (loops.Store(there, at, loops.Load(source, at)),)))
+                code.add(loops.Set(place.name, target))
+                code.add(loops.Set(goal, beyond))
+            own = op("and", op("<=", free, place), op("<", place, state(END)))
+            code.add(loops.If(own, tuple(moving)))
+        code.add(set_state(TOP, target))
+
+

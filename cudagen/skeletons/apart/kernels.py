@@ -1,0 +1,143 @@
+"""A kernel that one thread walks, from the first element to the last: no chunks, and nothing to be known before."""
+from __future__ import annotations
+
+from nessie.cudagen.kernels.code import Value, integer, op
+from nessie.cudagen.kernels.thunks import Tables
+from nessie.cudagen.kernels.walk import Step, Walk
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.skeletons.apart.code import Declined, ThreadCode, loops_type, parameters_of
+from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk
+from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
+from nessie.cudagen.skeletons.cpu.segments import results, segment_states, survivors_offsets
+from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, beginning, bind_once, counts, early_scalars
+from nessie.cudagen.skeletons.states import assign, current, identity
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
+from nessie.lambda_cu.selection import selection
+
+
+def thread_kernel(walk: Walk, tables: Tables, name: str) -> loops.Function:
+    """The function that walks the kernel. Declined if it calls what looks at the run's error words."""
+    kernel, root = walk.kernel, walk.root
+    decline(kernel, tables)
+    code = ThreadCode({}, {}, walk.stored)
+    code.gives = tuple([loops_type(walk.types[r]) for r in kernel.returns])
+    parameters = parameters_of(code, kernel.params)
+    made = Kernel(walk, tables, None if root is None else Chunks(root, 1, ""), states_of(walk))
+    early_scalars(made, code)
+    take_results(made, code)
+    run = made.sweep(code, list(made.states.values()), all_steps(made))
+    if root is not None:
+        walk_all(made, run, root)
+    for step in walk.steps:
+        final_values(made, run, step)
+    code.look_at_checks()
+    code.add(loops.Return(tuple([code.places.get(r) or code.values[r].exp for r in kernel.returns])))
+    return code.thread(name, parameters, kernel.origin)
+
+
+def decline(kernel: ir.Kernel, tables: Tables) -> None:
+    for bind in kernel.binds:
+        if isinstance(bind.soac, ir.Order):
+            raise Declined("it sorts")
+        called = [tables.scalar_functions[e.function] for thunk in INDEX_THUNKS.of(bind.soac)
+                  for e in subexpressions(thunk.body) if isinstance(e, ir.CallScalar)]
+        if any([d.polls or d.nests for d in called]):
+            raise Declined("it calls a function that loops or recurs at each element")
+
+
+# Memory -----------------------------------------------------------------------------------------
+
+
+def take_results(kernel: Kernel, code: ThreadCode) -> None:
+    """Take memory for all results; where a FILTER finds how many there are, for as many as there can be."""
+    walk = kernel.walk
+    taken: list[tuple[str, ir.Array, loops.Exp]] = []
+    for step in walk.steps:
+        for name in step.bind.names:
+            type_ = walk.types[name]
+            if name in walk.stored and isinstance(type_, ir.Array):
+                most = op("+", bound(walk, code, type_.size), integer(type_.plus))
+                taken.append((name, type_, code.let_int("most", most)))
+    code.take(taken)
+    for step in walk.steps:
+        if isinstance(step.bind.soac, ir.Write):
+            for at, name in enumerate(step.bind.names):
+                if name in walk.stored:
+                    fill(code, step.bind.soac, at, name)
+
+
+def bound(walk: Walk, code: ThreadCode, size: ir.Size) -> loops.Exp:
+    if size not in counts(walk):
+        return code.size(size)
+    assert walk.root is not None
+    return code.size(walk.root.size if isinstance(walk.root, ir.Flat) else walk.root.total)
+
+
+def fill(code: ThreadCode, soac: ir.Write, at: int, name: str) -> None:
+    """What the array has before anything is written."""
+    before, index = beginning(soac, at), loops.Name(code.fresh("filled"))
+    if before:
+        type_ = code.arrays[name].base
+        value = (loops.Const(before["fill"], type_) if "fill" in before
+                 else loops.Load(code.array(before["copy"], type_), index))
+        code.add(loops.For(index.name, integer(0), code.size(soac.size),
+                           (loops.Store(code.array(name, type_), index, value),)))
+
+
+# The walk ---------------------------------------------------------------------------------------
+
+
+def walk_all(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
+    code = run.code
+    use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
+    for state in kernel.states.values():
+        run.declare(state)
+    assert isinstance(code, ThreadCode)
+    for step in kernel.walk.steps:
+        for side in (0, 1):
+            run.limits[rank_of(step, side)] = code.let_int("limit", most_survivors(kernel.walk, code))
+    if isinstance(root, ir.Flat):
+        elements(run, integer(0), code.size(root.size))
+        return
+    whole = Span(integer(0), integer(0), code.size(root.segments), code.size(root.total))
+    segmented_chunk(code, root, whole, lambda s: run.segment(s, prologue=True),
+                    lambda low, high, s, start: elements(run, low, high, s, start),
+                    lambda s: segment_end(kernel, run, s))
+
+
+def most_survivors(walk: Walk, code: ThreadCode) -> loops.Exp:
+    assert walk.root is not None
+    return code.size(walk.root.size if isinstance(walk.root, ir.Flat) else walk.root.total)
+
+
+def segment_end(kernel: Kernel, run: Sweep, segment: loops.Exp) -> None:
+    code = run.code
+    survivors_offsets(kernel, run, segment)
+    results(kernel, run, segment, {s.name: run.now(s) for s in segment_states(kernel)})
+    for state in run.states.values():
+        if state.kind == "segment" or state.restarts:
+            assign(code, run.variables[state.name], identity(code, kernel.tables, state))
+
+
+def final_values(kernel: Kernel, run: Sweep, step: Step) -> None:
+    """The results of a step when all is done: scalars, a SCAN's total, the first of a SEG_FILTER's offsets."""
+    code, soac, names = run.code, step.bind.soac, step.bind.names
+    match soac:
+        case ir.Reduce() if kernel.states[step.name].kind == "total":
+            code.values.update(zip(names, run.now(kernel.states[step.name]), strict=True))
+        case ir.Scan(space=ir.Flat(size), total=True):
+            state = kernel.states[step.name]
+            for name, value in zip(names, current(state, run.variables[state.name]), strict=True):
+                if name in kernel.walk.stored:
+                    code.store(name, code.size(size), value)
+        case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
+            bind_once(kernel, code, thunk, names)
+    if selected := selection(step.bind):
+        for side, count in enumerate(selected.counts):
+            state = kernel.states.get(rank_of(step, side))
+            if state is not None and count != "_":
+                (code.values[count],) = run.now(state)
+        for offsets in kernel.walk.stored.intersection(selected.offsets):
+            code.store(offsets, integer(0), Value(integer(0), "int"))
