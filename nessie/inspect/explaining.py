@@ -55,7 +55,8 @@ def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tup
     for f in program.functions:
         if f.name in against:
             what = against[f.name]
-            runs = "thread" if what is None else "lifted" if f"{f.name}^" in versions else "host"
+            runs = ("thread" if what is None else "apart" if f"{f.name}~" in versions
+                    else "lifted" if f"{f.name}^" in versions else "host")
             found.append(FunctionExplained(f.name, runs, user_span(f.origin), reason(what), what and
                                            user_span(what.origin)))
     return tuple(found)

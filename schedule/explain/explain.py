@@ -123,7 +123,8 @@ class RegionExplained:
 @dataclass(frozen=True)
 class FunctionExplained:
     """A function that is called, not inlined. `runs`: "thread", per element; "lifted", for all elements at once;
-    "host". Unless it runs per element: `reason` why not, in words, and where that is."""
+    "apart", so for large activations, while small ones have a
+    thread each; "host". Unless it runs per element: `reason` why not, in words, and where that is."""
     name: str
     runs: str
     place: Span | None

@@ -3,8 +3,8 @@
     {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...],
      "functions": [...]}
                  "mode": the schedule that runs; "once": a call runs each region just once
-    a function   "name", "runs" ("thread", "lifted" or "host"), "place", and unless it runs per element the "reason"
-                 why not, and "where"
+    a function   "name", "runs" ("thread", "lifted", "apart" or "host"), "place", and unless it runs per element the
+                 "reason" why not, and "where"
     a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": the names of the mode's
                  kernels in the code, if known
     a schedule   "kernels" (their number), "members" (of each), "again" (the nodes that each computes again, if any),

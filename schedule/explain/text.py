@@ -73,7 +73,8 @@ def summary(function: str, explained: Explanation) -> str:
                       *footnote(explained)]) + "\n"
 
 
-RUNS = {"thread": "runs per element", "lifted": "is lifted", "host": "runs on the host"}
+RUNS = {"thread": "runs per element", "lifted": "is lifted", "apart": "is lifted, small activations run apart",
+        "host": "runs on the host"}
 
 
 def functions_text(functions: Sequence[FunctionExplained]) -> str:
