@@ -144,6 +144,8 @@ def text_of(value: Flat) -> str:
 
 def code_points(text: str) -> np.ndarray[Any, Any]:
     """The code points of a text: a column of chars."""
+    if text.isascii():                  # known of each text, and copied as bytes
+        return np.frombuffer(text.encode("ascii"), np.uint8).astype(DTYPES["char"])
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<i4")).astype(DTYPES["char"])
 
 
@@ -155,6 +157,8 @@ def no_character(codes: np.ndarray[Any, Any]) -> int | None:
 
 def text_of_codes(codes: np.ndarray[Any, Any]) -> str:
     """Return the text of a column of chars."""
+    if codes.size and 0 <= codes.min() and codes.max() < 128:
+        return codes.astype(np.uint8).tobytes().decode("ascii")
     return codes.astype("<i4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
