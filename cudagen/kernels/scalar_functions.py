@@ -11,7 +11,7 @@ from nessie.base.call_graph import callees_first, components
 from nessie.base.source import Unsupported, user_span
 from nessie.cudagen.host.device import ENDLESS, FAILURE, NO_FAILURE, POLL_EVERY, ROUNDS, beyond_sites
 from nessie.cudagen.kernels.code import Code, Value, error_key, identifier, integer, op, zero
-from nessie.cudagen.kernels.thunks import Device, Tables, evaluate, leave_failed, scalar, wary_name
+from nessie.cudagen.kernels.thunks import Device, Tables, after_lets, evaluate, leave_failed, scalar, wary_name
 from nessie.cudagen.loops import nodes as loops
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
@@ -140,11 +140,7 @@ def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Val
 def step(code: Code, tables: Tables, f: ir.ScalarFunction, exp: ir.Exp, current: list[str], results: list[str],
          running: str) -> None:
     """One round: either the results are set, or the parameters for the next round."""
-    while isinstance(exp, ir.Let):
-        for name, value in zip(exp.names, evaluate(code, tables, exp.value), strict=True):
-            if name != "_":
-                code.values[name] = code.let(name, value)
-        exp = exp.body
+    exp = after_lets(code, tables, exp)
     match exp:
         case ir.If(condition, then, orelse):
             test = scalar(code, tables, condition).exp

@@ -61,12 +61,18 @@ def compute_once(code: Code, tables: Tables, exp: ir.Exp) -> None:
         code.once[value.exp] = code.let("once", value)
 
 
-def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
+def after_lets(code: Code, tables: Tables, exp: ir.Exp) -> ir.Exp:
+    """What the expression is after its Lets, which are computed."""
     while isinstance(exp, ir.Let):
         for name, value in zip(exp.names, evaluate(code, tables, exp.value), strict=True):
             if name != "_":
                 code.values[name] = code.let(name, value)
         exp = exp.body
+    return exp
+
+
+def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
+    exp = after_lets(code, tables, exp)
     match exp:
         case ir.Const(constant_value, type_):
             return (Value(loops.Const(constant_value, type_), type_),)

@@ -5,6 +5,7 @@
     elements        what each SOAC does at an element, at the end of a segment, at the end of the walk
     states          running values: accumulators, prefixes, counts
     survivors       FILTER without a branch
+    targets         where a PERMUTE or REDUCE_BY_INDEX writes
 
     cpu/            walk, order
     cuda/           walk, order

@@ -19,6 +19,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.chunks import segment_of, start_of
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
 from nessie.cudagen.skeletons.survivors import branch_free, stores, without_branch
+from nessie.cudagen.skeletons.targets import target
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS
 from nessie.lambda_cu.passes.sort_reductions import atomic_operation
@@ -208,40 +209,35 @@ class Sweep:
 
     @contextmanager
     def write(self, soac: ir.Write, here: Here) -> Iterator[tuple[loops.Exp, tuple[Value, ...]]]:
-        """Do what is written meanwhile with the place and the values. Places outside the array are left out: -1 is
-        meant so, and a failed check gives any index."""
-        values = self.values(soac.value, here)
-        target = self.code.let("target", scalar_value(self.values(soac.index, here))).exp
-        size = self.code.size(soac.size)
-        values = tuple(self.code.let("value", value) for value in values)
-        with self.code.block() as inside:
-            yield target, values
-        self.code.add(loops.If(op("and", op(">=", target, integer(0)), op("<", target, size)), tuple(inside)))
+        """Do what is written meanwhile with the place and the values."""
+        values = tuple([self.code.let("value", value) for value in self.values(soac.value, here)])
+        with target(self.code, self.tables, soac, self.arguments(soac.index, here)) as place:
+            yield place, values
 
     def permute(self, step: Step, soac: ir.Permute, here: Here) -> None:
-        with self.write(soac, here) as (target, values):
+        with self.write(soac, here) as (place, values):
             named = [(name, value) for name, value in zip(step.bind.names, values, strict=True) if name != "_"]
             competing = self.unordered and writes_in_order(soac)
             if competing and named:
-                self.claim(step, target)
+                self.claim(step, place)
             for name, value in named:
-                self.scatter(competing, name, target, value)
+                self.scatter(competing, name, place, value)
 
     def reduce_by_index(self, step: Step, soac: ir.ReduceByIndex, here: Here) -> None:
         """Combine the element with what its place has; by an atomic operation where elements come in any order."""
-        with self.write(soac, here) as (target, values):
+        with self.write(soac, here) as (place, values):
             names = step.bind.names
             if set(names) == {"_"}:
                 return
             if self.unordered:
                 array = self.code.array(names[0], values[0].type, writable=True)
-                self.code.add(loops.Atomic(atomic_operation(soac), array, target, values[0].exp))
+                self.code.add(loops.Atomic(atomic_operation(soac), array, place, values[0].exp))
                 return
-            before = tuple([Value(loops.Load(self.code.array(name, value.type, writable=True), target), value.type)
+            before = tuple([Value(loops.Load(self.code.array(name, value.type, writable=True), place), value.type)
                             for name, value in zip(names, values, strict=True)])
             combined = apply(self.code, self.tables, soac.operator, (*before, *values))
             for name, value in zip(names, combined, strict=True):
-                self.code.store(name, target, value)
+                self.code.store(name, place, value)
 
     def scatter(self, competing: bool, name: str, target: loops.Exp, value: Value) -> None:
         if competing:
