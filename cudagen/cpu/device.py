@@ -38,6 +38,7 @@ ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 FEW = 3                         # chunks that are not worth a second thread
 STACK_A_CALL = 4096             # bytes for each call that may nest: more than most functions take
 LEAST_STACK = 64 << 20
+LARGE = 1 << 20                 # bytes of an array that one thread fills
 MARGIN = 8 << 20                # bytes of a stack that are left to what recursion itself calls
 
 
@@ -183,9 +184,9 @@ class CpuLauncher(Launcher):
             arrays[buffer.name] = array
             words[buffer.slot] = array.buffer.address
             if buffer.fill is not None:
-                view(array).fill(buffer.fill)
+                begin(device, view(array), buffer.fill)
             elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy]:
-                view(array)[:] = view(arguments[buffer.copy])
+                begin(device, view(array), view(arguments[buffer.copy]))
         if step.sort is not None:
             sort, names = step.sort
             given = {p.name: a for p, a in zip(self.plan.parameters, arguments, strict=True)}
@@ -210,3 +211,17 @@ class CpuLauncher(Launcher):
         if isinstance(result, ArrayResult):
             return arrays[result.buffer]
         return UNPACKERS[result.base](cells[result.slot])
+
+
+def begin(device: Cpu, array: np.ndarray[Any, Any], source: Any) -> None:
+    """Put one value, or those of another array, in the array: a large one by all threads, since its pages are new."""
+    if array.nbytes < LARGE:
+        np.copyto(array, source)
+        return
+    step = LARGE // array.itemsize
+
+    def copy(first: int, last: int, _: Any) -> None:
+        part = slice(first * step, last * step)
+        np.copyto(array[part], source[part] if isinstance(source, np.ndarray) else source)
+
+    device.pool.run(copy, -(-len(array) // step), None, device.interrupt_word)

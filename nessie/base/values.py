@@ -157,7 +157,7 @@ def no_character(codes: np.ndarray[Any, Any]) -> int | None:
 
 def text_of_codes(codes: np.ndarray[Any, Any]) -> str:
     """Return the text of a column of chars."""
-    if codes.size and 0 <= codes.min() and codes.max() < 128:
+    if codes.size and codes.min() >= 0 and codes.max() < 128:
         return codes.astype(np.uint8).tobytes().decode("ascii")
     return codes.astype("<i4").tobytes().decode("utf-32-le", "surrogatepass")
 
