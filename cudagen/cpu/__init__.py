@@ -4,6 +4,7 @@
     entries         the functions by which others are called
     operators       table: scalar operators as LLVM's instructions
     row_loops       what LLVM is told of loops
+    ranges          loops whose checks hold in a range
     rows_of_loops   loops that divide their index, by rows
     strips          scalar functions that are loops, for eight elements at a time
     checks          failed checks, as LLVM makes vectors of them

@@ -39,8 +39,9 @@ AGAIN = "again"
 PASSED, MISS = integer(2), integer(3)
 
 
-def editions(function: Function) -> tuple[Function, ...]:
-    """The function; or one that only sees whether a check fails, and calls the other, which tells."""
+def editions(function: Function, plain: Function) -> tuple[Function, ...]:
+    """The function; or one that only sees whether a check fails, and calls the other, which tells: `plain`, as it was
+    before other loops were made of its own."""
     if not repeatable(function):
         return (function,)
     misses = (Name(f"miss.{number}") for number in count())
@@ -48,7 +49,7 @@ def editions(function: Function) -> tuple[Function, ...]:
     body = tuple([new for s in function.body for new in changed(s, misses, read)])
     if body == function.body:
         return (function,)
-    again = replace(function, name=again_of(function.name), kind="device")
+    again = replace(plain, name=again_of(function.name), kind="device")
     called = loops.Call((), again.name, tuple([Name(p.name) for p in function.parameters]))
     shared = sum(isinstance(statement, loops.Shared) for statement in body)                 # at the top
     begin: list[Stmt] = [Var(MISSED.name, "int", integer(0))]
@@ -117,14 +118,6 @@ def is_scalar(loop: For) -> bool:
         return True
     computed = {*bound_names(loop.body), *[s.name for s in statements(loop.body) if isinstance(s, Set)]}
     return any(isinstance(s, Store) and not computed.isdisjoint(names(s.index)) for s in statements(loop.body))
-
-
-def combines(loop: For) -> bool:
-    """Does it store in an array that it loads from? A place that is selected then waits for what was stored last;
-    behind a branch, which the processor foresees, it does not."""
-    stored = {s.array for s in statements(loop.body) if isinstance(s, Store)}
-    return any(isinstance(part, Load) and part.array in stored for s in statements(loop.body) for e in expressions(s)
-               for part in parts(e))
 
 
 def records(body: tuple[Stmt, ...]) -> bool:

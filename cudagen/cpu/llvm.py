@@ -18,9 +18,10 @@ from __future__ import annotations
 import struct
 
 from nessie.base.text.layout import Doc, Mark, join, render
-from nessie.cudagen.cpu.checks import AGAIN, combines, editions, is_failure
+from nessie.cudagen.cpu.checks import AGAIN, editions, is_failure
 from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
 from nessie.cudagen.cpu.operators import TYPES, Value, apply
+from nessie.cudagen.cpu.ranges import in_ranges
 from nessie.cudagen.cpu.row_loops import Kind, kind_of, names_of_read
 from nessie.cudagen.cpu.rows_of_loops import by_rows
 from nessie.cudagen.cpu.strips import in_strips
@@ -96,7 +97,7 @@ def document(module: Module) -> Doc:
 def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
-    return (*strips, *editions(by_rows(in_turn)))
+    return (*strips, *editions(by_rows(in_ranges(in_turn)), in_turn))
 
 
 def parameter_text(parameter: Parameter) -> str:
@@ -133,7 +134,6 @@ class FunctionPrinter:
     def __init__(self, function: Function, functions: dict[str, Function], declared: dict[str, str]) -> None:
         self.function, self.functions, self.declared = function, functions, declared
         self.read = names_of_read(function)
-        self.combining = False          # in a loop that combines (cudagen.cpu.checks)
         self.names = {p.name: Value(f"%{p.name}", p.type) for p in function.parameters if not p.array}
         self.arrays = {p.name: p.type for p in function.parameters if p.array}
         self.variables: dict[str, str] = {}
@@ -241,9 +241,7 @@ class FunctionPrinter:
         self.end(f"br i1 {index}.inside, label %body.{n}, label %done.{n}")
         self.label(f"body.{n}")
         self.names[loop.index] = Value(index, "int")
-        outer, self.combining = self.combining, combines(loop)
         self.block(loop.body)
-        self.combining = outer
         self.end(f"br label %next.{n}")
         self.label(f"next.{n}")
         self.do(f"{index}.next = add nsw i64 {index}, {step}")
@@ -264,8 +262,6 @@ class FunctionPrinter:
 
     def weights(self, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> str:
         """The metadata, at a branch, of the side that hardly any element takes: it records a failed check."""
-        if not self.combining:
-            return ""
         seldom = SELDOM if any(map(is_failure, then)) else OFTEN if any(map(is_failure, orelse)) else None
         if seldom is None:
             return ""

@@ -21,6 +21,7 @@ from dataclasses import replace
 from itertools import count
 
 from nessie.base.parts import updated
+from nessie.cudagen.cpu.ranges import REST
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import with_marks
 from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Name, Op, Set, Stmt, While
@@ -37,8 +38,8 @@ def by_rows(function: Function) -> Function:
 
 
 def changed(statement: Stmt, numbers: Iterator[int]) -> Stmt:
-    if isinstance(statement, For) and (divisor := divisor_of(statement)) is not None:
-        return nest(statement, divisor, f".{next(numbers)}")
+    if isinstance(statement, For) and REST not in statement.index and (divisor := divisor_of(statement)) is not None:
+        return nest(statement, divisor, f".r{next(numbers)}")
     return BODIES.map(statement, lambda inner: changed(inner, numbers))
 
 

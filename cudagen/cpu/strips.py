@@ -237,7 +237,7 @@ class Rewriter:
         return None
 
     def by_strips(self, loop: For, at: int) -> list[Stmt]:
-        mark = f".{next(self.numbers)}"
+        mark = f".s{next(self.numbers)}"
         strip, low, high, whole = [Name(f"{name}{mark}") for name in ("strip", "low", "high", "whole")]
         if (loop.low, loop.high) == (integer(0), integer(LANES)):
             return self.one_strip(loop, at, mark, lambda lane: lane)

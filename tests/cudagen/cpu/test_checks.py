@@ -58,7 +58,7 @@ def test_loops_with_checks_are_vectors(entry: str) -> None:
 @pytest.mark.parametrize("entry", TYPES)
 def test_what_is_rewritten_is_well_formed(entry: str) -> None:
     for function in module(entry).functions:
-        found = editions(function)
+        found = editions(function, function)
         called = [replace(f, body=()) for f in found[1:]]
         check(loops_text.parse(DOTS.sub("_of_", show(Module((*called, found[0]))))))
         rewritten = entry not in ("counts", "elements") and function.name.endswith("_sweep")    # those are no vectors
