@@ -11,6 +11,8 @@ buffer b the array c_b.
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import COUNTS, Code, Value
 from nessie.cudagen.kernels.thunks import Tables, apply, scalar
@@ -29,7 +31,7 @@ class Monoid:
 COUNT = Monoid(("int",), (ir.Const(0, "int"),),
                ir.Thunk(COUNTS, ir.Op("+", tuple([ir.Var(name) for name in COUNTS]))))
 NOW = "_now"                    # ends the name of a variable that holds a component
-COMMUTATIVE = frozenset({"+", "*", "max", "min", "and", "or", "xor"})
+EXCHANGED = frozenset({"+", "*", "max", "min", "and", "or", "xor", "==", "/="})       # operands may be exchanged
 ONE = (Value(loops.Const(1, "int"), "int"),)
 
 
@@ -61,13 +63,53 @@ def combine(code: Code, tables: Tables, state: State, left: tuple[Value, ...],
 
 
 def commutative(state: State) -> bool:
-    """One operator that commutes, or several side by side."""
-    operator = state.monoid.operator
-    body, half = operator.body, len(operator.params) // 2
-    items = body.items if isinstance(body, ir.Tuple) else (body,)
-    return all(isinstance(e, ir.Op) and e.op in COMMUTATIVE and e.arguments in (
-        (ir.Var(a), ir.Var(b)), (ir.Var(b), ir.Var(a)))
-        for e, a, b in zip(items, operator.params[:half], operator.params[half:]))
+    """Is the operator evidently the same with its sides exchanged?"""
+    operator, half = state.monoid.operator, len(state.monoid.types)
+    left, right = operator.params[:half], operator.params[half:]
+    numbers: dict[object, int] = {}
+    found = [numbered(operator.body, {name: ((side, k),) for side, names in enumerate(sides)
+                                      for k, name in enumerate(names)}, numbers)
+             for sides in ((left, right), (right, left))]
+    return found[0] is not None and found[0] == found[1]
+
+
+Numbered = tuple[object, ...]           # what stands for the components of an expression
+
+
+def numbered(exp: ir.Exp, names: Mapping[str, Numbered], numbers: dict[object, int]) -> Numbered | None:
+    """Return the same for expressions that are the same but for lets and the order of operands that may be exchanged;
+    None for what is no arithmetic."""
+    match exp:
+        case ir.Var(name):
+            return names.get(name, (name,))
+        case ir.Const(value, base):
+            return ((base, repr(value)),)
+        case ir.Let(bound, value, body):
+            whole = numbered(value, names, numbers)
+            parts = [(part,) for part in whole or ()]
+            return whole and numbered(body, {**names, **dict(zip(bound, parts, strict=True))}, numbers)
+        case ir.Op(name, inner):
+            return made_of(name, [numbered(part, names, numbers) for part in inner], numbers)
+        case ir.If(condition, then, orelse):
+            return made_of("if", [numbered(part, names, numbers) for part in (condition, then, orelse)], numbers)
+        case ir.Tuple(items):
+            found = [numbered(item, names, numbers) for item in items]
+            return None if None in found else tuple([part for item in found for part in item or ()])
+    return None
+
+
+def made_of(name: str, parts: list[Numbered | None], numbers: dict[object, int]) -> Numbered | None:
+    """Return what stands for the operation on these, component by component; a condition has one for all."""
+    whole = [part for part in parts if part is not None]
+    if len(whole) < len(parts):
+        return None
+    found = []
+    for k in range(max(map(len, whole))):
+        operands = [part[k] if len(part) > 1 else part[0] for part in whole]
+        if name in EXCHANGED:
+            operands.sort(key=repr)
+        found.append(numbers.setdefault((name, *operands), len(numbers)))
+    return tuple(found)
 
 
 def declare(code: Code, tables: Tables, state: State, hint: str = "") -> tuple[str, ...]:

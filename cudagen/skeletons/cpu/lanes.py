@@ -12,8 +12,9 @@ Floats round at each addition, so the order makes the bits. This one depends on 
 compiler's choice: the lanes do not depend on each other, so that LLVM may compute them together, and cannot tell the
 difference. Fewer than sixteen elements are added from left to right.
 
-A state is summed in lanes if it is a float sum or product whose operator commutes; all else is combined in order,
-element by element, in the same loops.
+A state is joined in lanes if its operator commutes, unless it has one exact operation for each component (a maximum, a
+sum of ints), which LLVM joins by itself; all else is combined in order, element by element, in the same loops. Where no
+state rounds, few elements are not worth the lanes.
 """
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 
 LANES = 8                       # a power of two
+LONG = 64                       # elements that are worth the lanes, where their order makes no bits
 ROUNDED = frozenset({"+", "*"})
 
 
@@ -36,7 +38,7 @@ def use_lanes(run: Sweep, states: list[State]) -> None:
     """Has those of the states that are summed in lanes held by arrays, which last as long as the function."""
     of_elements = {step.name for step in run.walk.steps if step.place != SEGMENT}
     for state in states:
-        if state.name in of_elements and rounds(state) and commutative(state):
+        if state.name in of_elements and gains(state) and commutative(state):
             run.lanes[state.name] = tuple([run.code.shared(buffer, type_, LANES) for buffer, type_ in
                                            zip(state.buffers("lanes"), state.monoid.types, strict=True)])
 
@@ -46,6 +48,13 @@ def rounds(state: State) -> bool:
                                                  for e in subexpressions(state.monoid.operator.body))
 
 
+def gains(state: State) -> bool:
+    """Is there anything that a compiler does not join in lanes by itself, as it does one exact operation?"""
+    body = state.monoid.operator.body
+    alone = all(isinstance(e, ir.Op) for e in (body.items if isinstance(body, ir.Tuple) else (body,)))
+    return rounds(state) or not alone
+
+
 def elements(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None = None,
              start: loops.Exp | None = None) -> None:
     """The root's elements from low to before high; where there are segments, all of one."""
@@ -53,7 +62,9 @@ def elements(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | N
     if run.lanes:
         low, high = code.let_int("first", low), code.let_int("beyond", high)
         length = code.let_int("length", op("-", high, low))
-        eights = op("select", op("<", length, integer(2 * LANES)), integer(0), op("and", length, integer(-LANES)))
+        rounding = any(rounds(state) for state in run.states.values() if state.name in run.lanes)
+        fewest = 2 * LANES if rounding else LONG
+        eights = op("select", op("<", length, integer(fewest)), integer(0), op("and", length, integer(-LANES)))
         whole = code.let_int("whole", op("+", low, eights))
         with code.block() as in_lanes:
             by_lanes(run, low, whole, segment, start)
