@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
+from nessie.base.ints import MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.types import Base
 from nessie.flatten.calls.crossing import Frame
@@ -50,6 +51,8 @@ def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
             return env[name]
         case mono.Const(number, Base(base)):
             return constant(number, base)
+        case mono.Prim("neg", (mono.Const(int(number) | float(number), Base(base)),)) if number != MIN_INT:
+            return constant(-number, base)
     exp, env = with_data(t, exp, env)
     if domain is HOST:
         return from_host_term(t.emitter, thread(exp, env, HOST, HOST.here(), t.emitter.host()), hint)

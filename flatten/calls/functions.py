@@ -39,6 +39,7 @@ from nessie.flatten.calls.crossing import (
     of_result,
 )
 from nessie.flatten.calls.unrolled import unrolled
+from nessie.flatten.rules.combining import fold
 from nessie.flatten.rules.conditionals import divided
 from nessie.flatten.translator import Translator, Values, pure_on_values
 from nessie.flatten.values.domains import HOST, Domain, atom_of, free_domain
@@ -58,6 +59,8 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     if exp.function in t.purity.thread_level:
         return pure_on_values(t, exp, arguments, domain, hint)
     t.emitter.origin = exp.origin
+    if function.fold is not None and (combined := fold(t, function, arguments, domain, hint)) is not None:
+        return combined
     if domain is HOST:
         value = call_version(t, exp, SEQUENTIAL if t.frame.kind == SEQUENTIAL else PLAIN, arguments, domain, hint)
         return in_one_leaf(Packer(t.emitter, hint, t.frame), value, exp.type)

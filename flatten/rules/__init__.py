@@ -6,6 +6,7 @@
     sequences           the table of the primitives on sequences, whose rules follow
     building            - literals, dist, ranges, append
     folding             - reductions, scans, order
+    combining           reductions and scans by a function of the program
     gather_scatter      - gather and scatter
     permuting           - scatters by known bijections
     nesting             - flatten and partition

@@ -11,7 +11,7 @@ from typing import Any
 
 from nessie.base.types import FLOAT, Base, ContentOf, Data, Pair, Seq, Type
 from nessie.base.values import Record
-from nessie.interpreter.meanings import MEANINGS, Meaning, is_nan, one, wrap
+from nessie.interpreter.meanings import MEANINGS, Meaning, greatest, is_nan, least, one, wrap
 
 WIDTH = 5                               # elements of a sequence in a limited text
 FACTOR = 6364136223846793005            # the weight of the parts of a code
@@ -238,6 +238,8 @@ DERIVED: dict[str, Meaning] = {
     "_label": Meaning(lambda _, v: labels(v), of_labels, depth_of_labels),
     "_place": Meaning(lambda _, v: places(v), of_labels, depth_of_labels),
     "_ordered": Meaning(lambda _, v: in_order(v), of_labels, depth_of_labels),
+    "_least": Meaning(lambda t, _: least(t[0]), one),
+    "_greatest": Meaning(lambda t, _: greatest(t[0]), one),
     "one": Meaning(lambda t, _: number(1, t[0]), one),
     "zero": Meaning(lambda t, _: number(0, t[0]), one),
     "float_num": Meaning(lambda _, a: float(a), one),

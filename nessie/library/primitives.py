@@ -175,6 +175,8 @@ SPECIALS = (
     derived("_ordered", "[a] -> [int]", "Positions of the elements in ascending order; stable, NaN last."),
     derived("_string_limited", "(a, int) -> [char]", "As string, but n levels deep and 5 elements wide."),
     derived("_zero_of", "[a] -> a", "The zero of the type of the elements, of which there may be none."),
+    derived("_least", "[a] -> a" + ORDINAL, "The least value of the type of the elements, of which there may be none."),
+    derived("_greatest", "[a] -> a" + ORDINAL, "The greatest value of the type of the elements."),
     derived("one", "a -> a" + NUMBER, "The 1 of the number's type."),
     derived("zero", "a -> a" + NUMBER, "The 0 of the number's type."),
     derived("rand", "a -> a" + NUMBER, "A random number from 0 up to, but not including, v. Checked: v > 0."),

@@ -6,7 +6,7 @@ from nessie.base.source import IllFormed
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type, show_type
 from nessie.library.primitives import IN_MONO
 from nessie.mono import nodes as mono
-from nessie.mono.node_types import fits
+from nessie.mono.node_types import element_place, fits
 from nessie.mono.nodes import Exp
 from nessie.mono.text import show_exp
 from nessie.typing.unify import parts
@@ -66,6 +66,9 @@ class Checker:
             self.bind(parameter, parameter.type)
         same(self.exp(function.body), function.result, f"the body of {function.name}", function.body)
         self.scope.clear()
+        if function.fold is not None:
+            require(element_place(function, self.functions.get(function.fold.operator)) is not None,
+                    f"the operator of {function.name} takes two elements where it takes an identity and a sequence")
 
     def bind(self, binder: mono.Parameter | mono.Generator | mono.Let, type_: Type) -> None:
         name = binder.name

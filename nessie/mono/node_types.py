@@ -43,6 +43,19 @@ def type_of(exp: Exp) -> Type:
     return exp.type
 
 
+def element_place(fold: mono.Function, operator: mono.Function | None) -> int | None:
+    """Return the number of the fold's parameter that is the identity, and of the operator's that is the first element;
+    None if they do not fit."""
+    if operator is None:
+        return None
+    takes, given = ([p.type for p in function.parameters] for function in (fold, operator))
+    element = operator.result
+    result = element if fold.fold is None or fold.fold.form == "reduce" else Pair(Seq(element), element)
+    places = [k for k in range(len(given) - 1) if given[k] == given[k + 1] == element
+              and takes == [*given[:k + 1], Seq(element), *given[k + 2:]]]
+    return places[0] if places and fold.result == result else None
+
+
 def component(pair: Exp) -> Pair:
     type_ = type_of(pair)
     if not isinstance(type_, Pair):

@@ -11,7 +11,9 @@ Invariants (checked by mono.check after every pass):
   - every binder (let, generator, parameter) is a single name, bound once in the whole program;
     patterns have become First and Second;
   - primitives are those of library.primitives.IN_MONO, at types that they have;
-  - calls name functions of this program, one argument per parameter.
+  - calls name functions of this program, one argument per parameter;
+  - the operator of a fold is a function of this program, and its parameters are those of the fold, but for two
+    elements where that has the identity and the sequence.
 """
 from __future__ import annotations
 
@@ -116,11 +118,26 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Fold:
+    """The function's parameters are captured values, an identity and a sequence, and its body combines the elements by
+    the function `operator`, whose parameters are those values and two elements. Where that function is one of scalars,
+    a combinator does the same at once: `form` is reduce, or scan, of which the result has the total too. `neutral`: the
+    identity is known to be one; else it is what comes first."""
+    form: str
+    operator: str
+    neutral: bool = False
+
+
+FORMS = ("reduce", "scan")
+
+
+@dataclass(frozen=True)
 class Function(Located):
     name: str
     parameters: tuple[Parameter, ...]
     result: Type
     body: Exp
+    fold: Fold | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Reads mono programs from the text that mono.text writes.
 
-    program   = { "function" NAME "(" [NAME ":" type {"," ...}] ")" ":" type "=" exp } "entry" NAME
+    program   = { "function" NAME "(" [NAME ":" type {"," ...}] ")" ":" type [fold] "=" exp } "entry" NAME
+    fold      = "," ("reduce" | "scan") "by" NAME ["neutral"]
     exp       = "let" NAME ":" type "=" exp "in" exp  |  "if" exp "then" exp "else" exp  |  primary [OPERATOR primary]
     primary   = literal  |  NAME  |  NAME "(" exps ")"  |  "(" exp ":" type ")"  |  "(" exp {"," exp} ")"
               | "[" exps "]"  |  "[" "]" type  |  "{" exp ":" NAME ":" type "in" exp {";" ...} ["|" exp] "}"
@@ -89,10 +90,18 @@ class Parser:
     def function(self) -> mono.Function:
         start = self.tokens.current
         name, parameters, result = header(self.tokens)
+        fold = self.fold() if self.tokens.accept(",") else None
         span = self.tokens.span(start)
         self.types = {p.name: p.type for p in parameters}
         self.tokens.expect("=")
-        return mono.Function(name, parameters, result, self.exp(), origin=(span,))
+        return mono.Function(name, parameters, result, self.exp(), fold, origin=(span,))
+
+    def fold(self) -> mono.Fold:
+        form = self.tokens.name("reduce or scan")
+        if form not in mono.FORMS or self.tokens.name("by") != "by":
+            self.tokens.fail("a fold is a reduce or scan by a function")
+        operator = self.tokens.name("the operator's name")
+        return mono.Fold(form, operator, self.tokens.at_name() and self.tokens.name() == "neutral")
 
     def exp(self) -> Exp:
         start = self.tokens.current

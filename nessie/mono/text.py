@@ -31,7 +31,9 @@ def document(program: mono.Program) -> Doc:
 
 def function_doc(function: mono.Function) -> Doc:
     parameters = ", ".join(f"{name(p.name)} : {show_type(p.type, False)}" for p in function.parameters)
-    return (f"function {name(function.name)} ({parameters}) : {show_type(function.result, False)} =",
+    fold = "" if function.fold is None else f", {function.fold.form} by {name(function.fold.operator)}" \
+        + " neutral" * function.fold.neutral
+    return (f"function {name(function.name)} ({parameters}) : {show_type(function.result, False)}{fold} =",
             Nest((LINE, exp_doc(function.body))))
 
 

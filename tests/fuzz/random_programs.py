@@ -156,13 +156,16 @@ class Generator:
                    f"plus_scan({f})", f"{{x + k : x in {f}}}", f"{{#r + max_val([0] ++ r) : r in {w}}}",
                    f"{f} -> {{i : i in index(#{f}) | rem(i, 2) == 0}}", f"{{x in {f} | x /= 3}}", f"plus_scan({n})",
                    f"{f} <- {{(i, 7) : i in index(#{f}) | rem(i, 3) == 0}}",
-                   f"{{{f}[#{f} - 1 - i] : i in index(#{f})}}"],
+                   f"{{{f}[#{f} - 1 - i] : i in index(#{f})}}", f"{{reduce(max, #r, r) : r in {w}}}",
+                   f"{{reduce((a, b) => #{f} * a * b + a + b, #r, r) : r in {w}}}"],
             ROWS: [w, f"partition({f}, {n})", f"{{reverse(r) : r in {w}}}", f"{{{{x in r | x /= 2}} : r in {w}}}",
                    f"{{plus_scan(r) : r in {w}}}", f"{{sort(r) : r in {w}}}", f"reverse({w})",
-                   f"{{{{x - max_val(r) : x in r}} : r in {w}}}", f"{{drop(r, #r / 2) : r in {w}}}"],
+                   f"{{{{x - max_val(r) : x in r}} : r in {w}}}", f"{{drop(r, #r / 2) : r in {w}}}",
+                   f"{{inclusive_scan((a, b) => a * b, #r, r) : r in {w}}}"],
             POINTS: [f"histogram({f})", f"zip({f}, reverse({f}))", f"zip({n}, {{sum(r) : r in {w}}})",
                      f"{{(#r, x) : x in {f}; r in {{{n} : y in {f}}}}}"],
-            INT: [f"sum({f})", f"#{f}", f"sum({n})", f"max_val([0] ++ {f})"],
+            INT: [f"sum({f})", f"#{f}", f"sum({n})", f"max_val([0] ++ {f})",
+                  f"max_index([0] ++ {f})"],
         }
         return self.one(*known[type_], self.expression(type_, env, depth))
 
@@ -341,6 +344,7 @@ class Generator:
                     lambda: f"one_of({sub(BOOL)}, {sub(INTS)}, {sub(INTS)})",
                     lambda: f"{self.one('first', 'rest')}(unzip({sub(POINTS)}))",
                     lambda: f"digits(abs({sub(INT)}))",
+                    lambda: f"inclusive_scan({self.one('max', '(a, b) => a + b')}, {sub(INT)}, {sub(INTS)})",
                     lambda: f"longest({sub(ROWS)}, {sub(INTS)})",
                     lambda: f"enumerate({{{sub(BOOL)} : {self.name()} in {sub(INTS)}}})",
                 ]

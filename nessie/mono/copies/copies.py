@@ -42,6 +42,8 @@ from nessie.typing.environment import Anonymous, Environment, pattern_type
 from nessie.typing.node_types import leaves
 from nessie.typing.unify import LARGEST, is_too_large
 
+FOLDS = {"reduce": ("reduce", False), "scan": ("scan", False), "_reduce_neutral": ("reduce", True)}     # the library's
+OPERATOR = "_combine"           # the library's function that combines two elements by the function it is given
 MOST_COPIES = 5_000             # of functions, at different types
 MANY = 100                      # of one function: do its types grow without end?
 SHOWN = 60                      # characters of a type
@@ -115,9 +117,23 @@ class Instances:
                 raise self.too_many(origin)
             definition = derive(name, types, self.environment) if name in PRIMITIVES \
                 else self.environment.function(name)
-            self.made[key] = self.add(self.instance(definition, types))
+            made = self.instance(definition, types)
+            if name in FOLDS and all([span.source.library for span in definition.origin]):
+                made = replace(made, fold=self.fold(made, *FOLDS[name]))
+            self.made[key] = self.add(made)
             self.copies[name] = self.copies.get(name, 0) + 1
         return self.made[key]
+
+    def fold(self, made: Instance, form: str, neutral: bool) -> mono.Fold | None:
+        """Return what this function of the library does, which combines elements by its first argument."""
+        function, element = [leaf.type for leaf in leaves(made.parameter)][:2]
+        if erase(element, self.environment) is None:
+            return None
+        definition = self.environment.function(OPERATOR)
+        found = match_types(pattern_type(definition.parameter), nest_right([function, element, element], Pair))
+        assert found is not None
+        operator = self.function(OPERATOR, tuple([found[v.name] for v in definition.variables]), made.origin)
+        return mono.Fold(form, operator.name, neutral)
 
     def refuse_endless(self) -> None:
         """Report calls that lead from a function to the same one at a larger type."""

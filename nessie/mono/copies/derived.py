@@ -7,7 +7,9 @@ a sequence the body applies the same primitive to the parts, at their types.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import (
     BOOL,
@@ -212,6 +214,14 @@ def zero_of(make: Maker, type_: Type, v: Name) -> Exp:
     return zero_of_type(make, type_)
 
 
+def least(make: Maker, type_: Type, v: Name) -> Exp:
+    return Const(-inf if type_ == FLOAT else MIN_INT if type_ == INT else "\0", type_)
+
+
+def greatest(make: Maker, type_: Type, v: Name) -> Exp:
+    return Const(inf if type_ == FLOAT else MAX_INT if type_ == INT else "\U0010ffff", type_)
+
+
 def one(make: Maker, type_: Type, x: Name) -> Exp:
     return Const(1.0, FLOAT) if type_ == FLOAT else integer(1)
 
@@ -311,7 +321,8 @@ def ordered(make: Maker, type_: Type, v: Name) -> Exp:
 
 MAKERS: dict[str, Callable[..., Exp]] = {
     "eql": eql, "string": string, "_string_limited": string_limited, "identity": identity, "_zero_of": zero_of,
-    "one": one, "zero": zero, "float_num": float_num, "int_to_any": int_to_any, "float_to_any": float_to_any,
-    "_code": code, "rand": rand, "_label": label, "_place": place, "_ordered": ordered,
+    "_least": least, "_greatest": greatest, "one": one, "zero": zero, "float_num": float_num,
+    "int_to_any": int_to_any, "float_to_any": float_to_any, "_code": code, "rand": rand, "_label": label,
+    "_place": place, "_ordered": ordered,
 }
 ARITY = {"eql": 2, "_string_limited": 2, "int_to_any": 2, "float_to_any": 2}

@@ -34,6 +34,7 @@ class Instance:
     body: typed.Exp
     types: dict[str, Type]
     origin: Origin = NOWHERE
+    fold: mono.Fold | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Specialiser:
             self.locals[leaf.name] = mono.Var(parameter.name, type_)
         body = self.erasure.bare(self.exp(self.instance.body))
         result = self.erasure.erase(self.instance.result) or BOOL
-        return mono.Function(self.instance.name, tuple(parameters), result, body, origin=self.instance.origin)
+        return mono.Function(self.instance.name, tuple(parameters), result, body, self.instance.fold,
+                             origin=self.instance.origin)
 
     # Expressions
 

@@ -1,7 +1,7 @@
 """Pass: replace calls by the bodies of their callees, so that flattening and fusion see through them.
 
   in    mono
-  out   mono; the only calls left are of functions that are recursive, or large and called from many places
+  out   mono; the only calls left are of functions that are recursive, or large and called from many places, or folds
   how   from the entry on, a call is replaced by lets of the arguments and the callee's body, its binders renamed,
         the call's origin at the end of its origins. This always applies to the library's functions and to a function
         called from one place; to others while they are small and the program has not grown GROWTH times.
@@ -68,7 +68,7 @@ class Inliner:
         full: dict[str, int] = {}                   # the size with the calls in it replaced
         for name in order:
             full[name] = self.sizes[name] + sum(full[callee] for callee in self.calls[name] if callee in found)
-            if name not in recursive and (self.is_free(name) or full[name] <= SMALL):
+            if name not in recursive and not self.functions[name].fold and (self.is_free(name) or full[name] <= SMALL):
                 found.add(name)
         return found
 
@@ -89,6 +89,8 @@ class Inliner:
         if name not in self.kept:
             self.kept[name] = self.functions[name]
             self.pending.append(name)
+            if (fold := self.functions[name].fold) is not None:
+                self.keep(fold.operator)
 
 
 class Copy:

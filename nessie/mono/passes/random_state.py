@@ -87,7 +87,7 @@ def threaded(function: mono.Function, drawing: dict[str, str], names: Names) -> 
     parameters = (*function.parameters, mono.Parameter(state.name, INT))
     body = Line(names, drawing, marked, state).branch(function.body, state)
     return replace(function, name=drawing[function.name], parameters=parameters, result=Pair(function.result, INT),
-                   body=body)
+                   body=body, fold=None)
 
 
 def is_call(exp: Exp, drawing: dict[str, str]) -> bool:

@@ -69,6 +69,11 @@ ADAPTED = {
     "join": "let (a,p,b,q) = x; o = rank({0 : y in a ++ b}) in join(a, take(o,#a), b, drop(o,#a))",
     "transpose": "let n = #x in transpose({take(r, min_val({#s : s in x})) : r in x})",
     "map": "map(y => (y,y), x)", "sort_by": "sort_by(y => (y,y), x)", "scan": "scan((a,b) => a ++ b, [] int, x)",
+    "reduce": "(reduce((a,b) => a ++ b, [] int, x), reduce(max, -9, {#v : v in x}))",
+    "inclusive_scan": "let (v,w) = x in (inclusive_scan((a,b) => a + b, 0.0, v), "
+                      "inclusive_scan((a,b) => a ++ b, [] int, w))",
+    "max_by": "let (y,v) = x in max_by(((a,b)) => a - b, [y] ++ v)",
+    "min_by": "let (y,v) = x in min_by(((a,b)) => a - b, [y] ++ v)",
     "make_table": "let (kv,n) = x in table_entries(make_table(kv,n))",
     "create_table": "table_entries(create_table(x))", "fast_create_table": "table_entries(fast_create_table(x))",
     "insert_table": "let (new,old) = x in table_entries(insert_table(new, create_table(old)))",
@@ -77,6 +82,8 @@ ADAPTED = {
 }
 ARGUMENT = {
     "map": "[a] -> int :: (a in any)", "sort_by": "[a] -> int :: (a in any)", "scan": "[[int]] -> int",
+    "reduce": "[[int]] -> int", "inclusive_scan": "([float], [[int]]) -> int",
+    "max_by": "((int, int), [(int, int)]) -> int", "min_by": "((int, int), [(int, int)]) -> int",
     "insert_table": "([(a, b)], [(a, b)]) -> int :: (a in any; b in any)",
     "search_table": "([a], [(a, b)]) -> int :: (a in any; b in any)",
     "table_entries": "[(a, b)] -> int :: (a in any; b in any)",
