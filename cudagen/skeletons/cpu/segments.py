@@ -4,6 +4,7 @@ from __future__ import annotations
 from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.kernels.walk import Step
 from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.walk import statements as inside
 from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk, span, start_of
 from nessie.cudagen.skeletons.cpu.lanes import elements
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
@@ -24,20 +25,37 @@ def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> 
     if run.writing and segment_states(kernel):
         start = start_of(code, chunks.root, part.s0)
         unfinished = code.let_int("unfinished", op("select", op("<", start, part.i0), part.s0, integer(-1)))
-    segmented_chunk(code, chunks.root, part, lambda s: run.segment(s, prologue=True),
-                    lambda low, high, s, start: elements(run, low, high, s, start),
-                    lambda s: segment_end(kernel, run, chunk, s, unfinished))
+    with code.block() as walked:
+        segmented_chunk(code, chunks.root, part, lambda s: run.segment(s, prologue=True),
+                        lambda low, high, s, start: elements(run, low, high, s, start),
+                        lambda s: segment_end(kernel, run, chunk, s, unfinished))
+    if isinstance(chunks.root, ir.Irregular) and run.writing and (empty := empty_segments(kernel, run, chunk, part)):
+        code.add(loops.If(op("==", part.i0, part.i1), empty, tuple(walked)))
+    else:
+        code.statements += walked
     return part
 
 
-def segment_end(kernel: Kernel, run: Sweep, chunk: loops.Exp, segment: loops.Exp, unfinished: loops.Exp) -> None:
-    """Results of a segment. One that began in an earlier chunk is left to `finish`."""
+def empty_segments(kernel: Kernel, run: Sweep, chunk: loops.Exp, part: Span) -> tuple[loops.Stmt, ...]:
+    """What happens at the segments of a chunk without elements: each begins and ends in it, and LLVM makes vectors of
+    the loop. Nothing, where nothing happens at segments' ends."""
+    code = run.code
+    segment = loops.Name(code.fresh("empty"))
+    with code.block() as statements:
+        run.segment(segment, prologue=True)
+        segment_end(kernel, run, chunk, segment, None)
+    ends = any(isinstance(statement, loops.Store) for statement in inside(tuple(statements)))
+    return (loops.For(segment.name, part.s0, part.s1, tuple(statements)),) if ends else ()
+
+
+def segment_end(kernel: Kernel, run: Sweep, chunk: loops.Exp, segment: loops.Exp, unfinished: loops.Exp | None) -> None:
+    """Results of a segment. One that began in an earlier chunk is left to `finish`; None: there is none."""
     code = run.code
     if run.writing:
         survivors_offsets(kernel, run, segment)
         with code.block() as complete:
             results(kernel, run, segment, {s.name: run.now(s) for s in segment_states(kernel)})
-        if segment_states(kernel):
+        if segment_states(kernel) and unfinished is not None:
             with code.block() as later:
                 for state in segment_states(kernel):
                     keep(code, state, "heads", chunk, run.now(state))

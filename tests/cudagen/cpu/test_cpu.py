@@ -166,6 +166,31 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     assert np.allclose(rs, [arguments[1][a:b].sum() for a, b in zip(offsets, offsets[1:])])
 
 
+ENDS = parse_kernel("""kernel K (n : int, xs : [float; n], m : int, offs : [int; m+1], ys : [int; m]) {
+  let rs = SEG_REDUCE { (s, j, i) => xs[i] using xs } (-1.0) { (x, y) => max(x, y) } irregular(offs, m, n)
+  let qs = MAP { s => if ys[s] /= 0 then rs[s] else fail s1 : float using ys, rs } (m)
+  return (rs, qs)
+}""")
+
+
+@pytest.mark.parametrize("lengths", [
+    [0] * 30, [0] * 20 + [9] + [0] * 20, [1] + [0] * 7 + [8] + [0] * 8 + [7] + [0] * 17, [16] + [0] * 24,
+    [0] * 8 + [1]])
+def test_chunks_without_elements_end_their_segments(lengths: list[int]) -> None:
+    """In chunks of eight items, some of them ends of segments only."""
+    offsets = np.cumsum([0, *lengths])
+    n, m = int(offsets[-1]), len(lengths)
+    xs, ones = np.arange(n) + 0.5, np.ones(m, np.int64)
+    device = cpu_device(program_of(ENDS), 2, width=8)
+    (rs, qs), failed = launch(device, "K", [n, xs, m, offsets, ones])
+    assert failed == NO_FAILURE
+    assert list(rs) == list(qs) == [max([-1.0, *xs[a:b]]) for a, b in zip(offsets, offsets[1:])]
+    for at in (0, m // 2, m - 1):
+        ones[:] = 1
+        ones[at:] = 0
+        assert launch(device, "K", [n, xs, m, offsets, ones])[1] & (2 ** 40 - 1) == at
+
+
 # Memory -----------------------------------------------------------------------------------------
 
 
