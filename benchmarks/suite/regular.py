@@ -121,6 +121,28 @@ def row_sums(offsets, xs):
         out[r] = s
     return out
 """)
+RECURRENCE = by_numba("""
+def recurrence(a, b):
+    out = np.empty(len(a))
+    y = 0.0
+    for i in range(len(a)):
+        y = a[i] * y + b[i]
+        out[i] = y
+    return out
+""")
+MODULAR_PRODUCT = by_numba("""
+def modular_product(v):
+    parts = np.ones(64, np.int64)
+    for k in prange(64):
+        p = 1
+        for i in range(k * len(v) // 64, (k + 1) * len(v) // 64):
+            p = p * v[i] % 1000003
+        parts[k] = p
+    p = 1
+    for k in range(64):
+        p = p * parts[k] % 1000003
+    return p
+""")
 ROW_SCANS = by_numba("""
 def row_scans(offsets, xs):
     out = np.empty(len(xs))
@@ -425,6 +447,9 @@ REGULAR = (
     regular("row scans", "row_scans", "10^6 rows", lambda r: rows(r, M, 20),
             {"numpy": numpy_scans, "numba": ROW_SCANS}, within_rows, prepare=ROWS,
             same=lambda own, other: np.allclose(own.content, getattr(other, "content", other))),
+    regular("recurrence", "recurrence", "10^7", floats(10 * M, 2), {"numba": RECURRENCE}),
+    regular("modular product", "modular_product", "10^7", lambda r: (r.integers(1, 1000003, 10 * M),),
+            {"numba": MODULAR_PRODUCT}),
     regular("stencil 1-D", "blurred", "10^7", floats(10 * M), {"numpy": blurred}, mapped()),
     regular("stencil 2-D", "heat", "3000 * 3000", lambda r: (r.random(9 * M), 3000), {"numpy": heat}, c_heat),
     regular("matrix product", "matrix_product", "512", matrices, {"numpy": np.matmul}, c_matrices),

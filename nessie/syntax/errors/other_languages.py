@@ -57,12 +57,12 @@ TYPED = dict.fromkeys(("int", "float", "bool", "char", "string", "double"), SET)
 # Names of functions and constants.
 OF_THE_TOOL = "at the prompt, it is a line that begins with a colon; on the command line, nessie --help lists it"
 MEAN = "sum(v) / float(#v) is the mean of floats"
-REDUCES = "sum, product, max_val, min_val, count, all and any reduce a sequence; scan(g, identity, v) takes any g"
+REDUCES = "sum, product, max_val, min_val, count, all and any reduce a sequence; reduce(g, id, v) takes any g"
 LENGTH, TO_INT = "#v is the length of v", "trunc(x), round(x), floor(x) and ceil(x) make an int of a float"
 ADDS, MULTIPLIES = "+ adds; as a function, it is (a, b) => a + b", "* multiplies; as a function, it is (a, b) => a * b"
 NAMES = {
     **WORDS, "true": "did you mean t?", "false": "did you mean f?",
-    **dict.fromkeys(("reduce", "fold", "foldl", "foldr"), REDUCES), **dict.fromkeys(("len", "size"), LENGTH),
+    **dict.fromkeys(("fold", "foldl", "foldr"), REDUCES), **dict.fromkeys(("len", "size"), LENGTH),
     "filter": "{x in v | x > 0} is the elements of v with x > 0",
     **dict.fromkeys(("maximum", "minimum"), "max_val(v), min_val(v) are the greatest and the least element"),
     **dict.fromkeys(("modulo", "modulus"), "mod(a, b) has the sign of b, rem(a, b) that of a"),
