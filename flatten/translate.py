@@ -10,7 +10,7 @@ from __future__ import annotations
 from nessie.base.types import BOOL
 from nessie.flatten.calls.compaction import compacted
 from nessie.flatten.calls.functions import call
-from nessie.flatten.rules.building import literal
+from nessie.flatten.rules.building import chained, literal
 from nessie.flatten.rules.conditionals import conditional
 from nessie.flatten.rules.each import apply_to_each
 from nessie.flatten.rules.effects import effect, is_effect
@@ -65,7 +65,8 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
         case mono.Prim(name, arguments) if name in ops.OPS or name in PURE_SEQUENCE:
             return pure_on_values(t, exp, [t.value(a, env, domain, hint) for a in arguments], domain, hint)
         case mono.Prim(name, arguments) if name in RULES:
-            values = [t.value(a, env, domain, hint) for a in arguments]
+            parts = chained(exp) if name == "append" else arguments
+            values = [t.value(a, env, domain, hint) for a in parts]
             t.emitter.origin = exp.origin
             return RULES[name](t, exp, values, domain, hint)
     raise TypeError(exp)

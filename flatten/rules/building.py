@@ -5,6 +5,7 @@ Ranges and dist take no memory until they are stored: their payload is computed 
 from __future__ import annotations
 
 import collections.abc
+from functools import reduce
 from itertools import accumulate, chain
 
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
@@ -209,23 +210,36 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
 
 
 def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    """Translate a ++ b: one MAP, which copies only the bounds of rows."""
-    a, b = map(sequence, values)
+    """Translate a ++ b, or a chain of them: one MAP, which copies only the bounds of rows."""
+    parts = [sequence(value) for value in values]
 
-    def bounds(at: At, context: Context) -> tuple[SeqTerm, SeqTerm]:
-        return seq_of(pull(a, domain, at, context)), seq_of(pull(b, domain, at, context))
+    def bounds(at: At, context: Context) -> list[SeqTerm]:
+        return [seq_of(pull(part, domain, at, context)) for part in parts]
 
     def length_at(at: At, context: Context) -> ir.Exp:
-        x, y = bounds(at, context)
-        return plus(x.length, y.length)
+        return reduce(plus, [term.length for term in bounds(at, context)])
 
     space = space_for(t.emitter, domain, length_at)
 
     def term_at(at: At, context: Context) -> Term:
-        x, y = bounds(context.climb(space, domain, at), context)
-        j, middle = context.let(context.within(space, at), "j"), context.let(x.length, "m")
-        return context.branch(op("<", j, middle), lambda c: element(x.leaves, plus(x.start, j), c),
-                              lambda c: element(y.leaves, plus(y.start, minus(j, middle)), c))
+        first, *rest = bounds(context.climb(space, domain, at), context)
+        return part_at(first, rest, context.let(context.within(space, at), "j"), context)
 
     value = delayed(space, term_at, term_at(space.here(), Context(t.emitter, space)))
     return dense(domain, space, solid(t.emitter, value, space, hint))
+
+
+def part_at(first: SeqTerm, rest: list[SeqTerm], j: ir.Exp, context: Context) -> Term:
+    """Return the element at this position of these sequences one after another."""
+    if not rest:
+        return element(first.leaves, plus(first.start, j), context)
+    middle = context.let(first.length, "m")
+    return context.branch(op("<", j, middle), lambda c: element(first.leaves, plus(first.start, j), c),
+                          lambda c: part_at(rest[0], rest[1:], minus(j, middle), c))
+
+
+def chained(exp: mono.Exp) -> list[mono.Exp]:
+    """Return the sequences that ++ puts one after another here, from left to right."""
+    if isinstance(exp, mono.Prim) and exp.name == "append":
+        return [part for argument in exp.arguments for part in chained(argument)]
+    return [exp]
