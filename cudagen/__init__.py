@@ -7,5 +7,6 @@
     loops/          the form loops: the imperative code that skeletons write
     host/           the form host: what launches kernels
     cpu/            the target cpu: LLVM, threads
+    native/         the host level in native code, on the CPU
     cuda/           the targets cuda and cudasim: CUDA, drivers
 """

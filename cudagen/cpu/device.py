@@ -12,15 +12,16 @@ programs see little data; the first launch on more chunks than one thread does a
 from __future__ import annotations
 
 import ctypes
+import math
 import os
-from collections.abc import Callable, Container, Sequence
-from typing import Any
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 import numpy as np
 
 from nessie.base.records import dataclass
-from nessie.base.system.disk_cache import cached
+from nessie.base.system.disk_cache import cached, find
 from nessie.base.system.forking import STEADY
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cpu import machine_code as building
@@ -30,12 +31,19 @@ from nessie.cudagen.cpu.threads import PIECE, Pool, shared_pool
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
 from nessie.cudagen.host.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken, take
 from nessie.cudagen.host.memory import Block, Memory, address_of, view
+from nessie.cudagen.host.nodes import Invoke
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import ArrayResult, Phase, Plan
 from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
+if TYPE_CHECKING:
+    from nessie.cudagen.native.running import Edition, Run
+
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 FEW = 3                         # chunks that are not worth a second thread
+PATIENCE = 300                  # statements and runs before the host level gets a native edition
+MANY = 12                       # instructions of a host level without calls that are worth one
+WORTH = 0.02                    # seconds for each kernel in code that is not optimised, before all of it is
 STACK_A_CALL = 4096             # bytes for each call that may nest: more than most functions take
 LEAST_STACK = 64 << 20
 LARGE = 1 << 20                 # bytes of an array that one thread fills
@@ -52,6 +60,9 @@ class Cpu(Launches):
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.deep_pool: Pool | None = None      # for recursion
+        self.patience = PATIENCE if chains(built) else math.inf
+        self.runs = 0
+        self.edition: Edition | None = None     # the host level in native code
         self.errors, self.interrupt_word = (ctypes.c_int64 * len(ERROR_WORDS))(), (ctypes.c_int64 * 1)()
         unbounded, recursive = self.built.unbounded, self.built.recursive
         super().__init__(self.built.program, {
@@ -70,8 +81,25 @@ class Cpu(Launches):
         code = cached(self.built.text, building.fingerprint(), building.build)
         self.functions, self.quick = load(code, self.built.names), False
 
+    def native(self, host: Any) -> Run | None:
+        """What runs the host level, once it has had work enough; not where somebody wants to know of each launch."""
+        if self.stats.detailed or self.runs + self.stats.launches + host.stats.steps <= self.patience:
+            return None
+        if self.edition is None:
+            with STEADY:
+                from nessie.cudagen.native.running import Edition  # a short run does without
+            self.edition = Edition(self, host.calls.circles)
+            self.consider(0.0)
+        return self.edition.run(host)
+
+    def consider(self, seconds: float) -> None:
+        """Have the code optimised if it has been, or if so many seconds were spent in the quick edition."""
+        if self.quick and (seconds > WORTH * len(self.built.plans) or (seconds == 0.0 and kept(self.built.text))):
+            self.optimise()
+
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.memory.limit = memory
+        self.runs += 1
         self.errors[:], self.interrupt_word[0] = [NO_FAILURE, rounds, depth, 0, 0], 0
         self.close_deep_pool()
         most = depth * STACK_A_CALL if memory is None else min(depth * STACK_A_CALL, memory // self.pool.threads)
@@ -100,6 +128,10 @@ class Cpu(Launches):
         storage = values if values.size else np.zeros(8, np.uint8)
         return Array(base, len(values), Block(address_of(storage), storage, 0))
 
+    def sort(self, function: str, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+        """A phase of the library: from the first array to the second."""
+        SORTS[function](*arrays)
+
     def download(self, array: Array) -> np.ndarray[Any, Any]:
         return self.memory.release(array)
 
@@ -112,6 +144,17 @@ class Cpu(Launches):
 
     def used(self) -> int:
         return self.memory.used
+
+
+def chains(built: CpuProgram) -> bool:
+    """Does the host level take many steps a run, as far as its text says?"""
+    return any(isinstance(i, Invoke) for code in built.host.functions for i in code.instructions) \
+        or sum(len(code.instructions) for code in built.host.functions) >= MANY
+
+
+def kept(text: str) -> bool:
+    """Has the text been optimised before?"""
+    return find(f"{building.fingerprint()}\n{text}") is not None
 
 
 def load(code: bytes, names: Sequence[str]) -> dict[str, Any]:
@@ -133,8 +176,7 @@ class PreparedPhase:
     slots: tuple[int, ...]
     words: Any                  # the ctypes array type
     chunks: Size | None
-    sort: tuple[Callable[..., None], tuple[str, ...]] | None
-    inline: int                 # so many chunks run in the caller's thread
+    sort: tuple[str, ...]       # names of what a library function gets
     in_order: bool
 
 
@@ -146,15 +188,16 @@ class CpuLauncher(Launcher):
         self.recursive = recursive
         self.packers = [PACKERS[p.base] if p.size is None else None for p in plan.parameters]
         self.cells = ctypes.c_int64 * max(1, plan.cells)
-        self.steps = [self.step(phase, 0 if unbounded else FEW) for phase in plan.phases]
+        self.inline = 0 if unbounded else FEW   # so many chunks run in the caller's thread
+        self.steps = [self.step(phase) for phase in plan.phases]
 
-    def step(self, phase: Phase, inline: int) -> PreparedPhase:
+    def step(self, phase: Phase) -> PreparedPhase:
         buffers = self.buffers(phase)
         names = tuple([name.name for name in phase.arguments if isinstance(name, loops.Name)])
         slots = tuple([self.slot(name) for name in names])
-        sort = (SORTS[phase.function], names) if phase.library else None
         words = ctypes.c_int64 * len(slots)
-        return PreparedPhase(buffers, phase.function, slots, words, self.chunks(phase), sort, inline, phase.in_order)
+        return PreparedPhase(buffers, phase.function, slots, words, self.chunks(phase), names if phase.library else (),
+                             phase.in_order)
 
     def launch(self, device: Cpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words = [0] * len(self.slots)
@@ -187,13 +230,15 @@ class CpuLauncher(Launcher):
                 begin(device, view(array), buffer.fill)
             elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy]:
                 begin(device, view(array), view(arguments[buffer.copy]))
-        if step.sort is not None:
-            sort, names = step.sort
+        if step.sort:
             given = {p.name: a for p, a in zip(self.plan.parameters, arguments, strict=True)}
-            sort(*(view(arrays.get(name) or given[name]) for name in names))
+            device.sort(step.function, [view(arrays.get(name) or given[name]) for name in step.sort])
             return
         packed = step.words(*[words[slot] for slot in step.slots])
-        chunks = 1 if step.chunks is None else step.chunks(words, cells)
+        self.run_chunks(device, step, 1 if step.chunks is None else step.chunks(words, cells), packed)
+
+    def run_chunks(self, device: Cpu, step: PreparedPhase | Phase, chunks: int, packed: Any) -> None:
+        """All chunks of a phase, whose words are packed."""
         if chunks > FEW:
             device.optimise()
         function = device.functions[step.function]
@@ -201,11 +246,11 @@ class CpuLauncher(Launcher):
             for first in range(0, chunks, PIECE):
                 if not device.interrupted:
                     function(first, min(first + PIECE, chunks), packed)
-        elif chunks <= step.inline:
+        elif chunks <= self.inline:
             function(0, chunks, packed)
         else:
             pool = device.deep(chunks) if self.recursive else device.pool
-            pool.run(function, chunks, packed, device.interrupt_word, step.inline == 0)
+            pool.run(function, chunks, packed, device.interrupt_word, self.inline == 0)
 
     def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):

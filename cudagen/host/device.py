@@ -16,6 +16,7 @@ kernels run, so of a GPU it lies in the host's memory, far from kernels: they lo
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 from typing import Any, Protocol
 
@@ -54,6 +55,10 @@ class ErrorWords:
     the host can read and write."""
     errors: Any
     interrupt_word: Any
+    patience = math.inf
+
+    def native(self, host: Any) -> Any:
+        """Nothing runs the host level in native code."""
 
     def failure(self) -> int:
         return int(self.errors[FAILURE])
@@ -87,15 +92,20 @@ class OutOfMemory(Exception):
 
 
 class Device(Protocol):
-    """`interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too. `skips`: its
+    """`patience`: after so many statements of the host level it is worth asking for a native edition of it (`native`).
+    `interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too. `skips`: its
     kernels do nothing after one that has failed, so the host need not ask before it launches. `costs`: what the host
     level takes there. `offers`: the functions with `apart` that it can launch, like kernels."""
     skips: bool
     offers: Container[str]
     costs: Costs
+    patience: float
 
     @property
     def interrupted(self) -> bool: ...
+
+    def native(self, host: Any) -> Any:
+        """What calls functions of the host level in native code, for this run; None: nothing does (yet)."""
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         """Start a run: no failure, not interrupted, at most `memory` bytes (None: the device's own default)."""

@@ -12,7 +12,7 @@ the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import field
 from typing import Any
 
@@ -138,6 +138,7 @@ class Host:
         self.launched: Origin = ()              # of the last kernel: what an interruption has cut short
         self.kernel: ir.Kernel | None = None    # that one
         self.deadline = deadline()
+        self.native = device.native(self)       # calls functions in native code, if the device has that
 
     # The loop -----------------------------------------------------------------------------------
 
@@ -147,6 +148,10 @@ class Host:
         try:
             for value, layout in zip(arguments, entry.arguments, strict=True):
                 held += map(self.upload, to_names(value, layout))
+            if self.native is not None:
+                given, held = held, []
+                results = self.native.call(self.codes[entry.function], given, ())
+                return from_names([self.download(value) for value in results], entry.result)
             self.enter(self.codes[entry.function], held, (), ())
         finally:
             for argument in held:
@@ -197,6 +202,11 @@ class Host:
                 if function in self.device.offers and self.apart(instruction, frame):
                     self.drop(dead, frame)
                     return
+                if self.native is None and self.device.patience < self.stats.steps:
+                    self.native = self.device.native(self)
+                if self.native is not None:
+                    self.invoke_native(instruction, frame)
+                    return
                 self.enter(self.codes[function], [self.value(a, frame) for a in arguments], results, origin)
                 self.drop(dead, frame)
                 activation.size = bytes_waiting(frame)
@@ -233,6 +243,21 @@ class Host:
         self.assign(offer.results, found, frame)
         return True
 
+    def invoke_native(self, instruction: Invoke, frame: Frame) -> None:
+        """The call, in native code from here on."""
+        assert self.native is not None
+        given = [self.value(a, frame) for a in instruction.arguments]
+        for value in given:
+            hold(value)
+        self.drop(instruction.dead, frame)
+        size = bytes_waiting(frame)
+        self.waiting += size
+        results = self.native.call(self.codes[instruction.function], given, instruction.origin)
+        self.waiting -= size
+        self.assign(instruction.results, results, frame)
+        for value in results:
+            self.unhold(value)
+
     def enter(self, code: Code, arguments: Sequence[Held], results: Results, origin: Origin) -> None:
         most = self.calls.beyond(code.name, len(self.stack))
         if most is not None:
@@ -253,7 +278,7 @@ class Host:
         if memory is not None and self.waiting and used + ACTIVATION > memory:
             raise self.error(out_of_memory(ACTIVATION, used, memory), origin, self.limits.hints.memory)
         if most is not None and self.waiting > most:
-            raise self.error(f"recursion takes more than {most:,} bytes, {len(self.stack):,} calls deep", origin,
+            raise self.error(f"recursion takes more than {most:,} bytes, {self.depth():,} calls deep", origin,
                              self.limits.hints.depth)
 
     # Slots --------------------------------------------------------------------------------------
@@ -290,6 +315,8 @@ class Host:
 
     def release_all(self) -> None:
         """After an error: whatever frames still hold; and the constants."""
+        if self.native is not None:
+            self.native.end()
         for activation in self.stack:
             self.drop(tuple(slot for slot, held in enumerate(activation.frame) if held is not None), activation.frame)
         self.stack.clear()                      # an error may be kept, and its traceback keeps the host
@@ -371,7 +398,7 @@ class Host:
         try:
             result = self.perform_effect(instruction.effect, argument, type_of_layout(instruction.takes))
         except NessieError as failure:
-            failure.places = located("", origin, self.stack).places
+            failure.places = located("", origin, self.origins()).places
             raise
         self.assign_uploaded(instruction.results, to_names(result, instruction.gives), frame)
 
@@ -417,7 +444,7 @@ class Host:
         self.unread.clear()
         self.check(origin)
         if self.device.interrupted:
-            self.poll(self.launched or self.stack[-1].origin or origin)
+            self.poll(self.launched or next(self.origins(), ()) or origin)
 
     def check(self, origin: Origin) -> None:
         """Raise the error that kernels have recorded, if any."""
@@ -427,7 +454,7 @@ class Host:
                 raise self.beyond_sites(key >> INDEX_BITS)
             site = self.program.sites[key >> INDEX_BITS]
             label = f"at element {key & ((1 << INDEX_BITS) - 1)}" if site.element else ""
-            raise located(site.message, site.origin or origin, self.stack, label)
+            raise located(site.message, site.origin or origin, self.origins(), label)
 
     def beyond_sites(self, number: int) -> NessieError:
         """The error that a site number says that is none of the program's."""
@@ -438,26 +465,36 @@ class Host:
         message, hint = {ENDLESS: (too_deep(self.limits.rounds), hints.depth),
                          TOO_DEEP: (too_deep(self.limits.calls), hints.depth),
                          NO_STACK: ("recursion is deeper than the stack allows", hints.stack)}[what]
-        return located(message, origin, self.stack, hint=hint)
+        return located(message, origin, self.origins(), hint=hint)
 
     def poll(self, origin: Origin) -> None:
         """Notice the time and interruptions."""
         if self.deadline.passed():
             self.check(origin)
-            raise self.deadline.error(*located("", origin, self.stack).places)
+            raise self.deadline.error(*located("", origin, self.origins()).places)
         if self.device.interrupted:
             self.check(origin)
             raise self.interruption(origin)
 
     def interruption(self, origin: Origin) -> Interrupted:
         """The error of a Ctrl-C, here or where the last kernel was launched."""
-        origin = origin or self.launched or (self.stack[-1].origin if self.stack else ())
-        return Interrupted("interrupted", *located("", origin, self.stack).places)
+        origin = origin or self.launched or next(self.origins(), ())
+        return Interrupted("interrupted", *located("", origin, self.origins()).places)
+
+    def origins(self) -> Iterator[Origin]:
+        """Where the functions that are running were called, innermost first."""
+        if self.native is not None:
+            yield from self.native.origins()
+        yield from (activation.origin for activation in reversed(self.stack))
+
+    def depth(self) -> int:
+        """How many functions are running."""
+        return self.native.depth() if self.native is not None and self.native.running else len(self.stack)
 
     def error(self, message: str, origin: Origin, hint: str = "") -> NessieError:
         """The error, unless kernels have recorded one before it."""
         self.check(origin)
-        return located(message, origin, self.stack, hint=hint)
+        return located(message, origin, self.origins(), hint=hint)
 
 
 def spare(instruction: Launch, arguments: Sequence[Held]) -> Set[int]:
@@ -467,9 +504,9 @@ def spare(instruction: Launch, arguments: Sequence[Held]) -> Set[int]:
             if slot in instruction.dead and isinstance(held, Array) and held.uses == 1 and read.count(slot) == 1}
 
 
-def located(message: str, origin: Origin, stack: Sequence[Activation], label: str = "", hint: str = "") -> NessieError:
+def located(message: str, origin: Origin, calls: Iterable[Origin], label: str = "", hint: str = "") -> NessieError:
     """The error where the user wrote what failed, or the nearest call that leads there; and the calls around it."""
-    return NessieError(message, *places(called_from(origin, (a.origin for a in reversed(stack))), label), hint=hint)
+    return NessieError(message, *places(called_from(origin, calls), label), hint=hint)
 
 
 def moved(unread: set[Operand], sources: Sequence[Operand], results: Results) -> set[Operand]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 from weakref import WeakSet, finalize
@@ -78,6 +79,13 @@ class Pooled:
                 self._keep(Block(block.address, block.storage, block.size))
                 self.used -= block.size
                 block.size = 0
+
+    def give_blocks(self, blocks: Iterable[Block]) -> None:
+        """Takes back these blocks, whose arrays are gone."""
+        with self._lock:
+            for block in blocks:
+                self._keep(block)
+                self.used -= block.size
 
     def taken_over(self, array: Array) -> Array:
         """Another array in the same memory, which is not the first one's any more."""

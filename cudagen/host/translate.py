@@ -65,23 +65,32 @@ def joined(pieces: list[list[Instruction]]) -> Iterator[Instruction]:
 
 
 def bound_names(function: ir.Function) -> Iterator[str]:
+    return (param.name for param in bound(function))
+
+
+def slot_types(function: ir.Function) -> tuple[ir.Type, ...]:
+    """The types of what the function's slots hold."""
+    return tuple({param.name: param.type for param in bound(function)}.values())
+
+
+def bound(function: ir.Function) -> Iterator[ir.Param]:
     """Parameters, then what statements bind, each once."""
-    yield from (p.name for p in function.params if p.name != "_")
+    yield from named(function.params)
     waiting = [function.body]
     while waiting:
         for statement in waiting.pop().statements:
             match statement:
                 case ir.HostLet(result) | ir.Data(result):
-                    yield from names_of((result,))
+                    yield from named((result,))
                 case ir.Branch(results, _, then, orelse):
                     waiting += [then, orelse]
-                    yield from names_of(results)
+                    yield from named(results)
                 case ir.Run(results) | ir.Call(results) | ir.Effect(results):
-                    yield from names_of(results)
+                    yield from named(results)
 
 
-def names_of(results: tuple[ir.Param, ...]) -> Iterator[str]:
-    return (r.name for r in results if r.name != "_")
+def named(results: tuple[ir.Param, ...]) -> Iterator[ir.Param]:
+    return (r for r in results if r.name != "_")
 
 
 def operand(atom: ir.Atom, slots: dict[str, Slot]) -> Operand:

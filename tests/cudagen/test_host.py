@@ -46,6 +46,10 @@ class StrictDevice:
     skips = False
     offers: Container[str] = ()
     costs = Costs(statement=1, operation=1, launch=10)
+    patience = math.inf
+
+    def native(self, host: Any) -> None:
+        """None."""
 
     def __init__(self, program: ir.Program) -> None:
         self.kernels = {k.name: k for k in program.kernels}

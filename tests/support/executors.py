@@ -5,7 +5,8 @@
     outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
 
 An executor is named by where it runs and how the program was fused; "cudasim ilp", for what the GPU can do, is none of
-EXECUTORS. The loops interpreter and the CPU get chunks of three items, so that short sequences cross their borders.
+EXECUTORS. The host level of cpu3 is native from the start.
+The loops interpreter and the CPU get chunks of three items, so that short sequences cross their borders.
 Random programs that ask for too much are Failed with `limit`, which agrees with nothing. Of several failures all
 executors tell the same one, in the same words.
 """
@@ -125,6 +126,8 @@ class Compiled:
                 Interpreted(program, WIDTH) if where == "loops"
                 else gpu_device(program, Cudasim()) if where == "cudasim"
                 else cpu_device(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
+            if where == "cpu3":
+                self.devices[executor].patience = -1
         return self.devices[executor]
 
 
