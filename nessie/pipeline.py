@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from nessie.cudagen.host import translate
     from nessie.cudagen.loops import unread
     from nessie.flatten import flatten
+    from nessie.flatten.threads import folds
     from nessie.lambda_cu import nodes as ir
     from nessie.lambda_cu import scope
     from nessie.lambda_cu.passes import (
@@ -82,6 +83,7 @@ else:
     translate = lazy("nessie.cudagen.host.translate")
     unread = lazy("nessie.cudagen.loops.unread")
     flatten = lazy("nessie.flatten.flatten")
+    folds = lazy("nessie.flatten.threads.folds")
     device_scalars = lazy("nessie.lambda_cu.passes.device_scalars")
     share_sites = lazy("nessie.lambda_cu.passes.share_sites")
     specialise_sites = lazy("nessie.lambda_cu.passes.specialise_sites")
@@ -254,6 +256,9 @@ PASSES = (
     # after inlining: only frames that are left can hold anything
     row("release", (MONO,), MONO, lambda job, program: release.release(program),
         "marks small parts of large sequences that a recursion would keep alive"),
+    # after all that tells functions which are called for elements from others
+    row("folds", (MONO,), MONO, lambda job, program: folds.folds(program, job.target not in WITHOUT_STACK),
+        "reductions that an element does alone, over a few elements or as a loop, stay with it"),
     row("flatten", (MONO,), FLAT,
         lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, job.layouts),
         "nested parallelism becomes kernels of one array combinator each"),

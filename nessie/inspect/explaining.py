@@ -57,8 +57,8 @@ def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tup
             what = against[f.name]
             runs = ("thread" if what is None else "apart" if f"{f.name}~" in versions
                     else "lifted" if f"{f.name}^" in versions else "host")
-            found.append(FunctionExplained(f.name, runs, user_span(f.origin), reason(what), what and
-                                           user_span(what.origin)))
+            where = user_span(what.origin) if what else None
+            found.append(FunctionExplained(f.name, runs, user_span(f.origin), reason(what), where))
     return tuple(found)
 
 

@@ -23,7 +23,8 @@ from nessie.syntax.parser import parse_type
 ENTRIES = {             # an entry of each example, and its argument's type where that is open
     "bfs": ("bfs", None), "dotp": ("dotp", "([float],[float])"), "mandelbrot": ("mandelbrot", None),
     "mxv": ("mxv", "([[float]],[float])"), "norm2": ("norm2", None), "pi": ("pi_by", None), "primes": ("primes", None),
-    "quickhull": ("quickhull", None), "quicksort": ("quicksort", "[int]"),
+    "quickhull": ("quickhull", None), "quicksort": ("quicksort", "[int]"), "range_counts": ("range_counts", None),
+    "search_tree": ("queries", None),
     "sparse_mxv": ("sparse_mxv", "([[(int,float)]],[float])"), "spmv": ("spmv", None),
     "string_search": ("string_search", "([char],[char])"), "wordcount": ("wordcount", None),
 }

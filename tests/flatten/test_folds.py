@@ -1,0 +1,43 @@
+"""Reductions that an element does alone: every executor agrees, and they stay in one kernel."""
+from __future__ import annotations
+
+import re
+
+import pytest
+from executors import EXECUTORS, Compiled, Failed, agree, outcome
+from fold_cases import CASES, FUNCTIONS
+
+from nessie.lambda_cu import nodes as ir
+
+
+def compiled(name: str, target: str = "cpu") -> Compiled:
+    parameters, result, body, _ = CASES[name]
+    names, types = zip(*re.findall(r"(\w+) : ([^:]+)(?:, (?=\w+ :)|$)", parameters), strict=True)
+    head = f"function main({', '.join(names)}) : ({', '.join(types)}) -> {result}"
+    return Compiled(f"{FUNCTIONS}{head} = {body};", target=target)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_executors_agree(name: str) -> None:
+    program, arguments = compiled(name), CASES[name][-1]
+    expected = outcome(program, "interpreter", arguments)
+    assert isinstance(expected, Failed) == name.startswith("a failure"), expected
+    for executor in EXECUTORS[1:]:
+        found = outcome(program, executor, arguments)
+        assert agree(expected, found), f"{executor}: {found}, not {expected}"
+        expected = found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_gpu_agrees(name: str) -> None:
+    program, arguments = compiled(name, "cuda"), CASES[name][-1]
+    expected, found = outcome(program, "reference ilp", arguments), outcome(program, "cudasim ilp", arguments)
+    assert agree(expected, found), f"{found}, not {expected}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_reduction_is_left(name: str) -> None:
+    reductions = [bind for kernel in compiled(name).flat.kernels for bind in kernel.binds
+                  if isinstance(bind.soac, ir.Reduce)]
+    assert bool(reductions) == (name in ("comparisons on the host", "a function that stays parallel",
+                                         "one for the host, too"))
