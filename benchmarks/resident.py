@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from nessie.base.values import Flat, Nested, OnDevice, Uniform
+from nessie.base.values import DTYPES, Flat, Nested, OnDevice, Uniform
 from nessie.cudagen.cuda.device import Driver, Gpu
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.host import host
-from nessie.cudagen.host.host import BASES
+
+BASES = {dtype: base for base, dtype in DTYPES.items()}
 
 
 class Resident:

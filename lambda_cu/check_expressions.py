@@ -9,7 +9,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import children
 from nessie.lambda_cu.running.recursion import tail_calls
 from nessie.lambda_cu.scope import free_names
-from nessie.lambda_cu.typing import SCALARS, Scope, require, shown, type_of
+from nessie.lambda_cu.typing import ELEMENTS, SCALARS, Scope, require, shown, type_of, widened
 
 
 @dataclass
@@ -84,8 +84,10 @@ def check_scalar(param: ir.Param) -> None:
 
 def check_scalar_function(function: ir.ScalarFunction, functions: Mapping[str, ir.ScalarFunction],
                           sites: Collection[str]) -> None:
-    for param in (*function.params, *function.arrays):
+    for param in function.params:
         check_scalar(param)
+    for param in function.arrays:
+        require(param.type in ELEMENTS, f"the elements of {param.name} have no type")
     taken = distinct((param.name, param) for param in (*function.params, *function.arrays))
     scope = Scope({param.name: param.type for param in function.params if param.name != "_"}, functions)
     scope.names.update((param.name, ir.Array(str(param.type), "_")) for param in function.arrays if param.name != "_")
@@ -95,4 +97,5 @@ def check_scalar_function(function: ir.ScalarFunction, functions: Mapping[str, i
         require(call.function != function.name or call.arrays == own,
                 f"{function.name} goes round with other arrays than its own")
     types = type_of(function.body, scope)
-    require(types == function.results, f"the body gives {shown(types)}, but the results are {shown(function.results)}")
+    require(widened(types) == function.results,
+            f"the body gives {shown(types)}, but the results are {shown(function.results)}")

@@ -7,6 +7,7 @@ from dataclasses import field
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
+from nessie.base.widths import wide
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_expressions import Place, check_expression, distinct
 from nessie.lambda_cu.layout import parameters
@@ -68,7 +69,8 @@ def check_offer(function: ir.Function, tables: Tables) -> None:
 def base_of(type_: ir.Type, size: str) -> tuple[str, bool]:
     """The type of an element, and whether there is an array of them for one activation; `size`: of all activations."""
     if isinstance(type_, ir.Array):
-        return type_.base, type_.size != size
+        own = type_.size != size
+        return type_.base if own else wide(type_.base), own
     return type_, False
 
 
@@ -104,7 +106,7 @@ def check_statement(statement: ir.Statement, host: Host) -> None:
         case ir.HostLet(result, value):
             check_expression(value, host)
             type_ = scalar_type(value, host.scope)
-            if type_ != result.type:
+            if wide(type_) != result.type:
                 raise IllFormed(f"{result.name} : {show_type(result.type)} is bound to a value of {type_}")
             bind_all((result,), host)
             if isinstance(value, ir.Const) and isinstance(value.value, int):
@@ -130,7 +132,8 @@ def check_data(result: ir.Param, values: Sequence[int | float | bool | str], con
             f"data {result.name} : {show_type(type_)} has {len(values)} elements")
     if not are_constants(values, type_.base):
         for value in values:
-            check_constant(ir.Const(value, type_.base))
+            check_constant(ir.Const(value, wide(type_.base)))
+        raise IllFormed(f"data {result.name} : {show_type(type_)} has elements that do not fit")
 
 
 def check_run(results: tuple[ir.Param, ...], name: str, arguments: tuple[ir.Atom, ...], host: Host) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nessie.base.names import Names
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.base.values import DTYPES, Column, Flat, Nested, OnDevice, Uniform, View, length_of
+from nessie.base.widths import WIDE, wide
 from nessie.lambda_cu import nodes as ir
 
 Array = NDArray[Any]
@@ -49,7 +50,17 @@ def layout_of_column(type_: Type, column: Column) -> ir.Layout:
         case Seq(element):
             form = "uniform" if isinstance(column, Uniform) else "view" if isinstance(column, View) else "dense"
             return ir.SeqLayout(layout_of_column(element, column.content), form)
+        case Base(name):
+            return ir.ScalarLayout(narrower_type(column.dtype, name) or name)
     return layout_of(type_)
+
+
+def narrower_type(dtype: np.dtype[Any], base: str) -> str | None:
+    """The type of elements of this dtype, if they are narrower than those of this type and can be read as such."""
+    if dtype.itemsize >= DTYPES[base].itemsize:
+        return None
+    full = wide(base)
+    return next((name for name, of in WIDE.items() if of == full and DTYPES[name] == dtype), None)
 
 
 def type_of_layout(layout: ir.Layout) -> Type:
@@ -68,7 +79,7 @@ def parameters(layout: ir.Layout, names: Names, wish: str = "x", count: ir.Size 
     """Parameters for one value (or for `count` values) of the layout, with fresh names like `wish`."""
     match layout:
         case ir.ScalarLayout(base):
-            return (ir.Param(names.fresh(wish), base if count is None else ir.Array(base, count)),)
+            return (ir.Param(names.fresh(wish), wide(base) if count is None else ir.Array(base, count)),)
         case ir.PairLayout(first, second):
             return parameters(first, names, wish, count) + parameters(second, names, wish, count)
         case ir.SeqLayout(element, form):
@@ -88,6 +99,11 @@ def bound_parameters(form: str, names: Names, wish: str, count: ir.Size | None) 
     if form == "uniform":
         return (ir.Param(names.fresh(f"{wish}_length"), "int"),)
     return (ir.Param(names.fresh(f"{wish}_offsets"), ir.Array("int", count, 1)),)
+
+
+def bases(layout: ir.Layout) -> tuple[str, ...]:
+    """The types of the names of one value, of arrays those of their elements."""
+    return tuple([p.type.base if isinstance(p.type, ir.Array) else p.type for p in parameters(layout, Names())])
 
 
 # Values to names --------------------------------------------------------------------------------
@@ -170,7 +186,7 @@ def value_from(held: Iterator[Any], layout: ir.Layout) -> Any:
 
 def scalar(value: Any, base: str) -> Any:
     """A Python scalar, whatever kind of scalar it is."""
-    match base:
+    match wide(base):
         case "int":
             return int(value)
         case "float":

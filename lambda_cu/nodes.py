@@ -24,7 +24,9 @@ Invariants (checked by lambda_cu.check after every pass):
     int name in scope or a constant;
   - a thunk reads only its parameters, its let-bound names, and the names it lists in `using`: no more, no less;
     `using` lists arrays and scalars of the kernel;
-  - every expression is well typed by lambda_cu.typing; operators are rows of lambda_cu.ops;
+  - every expression is well typed by lambda_cu.typing, where an int32 is an int and a float32 a float; scalars with
+    names outside of thunks are ints and floats, arrays are as narrow as what they are made of; operators are rows
+    of lambda_cu.ops;
   - arguments of `run` and `call` agree with the parameters in number and type, after substituting the sizes;
   - `_` stands for a result that nobody needs; it may be bound any number of times and is never read.
 """
@@ -45,7 +47,8 @@ Offsets = str                     # an array name in scope
 
 @dataclass(frozen=True)
 class Array:
-    """[base; size], or [base; size+1] where `plus` is 1 (offsets with their total)."""
+    """[base; size], or [base; size+1] where `plus` is 1 (offsets with their total). The base is a scalar type, or a
+    narrower one (nessie.base.widths): its elements are ints or floats where they are read."""
     base: str
     size: Size
     plus: int = 0

@@ -12,6 +12,7 @@ from dataclasses import field
 
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
+from nessie.base.widths import wide
 
 NUMBER, ORDINAL, LOGICAL = ("int", "float"), ("int", "float", "char"), ("int", "bool")
 INT, FLOAT = ("int",), ("float",)
@@ -112,6 +113,9 @@ ROWS = (
     shift("rshift", "arithmetic right shift; count in 0..63"),
     Row("mul_high", INT, 2, None, "the upper 64 bits of the product, as if without signs"),
     Row("mix", INT, 1, None, "64 bits that look random: the finaliser of splitmix64"),
+    Row("int32", INT, 1, "int32", "the lower 32 bits, in two's complement"),
+    Row("float32", FLOAT, 1, "float32", "the nearest single, of two the even one"),
+    Row("widened", SCALAR, 1, None, "the value itself, of the type that it is computed with"),
     Row("float", INT, 1, "float", "nearest float"),
     to_int("trunc", "towards zero; in range"),
     to_int("floor", "downwards; in range"),
@@ -136,6 +140,13 @@ ROWS = (
     Row("isnan", FLOAT, 1, "bool", "is it NaN?", numpy="isnan"),
 )
 
+# What makes numbers narrow, and wide again. A program says `resized` (mono), and flattening writes these.
+NARROWING = ("int32", "float32", "widened")
+
+# The operators whose results on narrow numbers are as narrow, whatever their operands are.
+STAY_NARROW = {"int32": ("max", "min", "and", "or", "xor", "not", "rem", "mod", "rshift"),
+               "float32": ("max", "min", "neg", "abs")}
+
 OPS: dict[str, Row] = {row.name: row for row in ROWS}
 LEVELS: dict[str, int] = {row.name: row.level for row in ROWS if row.level}
 FUNCTIONS = tuple(row for row in ROWS if row.cost == FUNCTION)
@@ -148,6 +159,7 @@ SPLITMIX_ROUNDS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 def result_type(op: str, arguments: tuple[str, ...]) -> str | None:
     """The type of the operator on arguments of these types, or None where it does not apply."""
     row = OPS.get(op)
-    if row is None or len(arguments) != row.arity or len(set(arguments)) != 1 or arguments[0] not in row.types:
+    types = {wide(argument) for argument in arguments}
+    if row is None or len(arguments) != row.arity or len(types) != 1 or (type_ := types.pop()) not in row.types:
         return None
-    return row.result or arguments[0]
+    return row.result or type_

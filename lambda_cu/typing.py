@@ -11,6 +11,7 @@ from typing import Any
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
+from nessie.base.widths import FITTING, WIDE, wide
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import OPS, result_type
 from nessie.lambda_cu.text.printer_expressions import show_type
@@ -18,6 +19,7 @@ from nessie.lambda_cu.text.printer_expressions import show_type
 Types = tuple[str, ...]
 
 SCALARS = ("int", "float", "bool", "char")
+ELEMENTS = (*SCALARS, *WIDE)
 PYTHON: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "char": (str,)}
 
 
@@ -49,7 +51,7 @@ def type_of(exp: ir.Exp, scope: Scope) -> Types:
         case ir.Op(op, arguments):
             return (operator_type(op, tuple([scalar_type(argument, scope) for argument in arguments])),)
         case ir.Read(array, index):
-            require(scalar_type(index, scope) == "int", f"the index of {array} is not an int")
+            require(wide(scalar_type(index, scope)) == "int", f"the index of {array} is not an int")
             return (array_named(array, scope).base,)
         case ir.If():
             return if_types(exp, scope)
@@ -76,7 +78,9 @@ def if_types(exp: ir.If, scope: Scope) -> Types:
     require(scalar_type(exp.condition, scope) == "bool", "the condition of an if is not a bool")
     then, orelse = type_of(exp.then, scope), type_of(exp.orelse, scope)
     if then != orelse:
-        raise IllFormed(f"the branches of an if have the types {shown(then)} and {shown(orelse)}")
+        if widened(then) != widened(orelse):
+            raise IllFormed(f"the branches of an if have the types {shown(then)} and {shown(orelse)}")
+        return tuple([one if one == other else wide(one) for one, other in zip(then, orelse, strict=True)])
     return then
 
 
@@ -102,7 +106,7 @@ def call_types(call: ir.CallScalar, scope: Scope) -> Types:
         raise IllFormed(f"{name} is no scalar function of the program")
     arguments = tuple([scalar_type(argument, scope) for argument in call.arguments])
     expected = tuple([str(param.type) for param in function.params])
-    require(arguments == expected, f"{name} takes {shown(expected)}, but gets {shown(arguments)}")
+    require(widened(arguments) == expected, f"{name} takes {shown(expected)}, but gets {shown(arguments)}")
     arrays = tuple([array_named(array, scope).base for array in call.arrays])
     wanted = tuple([str(param.type) for param in function.arrays])
     require(arrays == wanted, f"{name} reads arrays of {shown(wanted)}, but gets such of {shown(arrays)}")
@@ -127,7 +131,11 @@ def check_constant(exp: ir.Const) -> None:
 
 
 def are_constants(values: Sequence[Any], type_: str) -> bool:
-    """The conditions of check_constant, for many values at once."""
+    """The conditions of check_constant, for many values at once, elements of any type."""
+    if type_ in FITTING:
+        low, high = FITTING[type_]
+        return are_constants(values, wide(type_)) and (not values or (min(values) >= low and max(values) <= high))
+    type_ = wide(type_)
     if type_ not in SCALARS or not set(PYTHON[type_]).issuperset(map(type, values)):
         return False
     if type_ == "char":
@@ -201,7 +209,7 @@ def check_scalar_size(size: ir.Size, scope: Scope) -> None:
 def check_type(type_: ir.Type, scope: Scope) -> None:
     """A scalar, or an array of scalars whose size is in scope."""
     if isinstance(type_, ir.Array):
-        require(type_.base in SCALARS, f"{type_.base} is no scalar type")
+        require(type_.base in ELEMENTS, f"{type_.base} is no type of elements")
         require(type_.plus in (0, 1), "an array has its size or one element more")
         check_size(type_.size, scope)
     else:
@@ -226,10 +234,11 @@ def index_thunk_types(thunk: ir.Thunk, space: ir.Space, scope: Scope) -> Types:
 
 def monoid_types(soac: ir.Reduce | ir.Scan | ir.ReduceByIndex, types: Types, scope: Scope) -> Types:
     """The carrier of the SOAC: what its thunk gives, its identity and its operator agree about it."""
-    identity = tuple(scalar_type(exp, scope) for exp in soac.identity)
+    types = widened(types)
+    identity = widened(tuple(scalar_type(exp, scope) for exp in soac.identity))
     require(identity == types, f"the thunk gives {shown(types)}, but the identity is {shown(identity)}")
     operator = thunk_types(soac.operator, types + types, scope)
-    require(operator == types, f"the operator takes {shown(types)} twice, but gives {shown(operator)}")
+    require(widened(operator) == types, f"the operator takes {shown(types)} twice, but gives {shown(operator)}")
     return types
 
 
@@ -264,19 +273,23 @@ def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
         case ir.Permute() | ir.ReduceByIndex():
             return write_types(soac, scope)
         case ir.Once(thunk):
-            return thunk_types(thunk, (), scope)
+            return widened(thunk_types(thunk, (), scope))
         case ir.Order(thunk, space, _, values):
             types = index_thunk_types(thunk, space, scope)
             require(len(types) == 1, "ORDER has one key")
-            return arrays(types if values else ("int",), elements(space))
+            return arrays(widened(types) if values else ("int",), elements(space))
     raise IllFormed(f"{type(soac).__name__} is no SOAC")
 
 
 def write_types(soac: ir.Write, scope: Scope) -> tuple[ir.Type, ...]:
     types = index_thunk_types(soac.value, soac.space, scope)
-    require(index_thunk_types(soac.index, soac.space, scope) == ("int",), "the index to write to is not an int")
+    index = widened(index_thunk_types(soac.index, soac.space, scope))
+    require(index == ("int",), "the index to write to is not an int")
     check_size(soac.size, scope)
-    before = tuple(element_before(exp, soac.size, scope) for exp in soac.before)
+    if isinstance(soac, ir.ReduceByIndex):
+        types = widened(types)
+    require(len(soac.before) == len(types), f"{len(types)} values are written where {len(soac.before)} are before")
+    before = tuple(element_before(exp, type_, soac.size, scope) for exp, type_ in zip(soac.before, types, strict=True))
     require(before == types, f"{shown(types)} are written where {shown(before)} are before")
     if isinstance(soac, ir.Permute):
         require(soac.mode in ("distinct", "last"), f"{soac.mode} is no mode of PERMUTE")
@@ -285,14 +298,15 @@ def write_types(soac: ir.Write, scope: Scope) -> tuple[ir.Type, ...]:
     return arrays(types, soac.size)
 
 
-def element_before(exp: ir.Exp, size: ir.Size, scope: Scope) -> str:
-    """The type of what places hold before something is written there: a constant, or an array's elements."""
+def element_before(exp: ir.Exp, type_: str, size: ir.Size, scope: Scope) -> str:
+    """The type of what places hold before something of the type is written there: a constant's, or an array's."""
     if isinstance(exp, ir.Const):
-        return scalar_type(exp, scope)
-    found = scope.names.get(exp.name) if isinstance(exp, ir.Var) else None
-    if not isinstance(found, ir.Array) or (found.size, found.plus) != (size, 0):
+        found = scalar_type(exp, scope)
+        return type_ if found == wide(type_) else found
+    array = scope.names.get(exp.name) if isinstance(exp, ir.Var) else None
+    if not isinstance(array, ir.Array) or (array.size, array.plus) != (size, 0):
         raise IllFormed(f"what is there before is a constant or an array of {size} elements")
-    return found.base
+    return array.base
 
 
 def segments(space: ir.Space) -> ir.Size:
@@ -308,6 +322,11 @@ def offsets_type(space: ir.Space) -> tuple[ir.Array, ...]:
 
 def count_name(names: tuple[str, ...], at: int) -> str:
     return names[at] if at < len(names) else "_"
+
+
+def widened(types: Types) -> Types:
+    """The types that values of these have where they are computed with."""
+    return tuple([wide(type_) for type_ in types])
 
 
 def arrays(types: Types, size: ir.Size, plus: int = 0) -> tuple[ir.Array, ...]:

@@ -18,6 +18,7 @@ from nessie.activity import Activity
 from nessie.base.lazy import lazy
 from nessie.base.records import dataclass
 from nessie.base.source import UsageError
+from nessie.base.widths import FULL, Widths
 from nessie.forms import (
     CPU_CODE,
     CUDA,
@@ -138,6 +139,7 @@ class Job:
     wishes: tuple[Wish, ...] = ()                   # what to fuse and what not, beside the program's pragmas
     strict: bool = True                             # names in sizes and wishes must be names of the program
     met: Met = field(default_factory=Met, compare=False)        # what the program has had of the wishes
+    widths: Widths = FULL                           # the bits of its numbers, where `environment` does not say them
     unchecked: bool = False                         # leave the program's run-time checks out
     dump: Path | None = None                        # write every form there
     checks: Checking = field(default_factory=Checking, compare=False)
@@ -198,7 +200,7 @@ def row(name: str, inputs: tuple[Form[Any], ...], output: Form[Any], run: Callab
 
 
 def environment_of(job: Job) -> Environment:
-    return job.environment or library.library()
+    return job.environment or library.library(job.widths)
 
 
 def wanted(job: Job, program: syntax.Program) -> syntax.Program:
@@ -257,7 +259,9 @@ PASSES = (
     row("release", (MONO,), MONO, lambda job, program: release.release(program),
         "marks small parts of large sequences that a recursion would keep alive"),
     # after all that tells functions which are called for elements from others
-    row("folds", (MONO,), MONO, lambda job, program: folds.folds(program, job.target not in WITHOUT_STACK),
+    # (sums of narrow floats are rounded once, which operators are not)
+    row("folds", (MONO,), MONO, lambda job, program: (
+            program if flatten.has_narrow(program) else folds.folds(program, job.target not in WITHOUT_STACK)),
         "reductions that an element does alone, over a few elements or as a loop, stay with it"),
     row("flatten", (MONO,), FLAT,
         lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, job.layouts),

@@ -7,7 +7,7 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.typing import SCALARS
+from nessie.lambda_cu.typing import ELEMENTS
 from nessie.schedule.cost.profiles import CPU
 from nessie.schedule.graph.build import is_check
 from nessie.schedule.graph.graph import graph as graphs
@@ -66,7 +66,7 @@ def check_estimate(estimated: tuple[ir.Size, float]) -> None:
 
 def check_type(param: ir.Param, found: Found) -> None:
     base = param.type.base if isinstance(param.type, ir.Array) else param.type
-    require(base in SCALARS, f"{base} is no type of a scalar or element")
+    require(base in ELEMENTS, f"{base} is no type of a scalar or element")
     if isinstance(param.type, ir.Array) and isinstance(param.type.size, str):
         require(param.type.size in found.sizes, f"the size {param.type.size} has no estimate")
 

@@ -5,7 +5,7 @@ on, before it is written and after it is freed.
 """
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,8 @@ class Interpreted(ErrorWords):
             self.run(phase, memory)
         for of in replaced.intersection(replacing(plan).values()):
             spoil(memory[of])
-        return [result(wanted, memory) for wanted in plan.results]
+        bases = {buffer.name: buffer.base for phase in plan.phases for buffer in phase.buffers}
+        return [result(wanted, memory, bases) for wanted in plan.results]
 
     def run(self, phase: Phase, memory: Memory) -> None:
         if phase.library:
@@ -134,11 +135,11 @@ def size(exp: loops.Exp, memory: Memory) -> int:
     raise TypeError(exp)
 
 
-def result(wanted: Result, memory: Memory) -> Held:
+def result(wanted: Result, memory: Memory, bases: Mapping[str, str]) -> Held:
     if isinstance(wanted, ArrayResult):
         values = memory[wanted.buffer]
         if wanted.length is not None:
             values = values[:size(wanted.length, memory)]
-        return Array(next(base for base, dtype in DTYPES.items() if dtype == values.dtype), len(values), values)
+        return Array(bases[wanted.buffer], len(values), values)
     value: Scalar = memory["cells"][wanted.slot:wanted.slot + 1].view(DTYPES[wanted.base])[0].item()
     return chr(int(value)) if wanted.base == "char" else value

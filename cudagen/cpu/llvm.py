@@ -18,9 +18,10 @@ from __future__ import annotations
 import struct
 
 from nessie.base.text.layout import Doc, Mark, join, render
+from nessie.base.widths import WIDE, single
 from nessie.cudagen.cpu.checks import AGAIN, editions, is_failure
 from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
-from nessie.cudagen.cpu.operators import TYPES, Value, apply
+from nessie.cudagen.cpu.operators import COMPARED, EXACT, ROUNDED, TYPES, Value, apply, nearest_single
 from nessie.cudagen.cpu.ranges import in_ranges
 from nessie.cudagen.cpu.row_loops import Kind, kind_of, names_of_read
 from nessie.cudagen.cpu.rows_of_loops import by_rows
@@ -65,7 +66,8 @@ SELDOM, OFTEN = "!999997", "!999996"        # the first side fails; the second d
 USUAL, SELDOM_CALLED = "#0", "#1"
 ATTRIBUTES = ("attributes #0 = { nounwind }", "attributes #1 = { cold noinline nounwind optnone }")
 ALIGNED = 64                    # bytes: as long as vectors get
-MEMORY = {**TYPES, "bool": "i8"}
+MEMORY = {**TYPES, "bool": "i8", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "i8",
+          "uint16": "i16", "uint32": "i32", "float32": "float"}
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
            ("exchange", "int"): "xchg", ("exchange", "float"): "xchg"}
 
@@ -127,6 +129,14 @@ def constant(value: int | float | bool | str, type_: str) -> str:
     return str(value)
 
 
+def is_single(operand: Value) -> bool:
+    """Is this a constant that is a single?"""
+    if operand.type != "float" or not operand.text.startswith("0x"):
+        return False
+    (value,) = struct.unpack("<d", struct.pack("<Q", int(operand.text, 16)))
+    return bool(single(value) == value)
+
+
 class FunctionPrinter:
     """Prints one function. `names` holds the registers of its scalars, `variables` the types of its Vars;
     `reached` is False after an instruction that ends a block, until the next label."""
@@ -136,6 +146,7 @@ class FunctionPrinter:
         self.read = names_of_read(function)
         self.names = {p.name: Value(f"%{p.name}", p.type) for p in function.parameters if not p.array}
         self.arrays = {p.name: p.type for p in function.parameters if p.array}
+        self.singles: dict[str, str] = {}       # registers of doubles that are singles, with those of the singles
         self.variables: dict[str, str] = {}
         self.allocas: list[str] = []
         self.lines: list[str] = []
@@ -229,6 +240,8 @@ class FunctionPrinter:
         if not (value.text.startswith("%.") and self.lines[-1].startswith(start)):
             return value
         self.lines[-1] = f"  %{name} = {self.lines[-1][len(start):]}"
+        if value.text in self.singles:
+            self.singles[f"%{name}"] = self.singles[value.text]
         return Value(f"%{name}", value.type)
 
     def for_(self, loop: For) -> None:
@@ -346,14 +359,57 @@ class FunctionPrinter:
                 return Value(self.emit(f"ptrtoint ptr {frame} to i64"), "int")
             case Name(name):
                 return self.names[name]
+            case Op("float32", (rounded,)):
+                return self.rounded(rounded)
             case Op(op, arguments):
-                return apply(self, op, tuple([self.value(a) for a in arguments]))
+                return self.applied(op, tuple([self.value(a) for a in arguments]))
             case Load(array, index, order):
                 return self.load(array, index, order == "volatile")
             case Distance(array, start):
                 ends = [self.emit(f"ptrtoint ptr %{name} to i64") for name in (array, start)]
                 return Value(self.emit(f"sub i64 {ends[0]}, {ends[1]}"), "int")
         raise TypeError(exp)
+
+    # Singles: doubles whose registers as singles are known -------------------------------------
+
+    def applied(self, op: str, values: tuple[Value, ...]) -> Value:
+        """The operator's result; of singles that of the instruction for them, if it is exact."""
+        if op == "select" and (given := self.as_singles(values[1:])) is not None:
+            return self.widened(self.emit(f"select i1 {values[0].text}, float {given[0]}, float {given[1]}"))
+        if op in EXACT and (given := self.as_singles(values)) is not None:
+            return self.widened(EXACT[op](self, given))
+        if op in COMPARED and (given := self.as_singles(values)) is not None:
+            return Value(self.emit(f"fcmp {COMPARED[op]} float {given[0]}, {given[1]}"), "bool")
+        return apply(self, op, values)
+
+    def rounded(self, exp: Exp) -> Value:
+        """The single that is nearest to the expression's value. Of an operator on singles it is the result of the
+        instruction, or the function, for singles."""
+        if isinstance(exp, Op) and exp.op != "float32":
+            values = tuple([self.value(a) for a in exp.arguments])
+            if exp.op == "float":
+                return self.widened(self.emit(f"sitofp i64 {values[0].text} to float"))
+            if exp.op in ROUNDED and (given := self.as_singles(values)) is not None:
+                return self.widened(ROUNDED[exp.op](self, given))
+            value = self.applied(exp.op, values)
+        else:
+            value = self.value(exp)
+        return value if self.as_singles((value,)) else self.widened(nearest_single(self, value))
+
+    def widened(self, single: str) -> Value:
+        """The single as a double."""
+        double = self.emit(f"fpext float {single} to double")
+        self.singles[double] = single
+        return Value(double, "float")
+
+    def as_singles(self, values: tuple[Value, ...]) -> list[str] | None:
+        """The values as singles, if they are known to be some. Constants are not all that they are."""
+        if not any([v.text in self.singles for v in values]):
+            return None
+        known = [self.singles.get(v.text, v.text) for v in values if v.text in self.singles or is_single(v)]
+        return known if len(known) == len(values) else None
+
+    # Memory ---------------------------------------------------------------------------------
 
     def pointer(self, array: str, index: Exp) -> str:
         type_, at = MEMORY[self.arrays[array]], self.value(index).text
@@ -362,10 +418,25 @@ class FunctionPrinter:
     def load(self, array: str, index: Exp, volatile: bool) -> Value:
         type_, pointer = self.arrays[array], self.pointer(array, index)
         loaded = self.emit(f"load {'volatile ' if volatile else ''}{MEMORY[type_]}, ptr {pointer}")
+        if type_ == "float32":
+            return self.widened(loaded)
+        if type_ in WIDE:
+            return Value(self.emit(f"{'zext' if type_[0] == 'u' else 'sext'} {MEMORY[type_]} {loaded} to i64"), "int")
         return Value(self.emit(f"icmp ne i8 {loaded}, 0") if type_ == "bool" else loaded, type_)
 
+    def narrow(self, value: Value, type_: str) -> str:
+        """The number, which fits, as an element of this type."""
+        if type_ == "float32":
+            known = self.as_singles((value,))
+            return known[0] if known else nearest_single(self, value)
+        return self.emit(f"trunc i64 {value.text} to {MEMORY[type_]}")
+
     def store(self, array: str, index: Exp, value: Exp) -> None:
-        pointer, stored = self.pointer(array, index), self.typed(value)
-        if self.arrays[array] == "bool":
+        pointer, type_ = self.pointer(array, index), self.arrays[array]
+        if type_ in WIDE:
+            narrow = self.narrow(self.value(value), type_)
+            return self.do(f"store {MEMORY[type_]} {narrow}, ptr {pointer}")
+        stored = self.typed(value)
+        if type_ == "bool":
             stored = "i8 " + self.emit(f"zext {stored} to i8")
         self.do(f"store {stored}, ptr {pointer}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from nessie.base.widths import wide
 from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS, result_type
 
 TYPES = {"int": "i64", "float": "double", "bool": "i1", "char": "i32"}
@@ -41,7 +42,7 @@ def apply(emitter: Emitter, op: str, arguments: tuple[Value, ...]) -> Value:
     type_of_result = result_type(op, tuple(a.type for a in arguments))
     if type_of_result is None:
         raise TypeError((op, arguments))
-    return Value(OPERATORS[op](emitter, arguments), type_of_result)
+    return Value(OPERATORS[op](emitter, arguments), wide(type_of_result))
 
 
 def by_type(**instructions: str) -> Operator:
@@ -179,6 +180,46 @@ def is_nan(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
     return emitter.emit(f"fcmp uno double {a.text}, {a.text}")
 
 
+def low_half(emitter: Emitter, number: Value) -> str:
+    return emitter.emit(f"trunc i64 {number.text} to i32")
+
+
+def nearest_single(emitter: Emitter, number: Value) -> str:
+    return emitter.emit(f"fptrunc double {number.text} to float")
+
+
+# On singles ---------------------------------------------------------------------------------------
+
+Single = Callable[[Emitter, list[str]], str]        # takes and gives registers of LLVM's type float
+
+
+def of_singles(instruction: str) -> Single:
+    return lambda emitter, given: emitter.emit(f"{instruction} float {', '.join(given)}")
+
+
+def extreme_single(name: str) -> Single:
+    return lambda emitter, given: emitter.external(f"llvm.{name}imum.f32", "float", *[f"float {a}" for a in given])
+
+
+def single_function(name: str) -> Single:
+    return lambda emitter, given: emitter.external(name, "float", f"float {given[0]}")
+
+
+EXACT: dict[str, Single] = {            # of singles they are singles, or bools
+    "neg": lambda emitter, given: emitter.emit(f"fsub float 0.0, {given[0]}"),
+    "abs": single_function("llvm.fabs.f32"),
+    "max": extreme_single("max"),
+    "min": extreme_single("min"),
+}
+ROUNDED: dict[str, Single] = {          # what `float32` of the operator is, where it gets singles
+    **EXACT,
+    "+": of_singles("fadd"), "-": of_singles("fsub"), "*": of_singles("fmul"), "/": of_singles("fdiv"),
+    "sqrt": single_function("llvm.sqrt.f32"),
+    **{row.name: single_function(f"{row.c}f") for row in FUNCTIONS if row.name != "sqrt"},
+}
+COMPARED = {"==": "oeq", "/=": "une", "<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}
+
+
 OPERATORS: dict[str, Operator] = {
     "+": by_type(int="add", float="fadd"),
     "-": by_type(int="sub", float="fsub"),
@@ -204,6 +245,9 @@ OPERATORS: dict[str, Operator] = {
     "rshift": shift("ashr"),
     "mul_high": high_product,
     "mix": mix,
+    "int32": lambda emitter, given: emitter.emit(f"sext i32 {low_half(emitter, given[0])} to i64"),
+    "float32": lambda emitter, given: emitter.emit(f"fpext float {nearest_single(emitter, given[0])} to double"),
+    "widened": lambda emitter, arguments: arguments[0].text,
     "float": convert("sitofp", "i64", "double"),
     "trunc": to_int(""),
     "floor": to_int("floor"),

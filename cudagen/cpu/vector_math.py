@@ -1,6 +1,6 @@
 """Lets loops that call exp or sin vectorise: such calls go to the C library's vector functions (glibc's libmvec).
 
-  in    LLVM text that declares functions of a double, such as `declare double @exp(double) ...`
+  in    LLVM text that declares functions of a double, such as `declare double @exp(double) ...`, or of a float
   out   the same with, for each that libmvec has, a function of one lane in its place, which calls the vector version
         and says that it is its variant
   how   the name of a version says what it takes (the vector function ABI): _ZGVdN4v_exp takes 4 doubles, unmasked,
@@ -20,36 +20,37 @@ from functools import lru_cache
 LIBRARY = "libmvec.so.1"
 WIDTHS = (("avx512f", "e", 8), ("avx2", "d", 4), ("sse2", "b", 2))  # feature, letter of the ABI, doubles; the first
 WIDE = 8                                                # doubles of a vector that LLVM does not prefer by itself
-DECLARED = re.compile(r"^declare double @(\w+)\(double\)(.*)$", re.MULTILINE)
+DECLARED = re.compile(r"^declare (double|float) @(\w+)\((?:double|float)\)(.*)$", re.MULTILINE)
 
 
 def with_vector_versions(text: str, features: frozenset[str]) -> str:
     """The text, its declared functions replaced by vector versions that this processor can run."""
     letter, doubles = next(((letter, doubles) for feature, letter, doubles in WIDTHS if feature in features), ("", 0))
-    for name, attributes in DECLARED.findall(text):
-        version = f"_ZGV{letter}N{doubles}v_{name}"
+    for type_, name, attributes in DECLARED.findall(text):
+        lanes = doubles if type_ == "double" else 2 * doubles
+        version = f"_ZGV{letter}N{lanes}v_{name}"
         if letter and has(version):
-            text = text.replace(f"declare double @{name}(double){attributes}",
-                                one_lane(name, version, doubles, attributes))
-            text = text.replace(f"call double @{name}(", f"call double @lane_{name}(")
+            text = text.replace(f"declare {type_} @{name}({type_}){attributes}",
+                                one_lane(name, version, lanes, attributes, type_))
+            text = text.replace(f"call {type_} @{name}(", f"call {type_} @lane_{name}(")
             if doubles == WIDE:
                 text = text.replace("{ nounwind }", '{ nounwind "prefer-vector-width"="512" }')
     return text
 
 
-def one_lane(name: str, version: str, doubles: int, attributes: str) -> str:
+def one_lane(name: str, version: str, lanes: int, attributes: str, type_: str) -> str:
     """The function lane_NAME. Inlined, it would be in the way of vectorising."""
-    vector = f"<{doubles} x double>"
+    vector = f"<{lanes} x {type_}>"
     variant = f"{version.removesuffix(name)}lane_{name}({version})"
     return f"""\
 declare {vector} @{version}({vector}){attributes}
 
-define internal double @lane_{name}(double %x) noinline{attributes} "vector-function-abi-variant"="{variant}" {{
-  %first = insertelement {vector} poison, double %x, i64 0
-  %lanes = shufflevector {vector} %first, {vector} poison, <{doubles} x i32> zeroinitializer
+define internal {type_} @lane_{name}({type_} %x) noinline{attributes} "vector-function-abi-variant"="{variant}" {{
+  %first = insertelement {vector} poison, {type_} %x, i64 0
+  %lanes = shufflevector {vector} %first, {vector} poison, <{lanes} x i32> zeroinitializer
   %results = call {vector} @{version}({vector} %lanes)
   %result = extractelement {vector} %results, i64 0
-  ret double %result
+  ret {type_} %result
 }}"""
 
 

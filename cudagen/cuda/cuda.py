@@ -15,7 +15,21 @@ from collections.abc import Iterator
 from nessie.base.ints import MIN_INT
 from nessie.base.names import Names
 from nessie.base.text.layout import Doc, Mark, join, render
-from nessie.cudagen.cuda.operators import HELPERS, SELECT, TYPES, UNARY, Piece, apply, helpers_of, within
+from nessie.base.widths import WIDE, single, wide
+from nessie.cudagen.cuda.operators import (
+    ELEMENTS,
+    HELPERS,
+    SELECT,
+    TYPES,
+    UNARY,
+    Piece,
+    apply,
+    as_double,
+    helpers_of,
+    is_constant,
+    on_singles,
+    within,
+)
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     Atomic,
@@ -107,6 +121,7 @@ class FunctionPrinter:
         self.types = {p.name: p.type for p in function.parameters}
         self.read, self.in_common = read_names(function.body), in_common
         self.variables: set[str] = set()
+        self.singles: set[str] = set()          # names of floats that are declared as singles
         self.lines: list[str] = []
         self.depth = 0
 
@@ -144,7 +159,7 @@ class FunctionPrinter:
             return f"{TYPES[parameter.type]} {self.names[parameter.name]}"
         const = "" if parameter.writable else "const "
         restrict = "" if parameter.name in self.in_common else "__restrict__ "
-        return f"{const}{TYPES[parameter.type]} *{restrict}{self.names[parameter.name]}"
+        return f"{const}{ELEMENTS[parameter.type]} *{restrict}{self.names[parameter.name]}"
 
     # Statements -----------------------------------------------------------------------------
 
@@ -169,7 +184,11 @@ class FunctionPrinter:
         """A statement that is one line, without its semicolon."""
         match statement:
             case Let(name, type_, value):
-                return f"const {TYPES[type_]} {self.bind(name, type_)} = {self.text(value)}"
+                piece = self.piece(value)
+                if piece.single and not is_constant(piece):
+                    self.singles.add(name)
+                    return f"const float {self.bind(name, type_)} = {unwrapped(piece.single)}"
+                return f"const {TYPES[type_]} {self.bind(name, type_)} = {piece.text}"
             case Var(name, type_, initial):
                 self.variables.add(name)
                 return f"{TYPES[type_]} {self.bind(name, type_)} = {self.text(initial)}"
@@ -177,6 +196,10 @@ class FunctionPrinter:
                 return f"{self.names[name]} = {self.text(value)}"
             case Store(array, index, value, True):
                 return f"store_release(&{self.names[array]}[{self.text(index)}], {self.text(value)})"
+            case Store(array, index, value) if self.types[array] in WIDE:
+                piece, type_ = self.piece(value), ELEMENTS[self.types[array]]
+                narrow = unwrapped(piece.single) if piece.single else f"({type_}){within(piece, UNARY)}"
+                return f"{self.names[array]}[{self.text(index)}] = {narrow}"
             case Store(array, index, value):
                 return f"{self.names[array]}[{self.text(index)}] = {self.text(value)}"
             case Shared(name, type_, size):
@@ -274,6 +297,8 @@ class FunctionPrinter:
                 return constant(value, type_)
             case Name(name) if name in SPECIAL_BITS:
                 return Piece(f"(long long){name}.x", "int", UNARY, SPECIAL_BITS[name])
+            case Name(name) if name in self.singles:
+                return as_double(self.names[name])
             case Name(name):
                 return Piece(self.names[name], self.types[name])
             case Load(array, index, order):
@@ -286,10 +311,27 @@ class FunctionPrinter:
                 condition, then, orelse = [self.piece(a) for a in arguments]
                 text = f"{within(condition, SELECT + 1)} ? {within(then, SELECT + 1)} : {orelse.text}"
                 return Piece(text, then.type, SELECT)
+            case Op("float32", (rounded,)):
+                return self.rounded(rounded)
             case Op(op, arguments):
-                pieces = tuple([self.piece(a) for a in arguments])
-                return apply(op, pieces, result_type(op, tuple(p.type for p in pieces)) or "")
+                return self.applied(op, tuple([self.piece(a) for a in arguments]))
         raise TypeError(exp)
+
+    def applied(self, op: str, pieces: tuple[Piece, ...]) -> Piece:
+        """The operator's result; of singles as one, if it is exact."""
+        found = on_singles(op, pieces) if op in ("neg", "abs") else None
+        return found or apply(op, pieces, wide(result_type(op, tuple(p.type for p in pieces)) or ""))
+
+    def rounded(self, exp: Exp) -> Piece:
+        """The single that is nearest to the expression's value; of an operator on singles what that is for singles."""
+        if isinstance(exp, Op) and exp.op not in ("select", "float32"):
+            pieces = tuple([self.piece(a) for a in exp.arguments])
+            if exp.op == "float":
+                return as_double(f"(float){within(pieces[0], UNARY)}")
+            piece = on_singles(exp.op, pieces) or self.applied(exp.op, pieces)
+        else:
+            piece = self.piece(exp)
+        return piece if piece.single else as_double(f"(float){within(piece, UNARY)}")
 
     def load(self, array: str, index: Exp, order: str) -> Piece:
         type_, name, at = self.types[array], self.names[array], self.text(index)
@@ -297,15 +339,29 @@ class FunctionPrinter:
             return Piece(f"load_{order}(&{name}[{at}])", type_)
         if order:
             return Piece(f"((const volatile {TYPES[type_]} *){name})[{at}]", type_)
+        if type_ == "float32":
+            return as_double(f"{name}[{at}]")
+        if type_ in WIDE:
+            return Piece(f"({TYPES['int']}){name}[{at}]", "int", UNARY)
         return Piece(f"{name}[{at}]", type_)
 
     def shuffle(self, name: str, offset: Exp, mode: str) -> Piece:
         type_ = self.types[name]
-        lane, value = within(self.piece(offset), UNARY), self.names[name]
+        lane, value = within(self.piece(offset), UNARY), self.piece(Name(name)).text
         lane = lane if isinstance(offset, Const) else f"(int){lane}"
         if type_ == "bool":
             return Piece(f"(bool){SHUFFLES[mode]}({MASK}, (int){value}, {lane})", type_, UNARY)
         return Piece(f"{SHUFFLES[mode]}({MASK}, {value}, {lane})", type_)
+
+
+def unwrapped(text: str) -> str:
+    """The text without the parentheses around all of it."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:-1] if text[:1] == "(" and at == len(text) - 1 else text
+    return text
 
 
 def result_text(function: Function, named: dict[str, str]) -> str:
@@ -324,7 +380,8 @@ def constant(value: int | float | bool | str, type_: str) -> Piece:
             bits = struct.unpack("<Q", struct.pack("<d", value))[0]
             return Piece(f"__longlong_as_double(0x{bits:016x}LL)", type_)
         case "float":
-            return Piece(repr(value), type_, UNARY)
+            number = float(value)
+            return Piece(repr(value), type_, UNARY, single=f"{value!r}f" if single(number) == number else "")
         case "bool":
             return Piece("true" if value else "false", type_)
         case "char":

@@ -28,7 +28,8 @@ from textwrap import wrap
 from nessie.base.source import Span, user_span
 from nessie.base.text.layout import render
 from nessie.base.values import DTYPES
-from nessie.cudagen.cuda.operators import TYPES
+from nessie.base.widths import wide
+from nessie.cudagen.cuda.operators import ELEMENTS, TYPES
 from nessie.cudagen.host.device import ERROR_WORDS, INDEX_BITS, MOST_ROUNDS
 from nessie.cudagen.kernels.scalar_functions import device_name
 from nessie.cudagen.loops import nodes as loops
@@ -221,9 +222,9 @@ def input_text(parameter: Input) -> str:
 
 def buffer_text(buffer: Buffer, result: ArrayResult | None) -> str:
     size = show_exp(buffer.size)
-    text = f"1 {TYPES[buffer.base]}" if size == "1" else f"{size} {plural(buffer.base)}"
+    text = f"1 {ELEMENTS[buffer.base]}" if size == "1" else f"{size} {plural(buffer.base)}"
     if buffer.fill is not None:
-        fill = show_exp(loops.Const(buffer.fill, buffer.base))
+        fill = show_exp(loops.Const(buffer.fill, wide(buffer.base)))
         text += f", {'all ' if size != '1' else ''}{fill} at first"
     if buffer.copy:
         text += f", those of {buffer.copy} at first"
@@ -244,4 +245,4 @@ def cells(plan: Plan, functions: Functions) -> str:
 
 
 def plural(base: str) -> str:
-    return f"{TYPES[base]}s"
+    return f"{ELEMENTS[base]}s"

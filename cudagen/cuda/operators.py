@@ -14,6 +14,9 @@ from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS
 CALLED = re.compile(r"\w+(?=\()")
 
 TYPES = {"int": "long long", "float": "double", "bool": "bool", "char": "int"}
+ELEMENTS = {**TYPES, "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
+            "uint16": "unsigned short", "uint32": "unsigned",
+            "float32": "float"}
 
 # How tightly C++ binds.
 SELECT, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, LESS, SHIFT, SUM, PRODUCT, UNARY, PRIMARY = range(13)
@@ -21,11 +24,13 @@ SELECT, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, LESS, SHIFT, SUM, PRODUCT, UNA
 
 class Piece(NamedTuple):
     """An expression's text, its type, and how tightly its outermost operator binds. `bits`: the value of an int
-    that is known to be small lies below 2 to this."""
+    that is known to be small lies below 2 to this. `single`: of a float that is a single, its text as one, which binds
+    as tightly as operands of a product do."""
     text: str
     type: str
     level: int = PRIMARY
     bits: int = 64
+    single: str = ""
 
 
 Form = Callable[[tuple[str, ...]], str]
@@ -90,6 +95,9 @@ OPERATORS: dict[str, Row] = {
     "rshift": {"int": call("shift_right")},
     "mul_high": {"int": Entry(SELECT, UNARY, lambda a: f"(long long)__umul64hi({a[0]}, {a[1]})")},
     "mix": {"int": call("mix_bits")},
+    "int32": {"int": prefix("(long long)(int)")},
+    "float32": {"float": prefix("(double)(float)")},
+    "widened": every("int float bool char", Entry(SELECT, PRIMARY, lambda a: f"({a[0]})")),
     "float": {"int": prefix("(double)")},
     "trunc": {"float": prefix("(long long)")},
     "floor": {"float": cast_of("floor")},
@@ -101,6 +109,31 @@ OPERATORS: dict[str, Row] = {
     "isnan": {"float": call("is_nan")},
     **{row.name: {"float": call(row.c)} for row in FUNCTIONS},
 }
+
+# On singles: what `float32` of the operator is, where it gets singles.
+ON_SINGLES: dict[str, Callable[[tuple[str, ...]], str]] = {
+    **{op: (lambda a, op=op: f"({a[0]} {op} {a[1]})") for op in ("+", "-", "*", "/")},       # type: ignore[misc]
+    "neg": lambda a: f"(0.0f - {a[0]})",
+    "abs": lambda a: f"fabsf({a[0]})",
+    **{row.name: (lambda a, name=row.c: f"{name}f({a[0]})") for row in FUNCTIONS},          # type: ignore[misc]
+}
+
+
+def on_singles(op: str, arguments: tuple[Piece, ...]) -> Piece | None:
+    """The single that the operator gives on singles; None where they are not all known to be some, or all constants."""
+    if op not in ON_SINGLES or not all([a.single for a in arguments]) or all(map(is_constant, arguments)):
+        return None
+    return as_double(ON_SINGLES[op](tuple([a.single for a in arguments])))
+
+
+def is_constant(piece: Piece) -> bool:
+    """Is this a constant that is a single? It is a double, too."""
+    return piece.single == f"{piece.text}f"
+
+
+def as_double(single: str) -> Piece:
+    return Piece(f"(double){single}", "float", UNARY, single=single)
+
 
 # Where neither operand nor result comes near the ends of int.
 UNWRAPPED = {"+": infix("+", SUM), "-": infix("-", SUM), "*": infix("*", PRODUCT)}

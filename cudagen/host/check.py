@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
+from nessie.base.widths import wide
 from nessie.cudagen.host.nodes import (
     Code,
     Compute,
@@ -148,7 +149,7 @@ class CodeCheck:
             case Constant(_, base, values):
                 if not are_constants(values, base):
                     for constant in values:
-                        check_constant(ir.Const(constant, base))
+                        check_constant(ir.Const(constant, wide(base)))
             case Move(results, sources):
                 require(len(results) == len(sources), f"{len(sources)} values go to {len(results)} slots")
             case Give(results):

@@ -58,7 +58,7 @@ from nessie.cudagen.host.nodes import (
     Slots,
 )
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
+from nessie.lambda_cu.layout import bases, from_names, to_names, type_of_layout
 from nessie.lambda_cu.running.calls import RunningCalls
 from nessie.lambda_cu.running.empty_kernels import EmptyResult, EmptyRun, empty_run
 from nessie.lambda_cu.running.recursion import calls_of, origin_of, way_to
@@ -68,8 +68,6 @@ __all__ = ["HostLimits", "Stats", "execute"]
 
 UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 MOVING = (Jump, Move, Drop)             # what the host level's statements become beside the work
-
-BASES = {dtype: base for base, dtype in DTYPES.items()}
 
 Frame = list[Any]                       # what the slots hold; None where nothing
 
@@ -147,7 +145,7 @@ class Host:
         held: list[Held] = []
         try:
             for value, layout in zip(arguments, entry.arguments, strict=True):
-                held += map(self.upload, to_names(value, layout))
+                held += map(self.upload, to_names(value, layout), bases(layout))
             if self.native is not None:
                 given, held = held, []
                 results = self.native.call(self.codes[entry.function], given, ())
@@ -295,9 +293,9 @@ class Host:
             elif isinstance(value, Array) and value.uses == 0:
                 self.device.free(value)
 
-    def assign_uploaded(self, results: Results, values: Sequence[Any], frame: Frame) -> None:
-        """Assign scalars and NumPy arrays, which are uploaded."""
-        found = [self.upload(value) for value in values]
+    def assign_uploaded(self, results: Results, values: Sequence[Any], bases: Sequence[str], frame: Frame) -> None:
+        """Assign scalars and NumPy arrays, which are uploaded, of elements of these types."""
+        found = list(map(self.upload, values, bases))
         self.assign(results, found, frame)
         for value in found:
             self.unhold(value)
@@ -333,7 +331,9 @@ class Host:
         arguments = [self.value(a, frame) for a in instruction.arguments]
         empty_run = self.empty_run(instruction.kernel)
         if empty_run is not None and not any(arguments[number] for number in empty_run.sizes):
-            self.assign_uploaded(instruction.results, [empty_value(given) for given in empty_run.gives], frame)
+            gives = empty_run.gives
+            self.assign_uploaded(instruction.results, [empty_value(given) for given in gives],
+                                 ["" if isinstance(given, ir.Const) else given[0] for given in gives], frame)
             return
         if not self.failure_is_awaited() or self.device.failure() == NO_FAILURE:
             self.launched, self.kernel = origin, self.kernels[instruction.kernel]
@@ -400,19 +400,20 @@ class Host:
         except NessieError as failure:
             failure.places = located("", origin, self.origins()).places
             raise
-        self.assign_uploaded(instruction.results, to_names(result, instruction.gives), frame)
+        gives = instruction.gives
+        self.assign_uploaded(instruction.results, to_names(result, gives), bases(gives), frame)
 
     def constant(self, instruction: Constant, base: str, values: tuple[Any, ...]) -> Array:
         """Constant arrays are made once in a run, and held until its end."""
         if id(instruction) not in self.constants:
-            self.constants[id(instruction)] = self.upload(array_of(base, values))
+            self.constants[id(instruction)] = self.upload(array_of(base, values), base)
         return self.constants[id(instruction)]
 
-    def upload(self, value: Any) -> Any:
-        """A scalar, or an array on the device, held once."""
+    def upload(self, value: Any, base: str) -> Any:
+        """A scalar, or an array of elements of this type on the device, held once."""
         if not isinstance(value, np.ndarray | OnDevice):
             return value
-        array: Array = self.guarded(self.device.upload, (), BASES[value.dtype], value)
+        array: Array = self.guarded(self.device.upload, (), base, value)
         array.uses += 1
         return array
 

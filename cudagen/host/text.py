@@ -45,7 +45,7 @@ from nessie.cudagen.host.nodes import (
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser import entry, many, scalar_function, site
-from nessie.lambda_cu.text.parser_expressions import constant, expression, layout, scalar
+from nessie.lambda_cu.text.parser_expressions import constant, element_type, expression, layout
 from nessie.lambda_cu.text.printer import show_atom, show_entry, show_scalar_function, show_site
 from nessie.lambda_cu.text.printer_expressions import KEYWORDS, name, show_exp, show_layout, show_value
 
@@ -214,7 +214,7 @@ GRAMMAR = Grammar({
     Give: "give {results} {dead}",
 }, {
     "str": Field(name, Tokens.name),
-    "base": Field(str, scalar),
+    "base": Field(str, element_type),
     "int": Field(str, lambda tokens: tokens.literal("int")),
     "Operand": Field(show_operand, operand),
     "tuple[Operand, ...]": Field(lambda found: listed(map(show_operand, found)), operands),

@@ -6,12 +6,13 @@ and loads made before, so that an element of an array is loaded once. Entries li
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from nessie.base.records import dataclass
 from nessie.base.source import Origin
 from nessie.base.types import ZEROS
+from nessie.base.widths import wide
 from nessie.cudagen.host.device import FAILURE, INDEX_BITS, NO_FAILURE
 from nessie.cudagen.loops import nodes as loops
 from nessie.lambda_cu import nodes as ir
@@ -22,6 +23,7 @@ COUNTS = ("counted_before", "counted_more")
 RESERVED = frozenset({"failed", "errors", "interrupt", "cells", "cells_float", "cells_bool", "cells_char", "ends",
                       *COUNTS, *loops.CHUNK_RANGE, *loops.NESTING, loops.FRAME,
                       "blockIdx", "blockDim", "gridDim", "threadIdx"})
+NOTHING: Mapping[str, str] = {}
 ODD = re.compile("[^A-Za-z0-9_]")
 
 
@@ -57,10 +59,12 @@ def identifier(name: str) -> str:
 
 
 class Code:
-    """One function's text so far. `scalars` and `arrays`: the kernel's names that it may refer to, with their types."""
+    """One function's text so far. `scalars` and `arrays`: the kernel's names that it may refer to, with their types;
+    `narrow`: the types of the elements of arrays that are narrower than those that are computed with."""
 
-    def __init__(self, scalars: dict[str, str], arrays: dict[str, ir.Array], reserved: Collection[str] = ()) -> None:
-        self.scalars, self.arrays = scalars, arrays
+    def __init__(self, scalars: dict[str, str], arrays: dict[str, ir.Array], reserved: Collection[str] = (),
+                 narrow: Mapping[str, str] = NOTHING) -> None:
+        self.scalars, self.arrays, self.narrow = scalars, arrays, narrow
         self.statements: list[loops.Stmt] = []
         self.parameters: dict[str, loops.Parameter] = {}
         self.known: dict[tuple[str, loops.Exp], Value] = {}
@@ -114,7 +118,8 @@ class Code:
     def array(self, name: str, base: str, writable: bool = False) -> str:
         self._taken.add(name)
         old = self.parameters.get(name)
-        self.parameters[name] = loops.Parameter(name, base, True, writable or (old is not None and old.writable))
+        writable |= old is not None and old.writable
+        self.parameters[name] = loops.Parameter(name, self.narrow.get(name, base), True, writable)
         return name
 
     def size(self, size: ir.Size) -> loops.Exp:
@@ -157,7 +162,7 @@ class Code:
         """array[index], loaded unless registers hold it; the index is a name or constant."""
         held = self.known.get((array, index))
         if held is None:
-            held = self.let(f"{array}_at", Value(loops.Load(self.array(array, base), index), base))
+            held = self.let(f"{array}_at", Value(loops.Load(self.array(array, base), index), wide(base)))
             self.learn(array, index, held)
         return held
 

@@ -17,6 +17,7 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
+from nessie.base.widths import wide
 from nessie.cudagen.host.device import DEPTH, NO_FAILURE, NO_STACK, STACK, TOO_DEEP, beyond_sites
 from nessie.cudagen.kernels.code import Code, Value, error_key, integer, op, zero
 from nessie.cudagen.loops import nodes as loops
@@ -113,7 +114,7 @@ def operator(code: Code, name: str, arguments: tuple[Value, ...]) -> Value:
         raise InternalError(f"operator {name} does not apply to {', '.join(a.type for a in arguments)}")
     exp = loops.Op(name, tuple(a.exp for a in arguments))
     held = code.once.get(exp) if code.once else None
-    return held or Value(exp, type_, any(a.tainted for a in arguments))
+    return held or Value(exp, wide(type_), any(a.tainted for a in arguments))
 
 
 def read(code: Code, array: str, index: Value) -> Value:
@@ -127,15 +128,16 @@ def read(code: Code, array: str, index: Value) -> Value:
     if array not in code.arrays:
         raise InternalError(f"a kernel reads {array}, which it makes itself, at another index than its own")
     type_ = code.arrays[array]
+    base = wide(type_.base)
     if not index.tainted:
         return code.load(array, type_.base, index.exp)
     end = size_of(code, type_)
-    result = code.var(f"{array}_at", type_.base, zero(type_.base))
+    result = code.var(f"{array}_at", base, zero(base))
     with code.block() as inside:
         value = code.load(array, type_.base, index.exp)
         code.add(loops.Set(result, value.exp))
     code.add(loops.If(op("and", op(">=", index.exp, integer(0)), op("<", index.exp, end)), tuple(inside)))
-    return Value(loops.Name(result), type_.base, tainted=True)
+    return Value(loops.Name(result), base, tainted=True)
 
 
 def size_of(code: Code, type_: ir.Array) -> loops.Exp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from nessie.base.source import IllFormed
+from nessie.base.widths import WIDE, wide
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     Atomic,
@@ -44,6 +45,7 @@ from nessie.cudagen.loops.typing import (
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 CALLED = ("device", "apart")
 SCALARS = ("int", "float", "bool", "char")
+ELEMENTS = (*SCALARS, *WIDE)
 ATOMIC_TYPES = {"add": ("int", "float"), "exchange": ("int", "float"),
                 "min": ("int",), "max": SCALARS, "cas": ("int",)}
 
@@ -93,7 +95,7 @@ class FunctionCheck:
 
     def parameter(self, parameter: Parameter, scope: Scope) -> None:
         self.bind(parameter.name)
-        require(parameter.type in SCALARS, f"type {parameter.type} does not exist")
+        require(parameter.type in (ELEMENTS if parameter.array else SCALARS), f"type {parameter.type} does not exist")
         require(parameter.array or not parameter.writable, f"{parameter.name} is writable, but no array")
         (scope.arrays if parameter.array else scope.scalars)[parameter.name] = parameter.type
         if parameter.writable:
@@ -151,7 +153,7 @@ class FunctionCheck:
             case Store(array, index, value, release):
                 type_ = self.target(array, scope)
                 want("index", type_of(index, scope), "int")
-                want("stored value", type_of(value, scope), type_)
+                want("stored value", type_of(value, scope), wide(type_))
                 if release:
                     only_cuda(scope, "release")
                     seen_by_all(scope, "release", array)
@@ -159,7 +161,7 @@ class FunctionCheck:
             case Part(name, type_, array, offset):
                 not_cuda(scope, "Part")
                 lookup(array, scope.arrays, "array")
-                require(type_ in SCALARS, f"type {type_} does not exist")
+                require(type_ in ELEMENTS, f"type {type_} does not exist")
                 want("offset", type_of(offset, scope), "int")
                 self.bind(name)
                 scope.arrays[name] = type_

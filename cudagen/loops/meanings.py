@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from nessie.base.widths import single
 from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS
 
 Scalar = int | float | bool | str
@@ -115,6 +116,9 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "rshift": lambda a, b: a >> (b & 63),
     "mul_high": lambda a, b: wrap((a % 2**64) * (b % 2**64) >> 64),
     "mix": mix,
+    "int32": lambda a: (a + 2**31) % 2**32 - 2**31,
+    "float32": single,
+    "widened": lambda a: a,
     "float": float,
     "trunc": to_int(math.trunc),
     "floor": to_int(math.floor),

@@ -29,7 +29,8 @@
       cells_float[0] = sum;
     }
 
-Types are lambda_cu's scalars; arrays are pointers to them. All names of a function are bound once, except that `Var`s
+Types are lambda_cu's scalars; arrays are pointers to them, or to narrower numbers, which a Load widens and a Store, of
+numbers that fit, makes narrow again. All names of a function are bound once, except that `Var`s
 are assigned by `Set`. Expressions are trees of scalar operators (lambda_cu.ops), `select`, constants, names, and loads.
 cudagen.loops.text prints and reads the text, cudagen.loops.interpreter runs it.
 

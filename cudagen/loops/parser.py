@@ -34,7 +34,7 @@ from nessie.cudagen.loops.nodes import (
     Vote,
     While,
 )
-from nessie.cudagen.loops.printer import ATOMICS, KINDS, LOOSEST, SELECT, SHUFFLES, TYPES
+from nessie.cudagen.loops.printer import ATOMICS, ELEMENTS, KINDS, LOOSEST, SELECT, SHUFFLES, TYPES
 from nessie.lambda_cu.ops import LEVELS, OPS
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class Parser:
     def parameter(self) -> Parameter:
         start = self.tokens.current
         writable = self.tokens.accept("writable") is not None
-        type_ = self.type()
+        type_ = self.one_of(ELEMENTS, "a type")
         array = self.tokens.accept("[") is not None
         if array:
             self.tokens.expect("]")
@@ -149,8 +149,8 @@ class Parser:
             return Store(array, self.indexed(self.expression), self.definition(), True)
         if tokens.at("atomic", "call"):
             return self.effect(())
-        if tokens.at(*TYPES):
-            type_ = self.type()
+        if tokens.at(*ELEMENTS):
+            type_ = self.one_of(ELEMENTS, "a type")
             if tokens.at("["):
                 return self.part(type_)
             name = tokens.name()

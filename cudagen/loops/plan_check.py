@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from nessie.base.source import IllFormed
+from nessie.base.widths import WIDE, wide
 from nessie.cudagen.loops.nodes import CHUNK_RANGE, Const, Exp, Function, Load, Name, Op, Parameter, Store
 from nessie.cudagen.loops.plan import (
     CELL_STRIDE,
@@ -114,9 +115,9 @@ class PlanCheck:
 
     def buffer(self, buffer: Buffer) -> None:
         self.size(buffer.size, f"the size of {buffer.name}")
-        require(buffer.base in CELL_STRIDE, f"type {buffer.base} does not exist")
+        require(buffer.base in CELL_STRIDE or buffer.base in WIDE, f"type {buffer.base} does not exist")
         if buffer.fill is not None:
-            constant_type(buffer.fill, buffer.base)
+            constant_type(buffer.fill, wide(buffer.base))
         if buffer.copy:
             given = {p.name: p for p in self.plan.parameters}.get(buffer.copy)
             require(given is not None and (given.base, given.size) == (buffer.base, buffer.size),

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from nessie.cudagen.loops.parser import Parser
 from nessie.cudagen.loops.plan import ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
+from nessie.cudagen.loops.printer import ELEMENTS
 
 
 def plan(parser: Parser) -> Plan:
@@ -31,7 +32,7 @@ def plan(parser: Parser) -> Plan:
 
 
 def input_(parser: Parser) -> Input:
-    start, base = parser.tokens.current, parser.type()
+    start, base = parser.tokens.current, parser.one_of(ELEMENTS, "a type")
     size = parser.indexed(parser.expression) if parser.tokens.at("[") else None
     return parser.tokens.mark(start, Input(parser.tokens.name(), base, size))
 
@@ -56,7 +57,7 @@ def phase_(parser: Parser) -> Phase:
 
 def buffer_(parser: Parser) -> Buffer:
     start = parser.tokens.expect("buffer")
-    base, name = parser.type(), parser.tokens.name()
+    base, name = parser.one_of(ELEMENTS, "a type"), parser.tokens.name()
     size = parser.indexed(parser.expression)
     fill = parser.constant().value if parser.tokens.accept("=") else None
     copy = parser.tokens.name() if parser.tokens.accept("copy") else ""

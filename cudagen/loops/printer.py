@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nessie.base.text.layout import Doc, Mark, join, render
 from nessie.base.text.tokens import show_char, show_name, show_string
+from nessie.base.widths import WIDE, wide
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     Atomic,
@@ -38,12 +39,13 @@ from nessie.cudagen.loops.plan import Buffer, Input, Phase, Plan, Result, Scalar
 from nessie.lambda_cu.ops import LEVELS, OPS
 
 TYPES = ("int", "float", "bool", "char")
+ELEMENTS = (*TYPES, *WIDE)
 KINDS = ("host", "cuda", "device", "apart")
 ATOMICS = ("add", "min", "max", "exchange", "cas")
 SHUFFLES = ("down", "up", "index")
 LOOSEST, SELECT = -1, 0           # how tightly `? :` binds, below all operators
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
-KEYWORDS = frozenset([*TYPES, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
+KEYWORDS = frozenset([*ELEMENTS, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
                       "while", "if", "else", "atomic", "call", "piece", "distance", "pause", "relaxed", "acquire",
                       "release", "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote",
                       "inf", "nan", "true", "false"])
@@ -92,7 +94,7 @@ def phase_lines(phase: Phase) -> Iterator[str]:
 def show_buffer(buffer: Buffer) -> str:
     fill = f" copy {word(buffer.copy)}" if buffer.copy else ""
     if buffer.fill is not None:
-        fill = f" = {show_constant(buffer.fill, buffer.base)}"
+        fill = f" = {show_constant(buffer.fill, wide(buffer.base))}"
     return f"{buffer.base} {word(buffer.name)}[{show_exp(buffer.size)}]{fill}"
 
 

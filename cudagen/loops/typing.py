@@ -7,6 +7,7 @@ from dataclasses import field
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
+from nessie.base.widths import wide
 from nessie.cudagen.loops.nodes import FRAME, Const, Distance, Exp, Load, Name, Op, Shuffle, Vote
 from nessie.lambda_cu.ops import result_type
 
@@ -40,7 +41,7 @@ def type_of(exp: Exp, scope: Scope) -> str:
                 only_cuda(scope, order)
                 seen_by_all(scope, order, array)
                 want(f"what {order} loads", type_, "int")
-            return type_
+            return wide(type_)
         case Shuffle(name, offset, mode):
             only_cuda(scope, "Shuffle")
             require(mode in ("down", "up", "index"), f"shuffle mode {mode} does not exist")
@@ -69,7 +70,7 @@ def operator_type(op: str, types: tuple[str, ...]) -> str:
     found = result_type(op, types)
     if found is None:
         raise IllFormed(f"operator {op} does not apply to {', '.join(types)}")
-    return found
+    return wide(found)
 
 
 def constant_type(value: int | float | bool | str, type_: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from nessie.base.records import dataclass
+from nessie.base.widths import WIDE
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables, apply
 from nessie.cudagen.kernels.walk import UNIT, Walk, using
@@ -12,7 +13,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import CELL_STRIDE, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
 from nessie.cudagen.skeletons.chunks import CHUNK_RANGE_PARAMETERS, Chunks
-from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.elements import Sweep, written
 from nessie.cudagen.skeletons.states import State
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
@@ -45,7 +46,10 @@ class Kernel:
         params = walk.kernel.params
         scalars = {p.name: p.type for p in params if not isinstance(p.type, ir.Array)}
         arrays = {p.name: p.type for p in params if isinstance(p.type, ir.Array)}
-        return Code(scalars, arrays, walk.stored)
+        narrow = {name: type_.base for name, type_ in walk.types.items()
+                  if isinstance(type_, ir.Array) and type_.base in WIDE}
+        narrow |= {written(name): base for name, base in narrow.items()}
+        return Code(scalars, arrays, walk.stored, narrow)
 
     def sweep(self, code: Code, states: list[State], active: frozenset[str], writing: bool = True) -> Sweep:
         return Sweep(code, self.tables, self.walk, {state.name: state for state in states}, active, writing,

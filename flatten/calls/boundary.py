@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 
 from nessie.base.records import dataclass
-from nessie.base.types import ZEROS, Base, Pair, Seq, Type
+from nessie.base.types import Base, Pair, Seq, Type
+from nessie.base.widths import WIDE, wide
 from nessie.flatten.calls.crossing import (
     Carried,
     Crossing,
@@ -52,6 +53,7 @@ from nessie.flatten.values.values import (
     seq_of,
     size_of,
     stored,
+    zero_at,
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
@@ -66,7 +68,7 @@ def params_of(emitter: Emitter, type_: Type, domain: Domain, crossing: Crossing 
               hint: str = "a") -> list[ir.Param]:
     """Declare fresh names, with their types, for a value of this type at the domain."""
     def scalar(base: str, hint: str) -> ir.Param:
-        return emitter.declare(hint, base if domain is HOST else ir.Array(base, domain.size))
+        return emitter.declare(hint, wide(base) if domain is HOST else ir.Array(base, domain.size))
 
     match type_:
         case Base(base):
@@ -103,7 +105,8 @@ def nothing_for(emitter: Emitter, params: list[ir.Param]) -> list[ir.Atom]:
             atoms.append(ir.Var(emitter.data(ir.Array(base, 0), ())))
         else:
             held = emitter.declare("none", param.type)
-            thunk = scope.thunk(("i",), ir.Const(ZEROS[base], base))
+            zero = zero_at(base)
+            thunk = scope.thunk(("i",), op(base, zero) if base in WIDE else zero)
             emitter.run(ir.Map(thunk, ir.Flat(size)), [held])
             atoms.append(ir.Var(held.name))
     return atoms
@@ -180,24 +183,24 @@ class Packer:
             case Both(a, b), Pair(first, second):
                 return [*self.pack(a, first, domain, of_first(crossing)),
                         *self.pack(b, second, domain, of_second(crossing))]
-            case Scalar(), Base():
-                return [self.name(value, domain)]
+            case Scalar(), Base(base):
+                return [self.name(value, domain, base)]
             case Sequence(), Seq(item):
                 if isinstance(crossing, Within):
                     return self.bounds_into(value, domain, crossing.leaves)
                 return self.sequence(value, item, domain, of_element(crossing))
         raise TypeError(type_)
 
-    def name(self, value: Scalar, domain: Domain) -> ir.Atom:
-        """Return one name (on the host, or a constant) for the scalar over exactly this domain."""
+    def name(self, value: Scalar, domain: Domain, base: str) -> ir.Atom:
+        """Return one name (on the host, or a constant) for the scalar of this type over exactly this domain."""
         if domain is HOST:
             exp = exp_of(pull(value, HOST, HOST.here(), self.emitter.host()))
-            return exp if isinstance(exp, ir.Const) else self.emitter.host().name(exp, value.base, self.hint)
-        if value.home is domain and value.name is not None:
+            return exp if isinstance(exp, ir.Const) else self.emitter.host().name(exp, base, self.hint)
+        if value.home is domain and value.name is not None and holds_type(self.emitter, value.name, base):
             return ir.Var(value.name)
         context = Context(self.emitter, domain)
         exp = exp_of(pull(value, domain, domain.here(), context))
-        return ir.Var(store(self.emitter, domain, context, [(exp, value.base)], self.hint)[0])
+        return ir.Var(store(self.emitter, domain, context, [(exp, base)], self.hint)[0])
 
     def sequence(self, value: Sequence, item: Type, domain: Domain, inner: Crossing) -> list[ir.Atom]:
         if not ((value.dense and value.home is domain) or plain(value, inner)):
@@ -214,7 +217,7 @@ class Packer:
         if value.home is domain and value.start_name is not None and value.length_name is not None:
             return [ir.Var(value.start_name), ir.Var(value.length_name)]
         if domain is HOST:
-            return [self.name(Scalar(HOST, INT, value.start), HOST), self.name(Scalar(HOST, INT, value.length), HOST)]
+            return [self.name(Scalar(HOST, INT, bound), HOST, INT) for bound in (value.start, value.length)]
         context = Context(self.emitter, domain)
         bounds = seq_of(pull(value, domain, domain.here(), context))
         parts = [(bounds.start, INT), (bounds.length, INT)]
@@ -273,6 +276,12 @@ class Packer:
         results = params_of(emitter, Seq(item), domain, Carried(inside), self.hint)
         crossing = choice(emitter, smaller, compact, keep, results)
         return bounds_of(unpack(Seq(item), domain, iter(crossing), Carried(inside)))
+
+
+def holds_type(emitter: Emitter, array: str, base: str) -> bool:
+    """Are the array's elements of exactly this type?"""
+    type_ = emitter.types[array]
+    return isinstance(type_, ir.Array) and type_.base == base
 
 
 def choice(emitter: Emitter, condition: ir.Exp, then: Callable[[], list[ir.Atom]], orelse: Callable[[], list[ir.Atom]],

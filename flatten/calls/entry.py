@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 from nessie.base.types import Base, Pair, Seq, Type
+from nessie.base.widths import wide
 from nessie.flatten.calls.boundary import Packer
 from nessie.flatten.calls.functions import call
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.domains import HOST, Domain, atom_of
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, view, with_scalars, with_short_bounds
-from nessie.flatten.values.spaces import space_of
+from nessie.flatten.values.spaces import limit_sizes, space_of
 from nessie.flatten.values.values import Both, Leaf, Scalar, Sequence, Value, dense, stored
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of, parameters
@@ -23,10 +24,11 @@ def entry_function(t: Translator, function: mono.Function,
     emitter = t.emitter
     params: list[ir.Param] = []
     layouts = arguments if arguments is not None else tuple(layout_of(p.type) for p in function.parameters)
-    env = {p.name: from_outside(emitter, layout, HOST, p.name, params)
+    env = {p.name: from_outside(emitter, layout, p.type, HOST, p.name, params)
            for p, layout in zip(function.parameters, layouts, strict=True)}
 
     def body() -> tuple[list[ir.Atom], ir.Layout]:
+        limit_sizes(emitter, params, function.origin)
         if any(function.name in called(f.body) for f in t.program.functions):
             names = tuple(mono.Var(p.name, p.type) for p in function.parameters)
             value = call(t, mono.Call(function.name, names, function.result, origin=function.origin), env, HOST, "it")
@@ -42,8 +44,10 @@ def entry_function(t: Translator, function: mono.Function,
     return main, ir.Entry(name, layouts, layout)
 
 
-def from_outside(emitter: Emitter, layout: ir.Layout, domain: Domain, hint: str, params: list[ir.Param]) -> Value:
-    """Return a value of this layout over the domain; its names are declared and added to `params`."""
+def from_outside(emitter: Emitter, layout: ir.Layout, type_: Type, domain: Domain, hint: str,
+                 params: list[ir.Param]) -> Value:
+    """Return a value of this type and layout, in which elements may be narrower, over the domain; its names are
+    declared and added to `params`."""
     def declare(hint: str, type_: ir.Type) -> str:
         params.append(emitter.declare(hint, type_))
         return params[-1].name
@@ -57,20 +61,21 @@ def from_outside(emitter: Emitter, layout: ir.Layout, domain: Domain, hint: str,
         offsets = declare(f"{hint}_offsets", ir.Array("int", domain.size, 1))
         return emitter.rows(domain, offsets, declare("n", "int"))
 
-    match layout:
-        case ir.ScalarLayout(base):
-            return stored(domain, declare(hint, base if domain is HOST else ir.Array(base, domain.size)), base)
-        case ir.PairLayout(first, second):
-            a = from_outside(emitter, first, domain, hint, params)
-            return Both(a, from_outside(emitter, second, domain, hint, params))
-        case ir.SeqLayout(element, "view") if domain is not HOST:
+    match layout, type_:
+        case ir.ScalarLayout(base), Base(name):
+            return stored(domain, declare(hint, wide(base) if domain is HOST else ir.Array(base, domain.size)), name)
+        case ir.PairLayout(first, second), Pair(one, other):
+            a = from_outside(emitter, first, one, domain, hint, params)
+            return Both(a, from_outside(emitter, second, other, domain, hint, params))
+        case ir.SeqLayout(element, "view"), Seq(item) if domain is not HOST:
             start = declare(f"{hint}_start", ir.Array("int", domain.size))
             length = declare(f"{hint}_length", ir.Array("int", domain.size))
             payload = emitter.host_space(declare("n", "int"))
-            return view(domain, start, length, (Leaf(payload, from_outside(emitter, element, payload, hint, params)),))
-        case ir.SeqLayout(element, form):
+            inside = from_outside(emitter, element, item, payload, hint, params)
+            return view(domain, start, length, (Leaf(payload, inside),))
+        case ir.SeqLayout(element, form), Seq(item):
             space = space_of_rows(form)
-            return dense(domain, space, from_outside(emitter, element, space, hint, params))
+            return dense(domain, space, from_outside(emitter, element, item, space, hint, params))
     raise TypeError(layout)
 
 
@@ -83,7 +88,7 @@ def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) ->
             others, other = dense_result(emitter, b, second, domain)
             return names + others, ir.PairLayout(layout, other)
         case Scalar(), Base(base):
-            return [Packer(emitter, "result").name(value, domain)], ir.ScalarLayout(base)
+            return [Packer(emitter, "result").name(value, domain, base)], ir.ScalarLayout(base)
         case Sequence(), Seq(item):
             if not (value.dense and value.home is domain):
                 space = space_of(emitter, value, domain)

@@ -88,12 +88,14 @@ class Ranges:
     element     the range of an array's elements; None if they are not ints
     assumed     polynomials that are not negative here
     numbers     the names of expressions, for all places of one thunk
+    most        the greatest size of the program, for which ranges say MOST
     """
 
     def __init__(self, look: Callable[[str], ir.Exp | Range | None], noted: Callable[[ir.Exp], Note | None],
                  element: Callable[[str], Range | None], assumed: Callable[[], tuple[Polynomial, ...]],
-                 numbers: dict[ir.Exp, str]) -> None:
+                 numbers: dict[ir.Exp, str], most: int = MOST) -> None:
         self.look, self.noted, self.element, self.assumed = look, noted, element, assumed
+        self.most = most
         self.numbers = numbers
         self.names: dict[str, Range] = {}                       # ranges of names in polynomials
         self.intervals: dict[str, Interval | None] = {}         # intervals of names
@@ -112,7 +114,7 @@ class Ranges:
                 if named not in self.intervals:
                     found = self.definition(named)
                     if isinstance(found, Range):
-                        self.intervals[named] = found.least, found.most
+                        self.intervals[named] = found.least, self.capped(found.most)
                     else:
                         self.intervals[named] = None if found is None else self.interval(found)
                 return self.intervals[named]
@@ -121,7 +123,7 @@ class Ranges:
                 return self.interval(body)
             case ir.Read(array):
                 element = self.element(array)
-                return None if element is None else self.with_note(exp, (element.least, element.most))
+                return None if element is None else self.with_note(exp, (element.least, self.capped(element.most)))
             case ir.Op(operator) if (operator in EXACT or operator in BETWEEN) and self.depth <= DEEPEST:
                 self.depth += 1
                 result = self.operation(exp)
@@ -149,7 +151,10 @@ class Ranges:
         if note is None:
             return found
         known, (least, most) = note(), found or INTS
-        return max(known.least, least), min(known.most, most)
+        return max(known.least, least), min(self.capped(known.most), most)
+
+    def capped(self, most: int) -> int:
+        return self.most if most == MOST else most
 
     def operation(self, exp: ir.Op) -> Interval | None:
         between = BETWEEN.get(exp.op)

@@ -9,7 +9,9 @@ from functools import reduce
 from itertools import accumulate, chain
 
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
+from nessie.flatten.ranges.ranges import MOST
 from nessie.flatten.rules.checked_scalars import checked_scalar
+from nessie.flatten.rules.folding import element_of
 from nessie.flatten.rules.lengths import enough, note_length, regular
 from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values.contexts import Context
@@ -174,6 +176,7 @@ def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
 def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
     """Translate iseq(s, d, e): a range, computed where it is read."""
     start, stride, end = map(scalar, values)
+    base = element_of(exp.type)
     message = "In [s:e:l], e must be >= to s, and l must be positive."
     by_one = exp_of(pull(stride, domain, domain.here(), Context(t.emitter, domain))) == ONE
 
@@ -204,9 +207,9 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
     def term_at(at: At, context: Context) -> Term:
         up, j = context.climb(space, domain, at), context.within(space, at)
         step = times(j, exp_of(pull(stride, domain, up, context)))
-        return ScalarTerm(plus(exp_of(pull(start, domain, up, context)), step), "int")
+        return ScalarTerm(plus(exp_of(pull(start, domain, up, context)), step), base)
 
-    return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, "int")))
+    return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, base)))
 
 
 def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
@@ -217,7 +220,8 @@ def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, h
         return [seq_of(pull(part, domain, at, context)) for part in parts]
 
     def length_at(at: At, context: Context) -> ir.Exp:
-        return reduce(plus, [term.length for term in bounds(at, context)])
+        length: ir.Exp = reduce(plus, [term.length for term in bounds(at, context)])
+        return enough(length, context, exp) if domain is HOST and t.emitter.most < MOST else length
 
     space = space_for(t.emitter, domain, length_at)
 

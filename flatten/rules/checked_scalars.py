@@ -3,14 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nessie.base.types import ZEROS
 from nessie.flatten.translator import Translator, scalar
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import solid
 from nessie.flatten.values.spaces import independent
-from nessie.flatten.values.values import Scalar, Term, constant, delayed, exp_of
+from nessie.flatten.values.values import Scalar, Term, constant, delayed, exp_of, zero_at
 from nessie.lambda_cu import nodes as ir
 
 
@@ -31,7 +30,7 @@ def checked_scalar(t: Translator, domain: Domain, term_at: Callable[[At, Context
     if not independent(exp, trial):
         return scalar(solid(emitter, value, domain, hint))
     if not isinstance(domain.size, int) or domain.size == 0:
-        exp = ir.If(op("==", atom_of(domain.size), ZERO), ir.Const(ZEROS[value.base], value.base), exp)
+        exp = ir.If(op("==", atom_of(domain.size), ZERO), zero_at(value.base), exp)
     name = emitter.fresh(hint)
     emitter.host_let(name, exp, value.base)
     return host_atom(emitter, ir.Var(name))

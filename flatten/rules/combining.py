@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 
 from nessie.base.records import dataclass
 from nessie.base.types import BOOL, is_scalars
+from nessie.base.widths import wide
+from nessie.flatten.rules.folding import held_wide
 from nessie.flatten.threads.thread import nothing, thread
 from nessie.flatten.translator import Translator, sequence
 from nessie.flatten.values.contexts import Context
@@ -33,7 +35,6 @@ from nessie.flatten.values.values import (
     exp_of,
     pull,
     rebuilt,
-    stored,
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops, scope
@@ -104,7 +105,8 @@ def combined(t: Translator, monoid: Monoid, soac: type[ir.Reduce] | type[ir.Scan
     context = Context(t.emitter, space)
     body = context.result([exp for exp, _ in components(monoid.element(value, space, context))])
     bases = [base for _, base in components(monoid.shape)]
-    results = [t.emitter.declare(hint, base if over is HOST else ir.Array(base, over.size)) for base in bases]
+    results = [t.emitter.declare(hint, wide(base) if over is HOST else ir.Array(wide(base), over.size))
+               for base in bases]
     t.emitter.run(soac(scope.thunk(space.params, body), monoid.identity, monoid.operator, t.emitter.walked(space)),
                   results)
     return monoid.result(named(monoid.shape, over, iter([result.name for result in results])), over)
@@ -114,7 +116,7 @@ def named(shape: Term, home: Domain, names: Iterator[str]) -> Value:
     """Return the value of this shape that these arrays over the home, or host scalars, hold."""
     match shape:
         case ScalarTerm(_, base):
-            return stored(home, next(names), base)
+            return held_wide(home, next(names), base)
         case PairTerm(first, second):
             value = named(first, home, names)
             return Both(value, named(second, home, names))

@@ -33,7 +33,7 @@ def conditional(t: Translator, exp: mono.If, env: Values, domain: Domain, hint: 
 def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -> Value:
     emitter = t.emitter
     type_ = type_of(exp)
-    condition = Packer(emitter, "test").name(test, HOST)
+    condition = Packer(emitter, "test").name(test, HOST, "bool")
     parts = emitter.part(), emitter.part()
     branches = zip(parts, (exp.then, exp.orelse))
     values = [emitter.into(part, t.value, branch, env, HOST, hint) for part, branch in branches]

@@ -166,7 +166,7 @@ def run_filter_parts(t: Translator, predicate: Value, context: Context, parts: l
 
 
 def thunk_of(space: Domain, context: Context, parts: list[tuple[ir.Exp, str]]) -> ir.Thunk:
-    return scope.thunk(space.params, context.result([exp for exp, _ in parts]))
+    return scope.thunk(space.params, context.elements(parts))
 
 
 def at_survivors(term: Term, survivors: Domain, names: Iterator[str]) -> Value:

@@ -19,6 +19,7 @@ from nessie.flatten.threads.thread import nothing
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op
 from nessie.flatten.values.materialise import from_host_term
+from nessie.flatten.values.spaces import limit_sizes
 from nessie.flatten.values.values import Both, Leaf, Sequence, Value, constant, delayed, pull
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of
@@ -54,8 +55,9 @@ def perform(t: Translator, exp: mono.Prim, argument: Value, takes: Type, hint: s
     atoms, layout = dense_result(t.emitter, argument, takes, HOST)
     results: list[ir.Param] = []
     gives = layout_of(exp.type)
-    value = from_outside(t.emitter, gives, HOST, hint, results)
+    value = from_outside(t.emitter, gives, exp.type, HOST, hint, results)
     t.emitter.emit(ir.Effect(tuple(results), exp.name, tuple(atoms), layout, gives, origin=exp.origin))
+    limit_sizes(t.emitter, results, exp.origin)
     return value
 
 

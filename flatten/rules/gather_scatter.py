@@ -1,7 +1,9 @@
 """Rules for gather and scatter: elements by position, rows as bounds."""
 from __future__ import annotations
 
+from nessie.base.widths import wide
 from nessie.flatten.ranges.proofs import doubtful
+from nessie.flatten.rules.folding import held_wide
 from nessie.flatten.rules.permuting import all_scalars, permuted
 from nessie.flatten.threads.scalars import identity, monoid
 from nessie.flatten.translator import Translator, both, scalar, sequence
@@ -55,11 +57,13 @@ def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
     condition = doubtful(context.ranges, inside(ix, target_space.length(up.i)))
     if condition != TRUE:
         place = ir.If(condition, place, nowhere)
-    index = scope.thunk(pair_space.params, context.result([place]))
+    index = scope.thunk(pair_space.params, context.elements([(place, "int")]))
     operator = exp.name.removeprefix("combine_") if exp.name != "write" else ""
     if all_scalars(pair.second):
-        before = held_before(emitter, olds, target_space, hint)
+        before = held_before(emitter, olds, target_space, operator, hint)
         written = overwritten(emitter, before, index, pair.second, pair_space, target_space, operator, hint)
+        if operator:
+            return dense(domain, target_space, held_wide(target_space, written[0], scalar(pair.second).base))
         return dense(domain, target_space, filled(pair.second, target_space, iter(written), {}))
     [winner] = write_all(emitter, (ir.Const(-1, "int"),), index, scope.thunk(pair_space.params, at.i), ("int",),
                          pair_space, target_space, "", "winner")
@@ -73,16 +77,21 @@ def write(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
     return dense(domain, target_space, solid(emitter, value, target_space, hint))
 
 
-def held_before(emitter: Emitter, olds: Value, space: Domain, hint: str) -> tuple[ir.Exp, ...]:
+def held_before(emitter: Emitter, olds: Value, space: Domain, operator: str, hint: str) -> tuple[ir.Exp, ...]:
     """Return what each component of the places is before: a constant, or an array over the space."""
     context = Context(emitter, space)
-    parts = components(pull(olds, space, space.here(), context))
+    parts = components_for(operator, pull(olds, space, space.here(), context))
     known = [before_of(exp, base, space, context) for exp, base in parts]
     missing = [part for part, exp in zip(parts, known, strict=True) if exp is None]
     if context.failing and not missing:
         run_for_errors(emitter, space, context)
     made = iter(store(emitter, space, context, missing, hint) if missing else ())
     return tuple([exp or ir.Var(next(made)) for exp in known])
+
+
+def components_for(operator: str, term: Term) -> list[tuple[ir.Exp, str]]:
+    """Return the term's components; what an operator combines is as wide as it is computed with."""
+    return [(exp, wide(base) if operator else base) for exp, base in components(term)]
 
 
 def before_of(exp: ir.Exp, base: str, space: Domain, context: Context) -> ir.Exp | None:
@@ -102,8 +111,8 @@ def overwritten(emitter: Emitter, before: tuple[ir.Exp, ...], index: ir.Thunk, v
     What is computed from an array that is about to be overwritten is stored first, so that its memory can be used
     again."""
     context = Context(emitter, space)
-    parts = components(pull(values, space, space.here(), context))
-    value = scope.thunk(space.params, context.result([exp for exp, _ in parts]))
+    parts = components_for(operator, pull(values, space, space.here(), context))
+    value = scope.thunk(space.params, context.elements(parts))
     arrays = {exp.name for exp in before if isinstance(exp, ir.Var)}
     bases = tuple([base for _, base in parts])
     if not arrays.isdisjoint((*value.using, *index.using)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nessie.flatten.ranges.proofs import holds
-from nessie.flatten.ranges.ranges import MOST, SIZE, exactly
+from nessie.flatten.ranges.ranges import SIZE, exactly
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, expression, op, plus, times
@@ -44,7 +44,7 @@ def regular(t: Translator, domain: Domain, length_at: LengthAt, message: str, ex
 
 def enough(length: ir.Exp, context: Context, exp: mono.Prim) -> ir.Exp:
     """Return the length, checked against the greatest size. The space of the elements checks the sum of all lengths."""
-    return context.check(op("<=", length, ir.Const(MOST, "int")), length, "int", TOO_MANY, exp.origin)
+    return context.check(op("<=", length, ir.Const(context.emitter.most, "int")), length, "int", TOO_MANY, exp.origin)
 
 
 def note_length(t: Translator, domain: Domain, length: Scalar, length_at: LengthAt | None) -> None:

@@ -21,14 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nessie.base.records import dataclass
-from nessie.base.types import ZEROS
 from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.ranges.ranges import index_below
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, ONE, At, Domain, atom_of, minus, op, plus
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import filled, solid
-from nessie.flatten.values.values import Both, Scalar, Term, Value, components, delayed, pull
+from nessie.flatten.values.values import Both, Scalar, Term, Value, components, delayed, pull, zero_at
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 
@@ -146,9 +145,8 @@ def scatter(emitter: Emitter, found: Bijection, context: Context, parts: list[tu
             target: Domain, hint: str) -> list[str]:
     """Emit one PERMUTE of all these parts; return their arrays over the target."""
     results = [emitter.declare(hint, ir.Array(base, target.size)) for _, base in parts]
-    value, index = (scope.thunk(space.params, context.result(exps)) for exps in
-                    ([exp for exp, _ in parts], [found.place]))
-    nothing = tuple(ir.Const(ZEROS[base], base) for _, base in parts)
+    value, index = (scope.thunk(space.params, context.elements(given)) for given in (parts, [(found.place, INT)]))
+    nothing = tuple(zero_at(base) for _, base in parts)
     emitter.run(ir.Permute(value, index, emitter.walked(space), target.size, nothing, "distinct"), results)
     return [result.name for result in results]
 

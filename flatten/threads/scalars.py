@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 from nessie.base.source import Origin
+from nessie.base.widths import FITTING, WIDE, wide
+from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import TRUE, ZERO, op
 from nessie.flatten.values.values import ScalarTerm
@@ -12,21 +14,56 @@ INTS_BELOW, INTS_FROM = ir.Const(2.0 ** 63, "float"), ir.Const(-2.0 ** 63, "floa
 LAST_CHARACTER = ir.Const(0x10FFFF, "int")
 
 
-def apply_operator(name: str, terms: list[ScalarTerm], context: Context, origin: Origin) -> ScalarTerm:
-    """The operator on the terms. A failing check yields zero and is bound in the context at once."""
-    base = ops.result_type(name, tuple(term.base for term in terms))
-    assert base is not None, f"{name} on {[term.base for term in terms]}"
+def apply_operator(name: str, terms: list[ScalarTerm], base: str, context: Context, origin: Origin) -> ScalarTerm:
+    """The operator on the terms, giving a number as narrow as `base` says. A failing check yields zero and is bound in
+    the context at once."""
+    found = ops.result_type(name, tuple(term.base for term in terms))
+    assert found == wide(base), f"{name} on {[term.base for term in terms]} gives {found}, not {base}"
     exps = [term.exp for term in terms]
     row = ops.OPS[name]
     if row.domain:
         exps[-1] = context.let(exps[-1], "x")          # what is checked is used twice
-        condition = condition_of(row.domain, terms[-1].base, exps[-1])
-        return ScalarTerm(context.check(condition, ir.Op(name, tuple(exps)), base, row.failure, origin), base)
-    return ScalarTerm(ir.Op(name, tuple(exps)), base)
+    result: ir.Exp = ir.Op(name, tuple(exps))
+    if not row.domain:
+        return ScalarTerm(narrowed(result, base, terms, context), base)
+    condition = condition_of(row.domain, terms[-1].base, base, exps[-1])
+    if row.domain == ops.INT_RANGE and base in FITTING:
+        condition = op("and", condition, fits(result, base))
+    else:
+        result = narrowed(result, base, terms, context)
+    return ScalarTerm(context.check(condition, result, wide(base), failure_of(row, base), origin), base)
 
 
-def condition_of(domain: str, base: str, exp: ir.Exp) -> ir.Exp:
-    """The test that the operand is in the operator's domain."""
+def narrowed(result: ir.Exp, base: str, terms: list[ScalarTerm], context: Context) -> ir.Exp:
+    """Return what the operator gives on the terms as a number of this type."""
+    assert isinstance(result, ir.Op)
+    stays = result.op in ops.STAY_NARROW.get(base, ()) and all([term.base == base for term in terms])
+    return result if stays else resized(result, base, context)
+
+
+def resized(exp: ir.Exp, base: str, context: Context) -> ir.Exp:
+    """Return the number as one of this type. An int that certainly fits stays as it is."""
+    if base not in WIDE or isinstance(exp, ir.Const):
+        return exp
+    if base in FITTING and holds(context.ranges, fits(exp, base)):
+        return exp
+    return op(base, exp)
+
+
+def fits(exp: ir.Exp, base: str) -> ir.Exp:
+    """The test that an int is one of this type."""
+    low, high = FITTING[base]
+    return within(ir.Const(low, "int"), ir.Const(high, "int"), exp)
+
+
+def failure_of(row: ops.Row, base: str) -> str:
+    """The message of an operator that fails, where it gives a number of this type."""
+    return row.failure.replace("0..63", "0..31") if base == "int32" else row.failure
+
+
+def condition_of(domain: str, base: str, result: str, exp: ir.Exp) -> ir.Exp:
+    """The test that the operand, of type `base`, is in the domain of an operator that gives a `result`."""
+    base = wide(base)
     zero = ir.Const(0.0, "float") if base == "float" else ZERO
     match domain:
         case ops.NOT_ZERO:
@@ -34,19 +71,22 @@ def condition_of(domain: str, base: str, exp: ir.Exp) -> ir.Exp:
         case ops.NOT_NEGATIVE:
             return op("not", op("<", exp, zero))
         case ops.SHIFT_COUNT:
-            return within(ZERO, exp, ir.Const(63, "int"))
+            return within(ZERO, ir.Const(31 if result == "int32" else 63, "int"), exp)
         case ops.CODE_POINT:
-            return within(ZERO, exp, LAST_CHARACTER)
+            return within(ZERO, LAST_CHARACTER, exp)
     return op("and", op("<=", INTS_FROM, exp), op("<", exp, INTS_BELOW))
 
 
-def within(low: ir.Const, exp: ir.Exp, high: ir.Const) -> ir.Exp:
+def within(low: ir.Const, high: ir.Const, exp: ir.Exp) -> ir.Exp:
     return op("and", op("<=", low, exp), op("<=", exp, high))
 
 
 def identity(operator: str, base: str) -> ir.Const:
-    """The operator's true identity: combining it with x gives x, for every x."""
-    return ir.Const(ops.OPS[operator].unit[base], base)
+    """The operator's true identity: combining it with x gives x, for every x of the type."""
+    unit = ops.OPS[operator].unit[wide(base)]
+    if base in FITTING and isinstance(unit, int):
+        unit = min(max(unit, FITTING[base][0]), FITTING[base][1])
+    return ir.Const(unit, wide(base))
 
 
 def monoid(operator: str) -> ir.Thunk:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from nessie.base.source import Origin
-from nessie.base.types import ZEROS, Base, Pair, Seq, Type
+from nessie.base.types import Base, Pair, Seq, Type
+from nessie.base.widths import wide
 from nessie.flatten.ranges.ranges import SIZE
-from nessie.flatten.threads.scalars import apply_operator
+from nessie.flatten.threads.scalars import apply_operator, resized
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import ZERO, At, Domain, inside, minus, op, plus
 from nessie.flatten.values.values import (
@@ -31,6 +32,7 @@ from nessie.flatten.values.values import (
     pull,
     rebuilt,
     seq_of,
+    zero_at,
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops
@@ -38,7 +40,7 @@ from nessie.mono import nodes as mono
 from nessie.mono.walk import is_constant
 
 Environment = Mapping[str, "Value | Term"]
-PURE_SEQUENCE = ("length", "elt", "subseq")
+PURE_SEQUENCE = ("length", "elt", "subseq", "resized")
 OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
 
 
@@ -90,7 +92,7 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
 
     match exp:
         case mono.Const(constant, Base(base)):
-            return ScalarTerm(ir.Const(constant, base), base)
+            return ScalarTerm(ir.Const(constant, wide(base)), base)
         case mono.Var(name):
             found = env[name]
             return pull(found, domain, at, context) if isinstance(found, Scalar | Both | Sequence) else found
@@ -117,7 +119,11 @@ def thread(exp: mono.Exp, env: Environment, domain: Domain, at: At, context: Con
         case mono.Prim("_compact", (part,)):
             return go(part)
         case mono.Prim(name, arguments, _, origin=origin) if name in ops.OPS:
-            return apply_operator(name, [scalar_of(go(a)) for a in arguments], context, origin)
+            return apply_operator(name, [scalar_of(go(a)) for a in arguments], base_of(exp.type), context, origin)
+        case mono.Prim("resized", (number,), Base(base)):
+            return ScalarTerm(resized(exp_of(go(number)), base, context), base)
+        case mono.Prim("length", (sequence,), Base(base)):
+            return ScalarTerm(length(go(sequence), context), base)
         case mono.Prim(name, arguments, _, origin=origin):
             return BOUNDS[name]([go(a) for a in arguments], context, origin)
         case mono.Call(function, arguments):
@@ -146,7 +152,7 @@ def nothing(type_: Type) -> Term:
     """Return a term of zeros and empty sequences."""
     match type_:
         case Base(base):
-            return ScalarTerm(ir.Const(ZEROS[base], base), base)
+            return ScalarTerm(zero_at(base), base)
         case Pair(first, second):
             return PairTerm(nothing(first), nothing(second))
         case Seq():
@@ -159,10 +165,11 @@ def nothing(type_: Type) -> Term:
 # Sequences: bounds only ------------------------------------------------------------------------------------
 
 
-def length(terms: list[Term], context: Context, origin: Origin) -> Term:
-    found = seq_of(terms[0]).length
+def length(term: Term, context: Context) -> ir.Exp:
+    """Return #v. No size is beyond the ints (Emitter.most)."""
+    found = seq_of(term).length
     context.note(found, lambda: SIZE)
-    return ScalarTerm(found, "int")
+    return found
 
 
 def elt(terms: list[Term], context: Context, origin: Origin) -> Term:
@@ -182,7 +189,12 @@ def subseq(terms: list[Term], context: Context, origin: Origin) -> Term:
                          "Bounds error for function SUBSEQ.", origin)
 
 
-BOUNDS = {"length": length, "elt": elt, "subseq": subseq}
+BOUNDS = {"elt": elt, "subseq": subseq}
+
+
+def base_of(type_: Type) -> str:
+    assert isinstance(type_, Base)
+    return type_.name
 
 
 def scalar_of(term: Term) -> ScalarTerm:

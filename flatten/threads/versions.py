@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
 from nessie.base.records import dataclass
+from nessie.base.widths import wide
 from nessie.flatten.threads.thread import Environment, nothing, thread
 from nessie.flatten.values.contexts import Context, joined
 from nessie.flatten.values.domains import HOST
@@ -103,14 +104,14 @@ class Versions:
             return False
         parts = list(components(term))
         body = context.result([exp for exp, _ in parts])
-        this.made = ir.ScalarFunction(this.version.name, tuple(params), tuple([base for _, base in parts]), body,
+        this.made = ir.ScalarFunction(this.version.name, tuple(params), tuple([wide(base) for _, base in parts]), body,
                                       origin=function.origin)
         return True
 
     def parameter(self, name: str, term: Term, params: list[ir.Param]) -> Term:
         """Return the argument as the body sees it, its scalars being parameters."""
         def param(hint: str, base: str) -> ir.Exp:
-            params.append(ir.Param(self.emitter.fresh(hint), base))
+            params.append(ir.Param(self.emitter.fresh(hint), wide(base)))
             return ir.Var(params[-1].name)
 
         match term:

@@ -9,11 +9,13 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, TypeVar
 
 from nessie.base.source import Origin
+from nessie.base.widths import WIDE, wide
 from nessie.flatten.ranges.proofs import assumptions, by_numbers, doubtful, holds
 from nessie.flatten.ranges.ranges import SOME, Note, Range, Ranges, index_below, index_range, meet
 from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op, size_form
 from nessie.flatten.values.values import PairTerm, ScalarTerm, SeqTerm, Term, components, join_leaves, moved, rebuilt
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import Polynomial
 
@@ -67,12 +69,38 @@ class Context:
     def result(self, exps: list[ir.Exp]) -> ir.Exp:
         return self.close(one_or_tuple(tuple(exps)))
 
+    def elements(self, parts: list[tuple[ir.Exp, str]]) -> ir.Exp:
+        """Return the result for expressions that become elements of arrays of these types."""
+        return self.result([self.as_element(exp, base) for exp, base in parts])
+
+    def as_element(self, exp: ir.Exp, base: str) -> ir.Exp:
+        """Return the expression with exactly this type, so as narrow as the array that it is stored in."""
+        if not self.emitter.narrow or base in ("bool", "char") or self.type_of(exp) == base:
+            return exp
+        return op(base if base in WIDE else "widened", exp)
+
+    def type_of(self, exp: ir.Exp) -> str:
+        """Return the type of a scalar expression, or '' where it takes more to know it."""
+        exp = self.ranges.defined(exp)
+        match exp:
+            case ir.Const(_, base):
+                return base
+            case ir.Var(name):
+                held = self.emitter.types.get(name)
+                return held if isinstance(held, str) else "int"
+            case ir.Read(array, _) if isinstance(type_ := self.emitter.types[array], ir.Array):
+                return type_.base
+            case ir.Op(operator, _) if (result := OPS[operator].result) is not None:
+                return result
+        return ""
+
     # Range analysis
 
     @property
     def ranges(self) -> Ranges:
         if self.range_analysis is None:
-            self.range_analysis = Ranges(self.look, self.noted, self.emitter.known_element, self.assumed, self.numbers)
+            self.range_analysis = Ranges(self.look, self.noted, self.emitter.known_element, self.assumed, self.numbers,
+                                         self.emitter.most)
         return self.range_analysis
 
     def look(self, name: str) -> ir.Exp | Range | None:
@@ -130,7 +158,7 @@ class Context:
         if condition == TRUE or self.granted(condition):
             return value
         self.failing = True
-        return self.let(ir.If(condition, value, ir.Fail(self.emitter.site(message, origin), base)), "c")
+        return self.let(ir.If(condition, value, ir.Fail(self.emitter.site(message, origin), wide(base))), "c")
 
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
         """Return what `then` computes where the condition holds, else a failure; nothing of `then` runs where it
@@ -142,7 +170,7 @@ class Context:
         term = then(inner)
         parts = list(components(term))
         site = self.emitter.site(message, origin)
-        fails = tuple(ir.Fail(site, base) for _, base in parts)
+        fails = tuple(ir.Fail(site, wide(base)) for _, base in parts)
         names = tuple(self.emitter.fresh("c") for _ in parts)
         self.failing = True
         self.bind(names, ir.If(condition, inner.result([exp for exp, _ in parts]), one_or_tuple(fails)))

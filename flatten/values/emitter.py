@@ -12,7 +12,8 @@ from typing import ParamSpec, TypeVar
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import Origin
-from nessie.flatten.ranges.ranges import ANY, COMBINED, SIZE, Range, index_below
+from nessie.base.widths import FITTING, wide
+from nessie.flatten.ranges.ranges import ANY, COMBINED, MOST, SIZE, Range, index_below
 from nessie.flatten.values.contexts import HostContext
 from nessie.flatten.values.domains import Domain, host_child, irregular, size_form, uniform
 from nessie.flatten.values.values import Scalar, Term, Value
@@ -77,7 +78,9 @@ def no_version(function: str, terms: list[Term]) -> Version:
 class Emitter:
     """The output of one program; blocks nest."""
 
-    def __init__(self) -> None:
+    def __init__(self, narrow: bool = False, most: int = MOST) -> None:
+        """`narrow`: arrays may hold numbers that are narrower than those computed with; `most`: the greatest size."""
+        self.narrow, self.most = narrow, most
         self.names = Names(("s", "j", "i", "x", "y"))        # the parameters of thunks and operators
         self.types: dict[str, ir.Type] = {}
         self.sites: dict[tuple[str, Origin], ir.Site] = {}
@@ -135,7 +138,9 @@ class Emitter:
     def known_element(self, array: str) -> Range | None:
         """Return the range of an array's elements; None where they are not ints."""
         type_ = self.types.get(array)
-        return self.known.get(array, ANY) if isinstance(type_, ir.Array) and type_.base == INT else None
+        if not isinstance(type_, ir.Array) or wide(type_.base) != INT:
+            return None
+        return self.known.get(array) or (Range(*FITTING[type_.base]) if type_.base in FITTING else ANY)
 
     # Statements
 
@@ -146,7 +151,7 @@ class Emitter:
         return HostContext(self)
 
     def host_let(self, name: str, exp: ir.Exp, base: str = "") -> None:
-        base = base or self.base_of(exp, {})
+        base = wide(base or self.base_of(exp, {}))
         if any(isinstance(part, ir.CallScalar) for part in subexpressions(exp)):
             self.scalar_kernel((name,), exp, (base,))
             return
@@ -174,6 +179,7 @@ class Emitter:
 
     def scalar_kernel(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
         """Compute scalars in a kernel, because the host calls no scalar functions."""
+        bases = tuple(map(wide, bases))
         self.types.update(zip(names, bases))
         self.run(ir.Once(scope.thunk((), exp)), [ir.Param(name, base) for name, base in zip(names, bases)])
 
@@ -271,6 +277,7 @@ class Emitter:
         exp = length()
         if {"s", "j"} & set(scope.free_names(exp)):
             lengths = self.declare("lengths", ir.Array(INT, parent.size))
+            exp = ir.Op("widened", (exp,)) if self.narrow else exp
             self.run(ir.Map(scope.thunk(parent.params, exp), self.walked(parent)), [lengths])
             exp = ir.Read(lengths.name, ir.Var("i"))
         offsets = self.declare("offsets", ir.Array(INT, parent.size, 1))
@@ -303,10 +310,10 @@ class Emitter:
             case ir.Read(array, _):
                 type_ = self.types[array]
                 assert isinstance(type_, ir.Array)
-                return type_.base
+                return wide(type_.base)
             case ir.Op(name, arguments):
                 row = ops.OPS[name]
-                return row.result or self.base_of(arguments[0], local)
+                return wide(row.result or self.base_of(arguments[0], local))
             case ir.If(_, then, _):
                 return self.base_of(then, local)
         raise TypeError(exp)

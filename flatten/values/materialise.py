@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from nessie.base.types import ZEROS
+from nessie.base.widths import wide
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, plus
 from nessie.flatten.values.emitter import Emitter
@@ -31,6 +31,7 @@ from nessie.flatten.values.values import (
     rebuilt,
     seq_of,
     stored,
+    zero_at,
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
@@ -46,7 +47,7 @@ Kept = dict[Value, Value]       # a value that is not computed again, and the va
 def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
     """Emit one MAP over the domain with these results, under the context's bindings."""
     results = [emitter.declare(hint, ir.Array(base, domain.size)) for _, base in parts]
-    body = context.result([exp for exp, _ in parts])
+    body = context.elements(parts)
     emitter.run(ir.Map(scope.thunk(domain.params, body), emitter.walked(domain)), results)
     return [result.name for result in results]
 
@@ -156,7 +157,7 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
         return False
     if own_element(exp, domain, context) is not None:
         return True
-    if base != INT:
+    if wide(base) != INT:
         return False
     if context.noted(exp) is not None:
         return True
@@ -243,4 +244,4 @@ def elements(emitter: Emitter, sequence: Sequence, space: Domain, domain: Domain
 
 def zeros(term: Term) -> Term:
     """Return a term of this shape that reads nothing."""
-    return rebuilt(term, (ir.Const(ZEROS[base], base) for _, base in components(term)))
+    return rebuilt(term, (zero_at(base) for _, base in components(term)))

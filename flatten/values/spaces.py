@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from nessie.base.source import Origin
 from nessie.flatten.ranges.ranges import MOST, MOST_BITS, Range
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import (
@@ -128,8 +129,9 @@ def counted(emitter: Emitter, total: ir.Exp, longest: ir.Size, segments: ir.Size
     """Return the name of the number of elements of so many segments, none longer than `longest`."""
     a, b = atom_of(longest), atom_of(segments)
     bits = bits_of(emitter, longest) + bits_of(emitter, segments)
-    if bits > INT_BITS or not is_counted(emitter, longest):
-        total, bits = ir.If(fits(a, b), total, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT)), MOST_BITS
+    if bits > INT_BITS or emitter.most < MOST or not is_counted(emitter, longest):
+        too_many = ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT)
+        total, bits = ir.If(fits(a, b, emitter.most), total, too_many), MOST_BITS
     size = emitter.named(total, "n")
     emitter.bits[size] = bits
     emitter.know(size, Range(0, 2 ** bits))
@@ -153,15 +155,22 @@ def is_counted(emitter: Emitter, length: ir.Size) -> bool:
     return isinstance(length, int) or (length in emitter.known and emitter.known[length].most <= MOST)
 
 
-def fits(length: ir.Exp, count: ir.Exp) -> ir.Exp:
+def fits(length: ir.Exp, count: ir.Exp, most: int) -> ir.Exp:
     """Return the test that so many sequences of this length together have no more elements than sizes count."""
-    return op("<=", op("*", op("float", length), op("float", count)), ir.Const(2.0 ** MOST_BITS, "float"))
+    return op("<=", op("*", op("float", length), op("float", count)), ir.Const(float(most), "float"))
+
+
+def limit_sizes(emitter: Emitter, names: list[ir.Param], origin: Origin) -> None:
+    """Check the sizes among the names, which come from outside, against the greatest that the program has."""
+    for param in names if emitter.most < MOST else ():
+        if param.type == INT and param.name in emitter.known:
+            emitter.require(op("<=", ir.Var(param.name), ir.Const(emitter.most, INT)), TOO_MANY, origin)
 
 
 def irregular_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain:
     offsets = emitter.scan_lengths(domain, lambda: exp, SATURATED)
     last = ir.Read(offsets, atom_of(domain.size))
-    few = ir.If(op("<=", last, ir.Const(MOST, INT)), last, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT))
+    few = ir.If(op("<=", last, ir.Const(emitter.most, INT)), last, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT))
     return emitter.rows(domain, offsets, emitter.named(few, "t"))
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from nessie.base.records import KeepsHash, dataclass
 from nessie.base.system.forking import cached_property
-from nessie.base.types import ZEROS, Base, Pair, Seq, Type
+from nessie.base.types import Base, Pair, Seq, Type, zero_of
+from nessie.base.widths import wide
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
 from nessie.lambda_cu import nodes as ir
 
@@ -103,7 +104,7 @@ Term = ScalarTerm | PairTerm | SeqTerm
 
 
 def constant(value: int | float | bool | str, base: str) -> Scalar:
-    return Scalar(HOST, base, lambda at, context: ir.Const(value, base))
+    return Scalar(HOST, base, lambda at, context: ir.Const(value, wide(base)))
 
 
 def stored(home: Domain, name: str, base: str) -> Scalar:
@@ -137,7 +138,12 @@ def empty(type_: Type) -> Value:
 
 
 def zero(base: str) -> Scalar:
-    return constant(ZEROS[base], base)
+    return constant(zero_of(base), base)
+
+
+def zero_at(base: str) -> ir.Const:
+    """Return the zero of the type, or of the one with which its values are computed."""
+    return ir.Const(zero_of(base), wide(base))
 
 
 # Pulling -------------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ def steps(evaluator: Evaluator, exp: ir.Exp, lanes: Lanes) -> Steps:
         case ir.Op(op, parts):
             return MEANINGS[op](*(yield from several(evaluator, parts, lanes)))
         case ir.Read(array, at):
-            return evaluator.read(array, (yield from steps(evaluator, at, lanes)))
+            return evaluator.element(array, (yield from steps(evaluator, at, lanes)))
         case ir.Tuple(items):
             return (yield from several(evaluator, items, lanes))
     raise TypeError(exp)

@@ -41,7 +41,7 @@ class Launch:
 
     def __init__(self, values: dict[str, Any], scope: Scope, context: Context) -> None:
         self.values, self.scope, self.context = values, scope, context
-        self.evaluator = Evaluator(context, values)
+        self.evaluator = Evaluator(context, values, scope.names)
 
     def bind(self, bind: ir.Bind) -> int:
         """Bind the SOAC's results; return the number of elements walked."""
@@ -57,6 +57,7 @@ class Launch:
             results = self.walk(soac, self.segments(soac.space), types)
         for name, type_, value in zip(bind.names, types, results, strict=True):
             if isinstance(type_, ir.Array):
+                value = np.asarray(value, DTYPES[type_.base])
                 self.context.hold(value)
             if name != "_":
                 self.values[name], self.scope.names[name] = value, type_

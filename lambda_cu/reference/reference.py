@@ -11,6 +11,7 @@ condition, a call, an effect, and at the end. Of several failures of one kernel 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from nessie.base.effects import Perform, no_effects
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Origin, user_span
 from nessie.base.values import DTYPES
+from nessie.base.widths import WIDE
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
 from nessie.lambda_cu.passes.specialise_sites import specialise_sites
 from nessie.lambda_cu.reference.context import Context, EvaluationLimits
@@ -97,6 +100,7 @@ class Activation:
     results: tuple[ir.Param, ...] = ()
     origin: Origin = ()                     # of the user's statement that led here
     position: int = 0
+    types: dict[str, ir.Type] = field(default_factory=dict)         # of arrays whose elements are narrow
     unread: set[str] | None = None          # scalars that kernels computed and the host has not read
     size: int = 0                           # bytes that the activation counts for
 
@@ -107,6 +111,7 @@ class Machine:
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.functions = {function.name: function for function in program.functions}
         self.code: dict[str, Code] = {}
+        self.types: dict[str, dict[str, ir.Type]] = {}
         self.stack: list[Activation] = []
 
     def run(self, function: str, arguments: Sequence[Any]) -> list[Any]:
@@ -143,7 +148,8 @@ class Machine:
         self.context.called.append(self.context.origin)
         code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}
-        self.stack.append(Activation(code, names, results, self.context.origin, size=size))
+        types = self.types.get(name) or self.types.setdefault(name, narrow_arrays(function))
+        self.stack.append(Activation(code, names, results, self.context.origin, size=size, types=types))
 
     def do(self, step: ScopedStatement, activation: Activation) -> None:
         statement, names = step.statement, activation.names
@@ -172,7 +178,8 @@ class Machine:
             case ir.HostLet(result, value):
                 self.look(activation)
                 lanes = Lanes(np.zeros(1, np.int64), {})
-                computed = np.asarray(Evaluator(self.context, names).value(value, lanes)).reshape(-1)[0]
+                evaluator = Evaluator(self.context, names, activation.types)
+                computed = np.asarray(evaluator.value(value, lanes)).reshape(-1)[0]
                 self.context.raise_pending()
                 self.bind((result,), [computed], activation)
             case ir.Data(result, values):
@@ -181,7 +188,7 @@ class Machine:
                 self.look(activation)
                 code = step.then if atom_value(condition, names) else step.orelse
                 assert code is not None
-                self.stack.append(Activation(code, names, results, self.context.origin))
+                self.stack.append(Activation(code, names, results, self.context.origin, types=activation.types))
                 return
         self.forget(step, names)
 
@@ -215,6 +222,12 @@ class Machine:
         for param, value in zip(results, values, strict=True):
             if param.name != "_":
                 activation.names[param.name] = value
+
+
+def narrow_arrays(function: ir.Function) -> dict[str, ir.Type]:
+    """Return the types of the function's arrays whose elements are narrow."""
+    named = [*function.params, *(param for s in scope.statements(function.body) for param in scope.results(s))]
+    return {param.name: param.type for param in named if isinstance(param.type, ir.Array) and param.type.base in WIDE}
 
 
 def atom_value(atom: ir.Atom, names: dict[str, Any]) -> Any:

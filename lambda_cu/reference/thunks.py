@@ -12,19 +12,22 @@ from typing import Any
 import numpy as np
 
 from nessie.base.values import DTYPES
+from nessie.base.widths import WIDE
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.reference.calls import Arrays, Called, run_calls
 from nessie.lambda_cu.reference.context import Context
 from nessie.lambda_cu.reference.lanes import Lanes, Values, merged, split
 from nessie.lambda_cu.reference.operators import MEANINGS, Value
 
+NO_TYPES: Mapping[str, ir.Type] = {}
+
 
 class Evaluator:
     """Evaluates expressions where the names of `outside` (a kernel's, a host function's, or the arrays of a scalar
-    function) are in scope."""
+    function) are in scope. `types` has those of arrays whose elements are narrow."""
 
-    def __init__(self, context: Context, outside: Mapping[str, Any]) -> None:
-        self.context, self.outside = context, outside
+    def __init__(self, context: Context, outside: Mapping[str, Any], types: Mapping[str, ir.Type] = NO_TYPES) -> None:
+        self.context, self.outside, self.types = context, outside, types
 
     def components(self, exp: ir.Exp, lanes: Lanes) -> Values:
         """Return the values of all components as a tuple, even of one."""
@@ -41,7 +44,7 @@ class Evaluator:
             case ir.Op(op, parts):
                 return MEANINGS[op](*[self.value(part, lanes) for part in parts])
             case ir.Read(array, index):
-                return self.read(array, self.value(index, lanes))
+                return self.element(array, self.value(index, lanes))
             case ir.If(condition, then, orelse):
                 return self.conditional(self.value(condition, lanes), then, orelse, lanes)
             case ir.Let(names, value, body):
@@ -58,6 +61,12 @@ class Evaluator:
                 return self.call(exp, lanes)
         raise TypeError(exp)
 
+    def element(self, name: str, index: Value) -> Value:
+        """Read elements of an array, as wide as they are computed with."""
+        found, type_ = self.read(name, index), self.types.get(name)
+        narrow = isinstance(type_, ir.Array) and type_.base in WIDE
+        return found.astype(DTYPES[WIDE[type_.base]]) if narrow else found
+
     def read(self, name: str, index: Value) -> Value:
         """Read elements of an array. After a failure an index may be wrong, and is clamped; before, it is an error of
         the compiler."""
@@ -72,7 +81,8 @@ class Evaluator:
 
     def inside(self, function: ir.ScalarFunction, arrays: Arrays) -> Evaluator:
         """Return what evaluates the scalar function's body when it reads these arrays."""
-        return Evaluator(self.context, dict(zip([param.name for param in function.arrays], arrays, strict=True)))
+        types: dict[str, ir.Type] = {param.name: ir.Array(str(param.type), "_") for param in function.arrays}
+        return Evaluator(self.context, dict(zip(types, arrays, strict=True)), types)
 
     def conditional(self, condition: Value, then: ir.Exp, orelse: ir.Exp, lanes: Lanes) -> Any:
         branches = split(condition, then, orelse, lanes)

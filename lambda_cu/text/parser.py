@@ -15,6 +15,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser_expressions import (
     branches,
     constant,
+    element_type,
     expression,
     layout,
     parse_exp,
@@ -131,7 +132,7 @@ def scalar_parameters(tokens: Tokens) -> tuple[tuple[ir.Param, ...], tuple[ir.Pa
         if arrays or tokens.at("&"):
             tokens.expect("&")
             tokens.expect("[")
-            arrays.append(tokens.mark(start, ir.Param(name, scalar(tokens))))
+            arrays.append(tokens.mark(start, ir.Param(name, element_type(tokens))))
             tokens.expect("]")
             return None
         return tokens.mark(start, ir.Param(name, type_(tokens)))

@@ -9,7 +9,7 @@ from nessie.base.text.tokens import Tokens
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import COMPARISON, LEVELS, OPS
 from nessie.lambda_cu.text.printer_expressions import KEYWORDS
-from nessie.lambda_cu.typing import SCALARS
+from nessie.lambda_cu.typing import ELEMENTS, SCALARS
 
 T = TypeVar("T")
 
@@ -199,6 +199,11 @@ def scalar(tokens: Tokens) -> str:
     return found
 
 
+def element_type(tokens: Tokens) -> str:
+    """Read the type of an array's elements."""
+    return tokens.accept(*ELEMENTS) or scalar(tokens)
+
+
 def size(tokens: Tokens) -> ir.Size:
     return tokens.name("a size") if tokens.at_name() else tokens.integer()
 
@@ -206,7 +211,7 @@ def size(tokens: Tokens) -> ir.Size:
 def type_(tokens: Tokens) -> ir.Type:
     if not tokens.accept("["):
         return scalar(tokens)
-    base = scalar(tokens)
+    base = element_type(tokens)
     tokens.expect(";")
     length = size(tokens)
     plus = 0
@@ -227,12 +232,12 @@ def layout(tokens: Tokens) -> ir.Layout:
         return ir.PairLayout(first, second)
     form = tokens.accept("view") or tokens.accept("uniform") or "dense"
     if form == "dense" and not tokens.at("["):
-        return ir.ScalarLayout(scalar(tokens))
+        return ir.ScalarLayout(element_type(tokens))
     tokens.expect("[")
     element = layout(tokens)
     tokens.expect("]")
     return ir.SeqLayout(element, form)
 
 
-__all__ = ["constant", "expression", "layout", "parse_exp", "parse_thunk", "scalar", "size", "thunk",
+__all__ = ["constant", "element_type", "expression", "layout", "parse_exp", "parse_thunk", "scalar", "size", "thunk",
            "type_", "whole"]

@@ -9,13 +9,15 @@ from nessie.api.values.sequences import a
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
 from nessie.base.system.limits import COUNT, SECONDS
+from nessie.base.widths import SETTINGS, Widths
 from nessie.running.targets import TARGETS
 
 
 @dataclass(frozen=True)
 class Options:
     """The options: `threads` of the CPU; `memory`: a limit in bytes; `depth`: a limit on recursion; `seconds`: a limit
-    for each call; `seed` of random numbers; `unchecked`: leave out run-time checks. NessieError for a wrong value."""
+    for each call; `seed` of random numbers; `unchecked`: leave out run-time checks; `floats` and `ints`: the bits of
+    the program's numbers. NessieError for a wrong value."""
     target: str = "cpu"
     threads: int | None = None
     memory: int | None = None
@@ -23,6 +25,8 @@ class Options:
     seconds: float | None = None
     seed: int = 0
     unchecked: bool = False
+    floats: int = 64
+    ints: int = 64
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -34,6 +38,13 @@ class Options:
             raise wrong("seconds", self.seconds, SECONDS.wanted)
         if not (is_whole(self.seed) and MIN_INT <= self.seed <= MAX_INT):
             raise wrong("seed", self.seed, "a whole number of 64 bits")
+        for name, bits in (("float", self.floats), ("int", self.ints)):
+            if bits not in SETTINGS or not is_whole(bits):
+                raise wrong(name, bits, "32 or 64")
+
+    @property
+    def widths(self) -> Widths:
+        return Widths(self.floats, self.ints)
 
 
 def is_whole(value: Any) -> bool:

@@ -7,6 +7,8 @@
     types           NESL's types
     values          NESL's values: nested, and flat as columns and descriptors
     ints            the range of NESL's ints
+    widths          how many bits a program's ints and floats have
+    fitted          values from outside, made as narrow as a program's
     names           fresh names, and the names that users wrote
     effects         the requests of a running program to the outside world
     layers          mappings that are copied often

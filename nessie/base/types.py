@@ -7,6 +7,9 @@
     point, table(a, b)      Data: a datatype with one constructor
     a :: a in number        Var, of a class
 
+Of the library only: _word and _real, an int and a float of 64 bits in programs of all widths (nessie.base.widths).
+Behind the source, int and float are these, and int32, float32 those of programs of 32 bits.
+
 Types made of the same parts are one object, so comparing and hashing them takes constant time at any depth.
 """
 from __future__ import annotations
@@ -125,8 +128,10 @@ def nest_right(items: Sequence[T], pair: Callable[[T, T], T]) -> T:
 Type = Base | Seq | Pair | Fun | Identity | Data | Var
 
 INT, FLOAT, BOOL, CHAR = Base("int"), Base("float"), Base("bool"), Base("char")
+WORD, REAL, INT32, FLOAT32 = Base("_word"), Base("_real"), Base("int32"), Base("float32")
 STRING = Seq(CHAR)
 ZEROS: dict[str, int | float | bool | str] = {"int": 0, "float": 0.0, "bool": False, "char": "\0"}
+LIKE = {"_word": "int", "int32": "int", "_real": "float", "float32": "float"}         # in the classes of these
 
 CLASSES: dict[str, tuple[str, ...]] = {
     "any": (),                                    # every type
@@ -135,6 +140,17 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "ordinal": ("int", "float", "char"),
     "scalar": ("int", "float", "char", "bool"),
 }
+
+
+
+def is_member(base: str, cls: str) -> bool:
+    """Is the base type in the class?"""
+    return cls == "any" or LIKE.get(base, base) in CLASSES[cls]
+
+
+def zero_of(base: str) -> int | float | bool | str:
+    """Return the zero of a base type of any width."""
+    return ZEROS[LIKE.get(base, base)]
 
 
 @dataclass(frozen=True)
@@ -241,7 +257,7 @@ def match_types(pattern: Type, type_: Type) -> dict[str, Type] | None:
             case Var(), Var():
                 pass                            # the argument's type leaves the variable open
             case Var(name, cls), actual:
-                in_class = cls == "any" or (isinstance(actual, Base) and actual.name in CLASSES[cls])
+                in_class = cls == "any" or (isinstance(actual, Base) and is_member(actual.name, cls))
                 if not in_class or found.setdefault(name, actual) != actual:
                     return None
             case Base(a), Base(b) if a == b:

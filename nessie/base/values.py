@@ -4,7 +4,8 @@
             char, a 2-tuple for a pair (tuples nest to the right), a list for a sequence; a datatype is Record
     flat    the arguments and results of compiled programs, NumPy underneath: scalars and pairs as
             above, but a sequence is Flat(length, column), where a column is
-                an array            of scalars: int64, float64, bool_, or int32 code points for char
+                an array            of scalars: int64, float64, bool_, int32 code points for char; narrower ints and
+                                          floats, which are widened where they are read
                 (column, column)    of pairs
                 Nested(offsets, column)   of sequences: offsets int64, from 0 to the length of the column
                 Uniform(count, length, column)   a Nested of so many sequences of one length: offsets are only made on
@@ -25,8 +26,10 @@ from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.base.types import Base, Pair, Seq, Type
 
-DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(np.bool_),
-          "char": np.dtype(np.int32)}
+DTYPES: dict[str, np.dtype[Any]] = {
+    "int32": np.dtype(np.int32), "int16": np.dtype(np.int16), "int8": np.dtype(np.int8), "uint8": np.dtype(np.uint8),
+    "uint16": np.dtype(np.uint16), "uint32": np.dtype(np.uint32), "float32": np.dtype(np.float32),
+    "int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(np.bool_), "char": np.dtype(np.int32)}
 
 
 @dataclass(frozen=True)

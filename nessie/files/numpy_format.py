@@ -17,9 +17,11 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
+from nessie.base.fitted import narrower
 from nessie.base.source import NessieError
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Pair, Seq, Type
 from nessie.base.values import DTYPES, Column, Flat, Nested, Uniform, no_character
+from nessie.base.widths import FULL
 from nessie.files.fit import Arrays
 from nessie.files.reading import PIECE, Reading
 
@@ -121,6 +123,9 @@ def scalars(file: Reading, name: str, array: Array) -> tuple[Array, Base]:
 
 
 def converted(file: Reading, flat: Array, base: str) -> Array:
+    """The elements as ints or floats; narrower ones stay as they are."""
+    if narrower(flat.dtype, base, FULL):
+        return flat
     if flat.dtype != DTYPES[base]:
         file.take(flat.size * DTYPES[base].itemsize)
     return flat.astype(DTYPES[base], copy=False)
@@ -223,7 +228,7 @@ def checked_offsets(file: Reading, arrays: dict[str, Array], name: str, total: i
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])
     if falls.size:
         raise NessieError(f"{path}: {name} falls at entry {int(falls[0]) + 1}")
-    return offsets
+    return offsets.astype(np.int64, copy=False)
 
 
 # Writing ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import numpy as np
 
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, text_of_codes
+from nessie.base.widths import wide
 
 ReadTo = Callable[[str, int], tuple[str, int]]          # world.Stream.read_to
 
@@ -126,11 +127,13 @@ def array(base: str, found: list[str]) -> np.ndarray[Any, Any]:
     try:
         if base == "bool":
             return np.array([TRUTH[word.lower()] for word in found], DTYPES[base])
-        if not all(map((INTEGER if base == "int" else NUMBER).fullmatch, found)):
+        whole = wide(base) == "int"
+        if not all(map((INTEGER if whole else NUMBER).fullmatch, found)):
             raise ValueError
-        return np.array([int(word) if base == "int" else float(word) for word in found], DTYPES[base])
+        with np.errstate(over="ignore"):
+            return np.array([int(word) if whole else float(word) for word in found], DTYPES[base])
     except (ValueError, KeyError, OverflowError):
-        raise ValueError(f"a value of type {base} is expected between ( and )") from None
+        raise ValueError(f"a value of type {wide(base)} is expected between ( and )") from None
 
 
 def same(found: int, wanted: int) -> None:

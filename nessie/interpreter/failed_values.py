@@ -14,7 +14,7 @@ from nessie.typing import nodes as typed
 from nessie.typing.advice.hints import is_operator
 
 
-def applied(function: str, argument: Any) -> str:
+def applied(function: str, argument: Any, digits: int) -> str:
     """The text of a primitive applied to these scalars; empty if there are sequences, or the primitive is the
     library's own."""
     values = []
@@ -24,11 +24,11 @@ def applied(function: str, argument: Any) -> str:
     values.append(argument)
     if function.startswith("_") or not all(isinstance(value, (int, float, str)) for value in values):
         return ""
-    shown = [text(value) for value in values]
+    shown = [text(value, digits=digits) for value in values]
     return f" {function} ".join(shown) if is_operator(function) else f"{function}({', '.join(shown)})"
 
 
-def compared(condition: typed.Exp, value_of: Callable[[typed.Name], Any]) -> str:
+def compared(condition: typed.Exp, value_of: Callable[[typed.Name], Any], digits: int) -> str:
     """The text of the named numbers and lengths that a condition compares."""
     found: dict[str, str] = {}
     for name, whole in names(condition):
@@ -37,7 +37,7 @@ def compared(condition: typed.Exp, value_of: Callable[[typed.Name], Any]) -> str
         if name == "length":
             found[f"#{shown}"] = str(len(value))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            found[shown] = text(value)
+            found[shown] = text(value, digits=digits)
     return ", ".join(f"{name} is {value}" for name, value in found.items())
 
 

@@ -22,10 +22,12 @@ from nessie.base.system.deep import frames_for, run_deep
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import Data, Fun, Type, Var, instantiate, substitute
 from nessie.base.values import Record
+from nessie.base.widths import FULL, Widths
 from nessie.interpreter.effects import Call, Effects
 from nessie.interpreter.failed_values import applied, compared
 from nessie.interpreter.meanings import COUNT, MEANINGS, UNEQUAL, Failure, mix, wrap
-from nessie.interpreter.meanings_any import DERIVED, identity
+from nessie.interpreter.meanings_any import DERIVED, as_text, identity
+from nessie.interpreter.narrow import check_shift, narrow, narrowed
 from nessie.interpreter.random_numbers import element_state, random_below, state_after
 from nessie.library.primitives import PRIMITIVES
 from nessie.typing import nodes as typed
@@ -86,6 +88,7 @@ class World:
     calls: list[Call] = field(default_factory=list)         # the functions now running, within the running form
     nested: int = 0                                         # the number of these functions
     deeper: str = ""                                        # the hint that says how to allow deeper recursion
+    widths: Widths = FULL                                   # of the program's numbers
 
     def function(self, name: str) -> typed.Function | None:
         return self.functions.get(name) or self.library.function(name)
@@ -180,7 +183,7 @@ def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> 
 def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
     match exp:
         case typed.Const(value):
-            return value
+            return world.widths.constant(value)
         case typed.String(characters):
             return list(characters)
         case typed.Name(name):
@@ -215,7 +218,7 @@ def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
             return ClosureValue(closed, evaluate(world, argument, scope))
         case typed.Time(body):
             start = time.perf_counter()
-            return evaluate(world, body, scope), time.perf_counter() - start
+            return evaluate(world, body, scope), world.widths.rounded(time.perf_counter() - start)
     raise TypeError(exp)
 
 
@@ -224,7 +227,7 @@ def evaluate_check(world: World, condition: typed.Exp, message: typed.Exp, value
     holds = evaluate(world, condition, scope)
     world.charge(1)
     if not holds:
-        values = compared(condition, lambda name: evaluate(world, name, scope))
+        values = compared(condition, lambda name: evaluate(world, name, scope), world.widths.digits)
         raise error_at(world, "".join(evaluate(world, message, scope)), origin, values)
     return evaluate(world, value, scope)
 
@@ -298,7 +301,7 @@ def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any
         return apply_primitive(world, name, types, argument, site)
     except Failure as failure:
         raise error_at(world, str(failure), site.origin if site else (),
-                       failure.values or applied(name, argument)) from None
+                       failure.values or applied(name, argument, world.widths.digits)) from None
 
 
 def evaluate_body(world: World, body: typed.Exp, scope: Scope, site: typed.Apply | None) -> Any:
@@ -323,10 +326,14 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
             raise Failure("".join(argument))
         case "rand":
             world.charge(1)
-            return random_below(argument, world.draw())
+            return narrowed(name, types, random_below(argument, world.draw(), world.widths), world.widths)
         case "_draw":
             world.charge(1)
             return wrap(world.draw())
+        case "_precision" | "_digits" | "_steps":
+            world.charge(1)
+            widths = world.widths
+            return {"_precision": widths.precision, "_digits": widths.digits, "_steps": 2.0 ** widths.precision}[name]
         case "rand_seed":
             world.effects.allow(name)
             world.state = world.seeded = mix(argument)
@@ -336,11 +343,18 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
         type_ = instantiate(primitive_scheme(name, PRIMITIVES[name].type), types)
         assert isinstance(type_, Fun)
         world.charge(1)
-        return world.effects.do(name, argument, type_, world.content, world.calls, site)
+        given = world.effects.do(name, argument, type_, world.content, world.calls, site)
+        return given if world.widths == FULL else narrow(given, type_.result, world.widths)
     meaning = MEANING[name]
+    check_shift(name, argument, world.widths)
     if name in COUNT:
         world.expect(COUNT[name](argument))
-    value = meaning.value(types, argument)
+    if world.widths == FULL:
+        value = meaning.value(types, argument)
+    elif name in ("string", "_string_limited"):
+        value = as_text(name, argument, world.widths.digits)
+    else:
+        value = narrowed(name, types, meaning.value(types, argument), world.widths)
     if work := meaning.work(argument, value):
         world.charge(work, meaning.depth(argument, value) if meaning.depth else 1)
     return value

@@ -13,10 +13,11 @@ from typing import Any
 
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
-from nessie.base.types import BOOL, CHAR, FLOAT, Type
+from nessie.base.types import BOOL, CHAR, FLOAT, REAL, Type
 
 Types = tuple[Type, ...]
 
+FLOATS = (FLOAT, REAL)
 GREATEST_CHAR = 0x10FFFF
 OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
 GATHERED, SCATTERED = "Index out of bounds for function ->.", "Index out of bounds for function <-."
@@ -164,7 +165,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "rem": remainder, "mod": modulus, "max": greater, "min": lesser,
     "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": shift_left, "rshift": shift_right,
-    "_mul_high": lambda a, b: wrap((a % 2**64) * (b % 2**64) >> 64),
+    "_mul_high": lambda a, b: wrap((a % 2**64) * (b % 2**64) >> 64), "_shifted": shift_right, "_remainder": modulus,
 }
 
 UNARY: dict[str, Callable[[Any], Any]] = {
@@ -174,6 +175,9 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "trunc": to_int(math.trunc, "TRUNC"), "floor": to_int(math.floor, "FLOOR"), "ceil": to_int(math.ceil, "CEIL"),
     "round": to_int(round_half_away, "ROUND"), "sqrt": square_root, "ln": logarithm, "_isnan": math.isnan,
     "_mix": lambda a: wrap(mix(a)),
+    "_word": int, "_int": int, "_real": float, "_float": float, "_real_of": float, "_real_of_word": float,
+    "_trunc": to_int(math.trunc, "TRUNC"), "_word_of": to_int(math.trunc, "TRUNC"),
+    "_floor": to_int(math.floor, "FLOOR"), "_sqrt": square_root, "_ln": logarithm,
     "exp": real(math.exp), "sin": real(math.sin), "cos": real(math.cos), "tan": real(math.tan),
     "asin": real(math.asin), "acos": real(math.acos), "atan": real(math.atan),
     "sinh": real(math.sinh, lambda x: math.copysign(math.inf, x)), "cosh": real(math.cosh), "tanh": real(math.tanh),
@@ -244,15 +248,15 @@ Fold = tuple[Callable[[Any, Any], Any], Callable[[Type], Any]]
 
 
 def least(type_: Type) -> Any:
-    return -math.inf if type_ == FLOAT else chr(0) if type_ == CHAR else MIN_INT
+    return -math.inf if type_ in FLOATS else chr(0) if type_ == CHAR else MIN_INT
 
 
 def greatest(type_: Type) -> Any:
-    return math.inf if type_ == FLOAT else chr(GREATEST_CHAR) if type_ == CHAR else MAX_INT
+    return math.inf if type_ in FLOATS else chr(GREATEST_CHAR) if type_ == CHAR else MAX_INT
 
 
-PLUS: Fold = (BINARY["+"], lambda type_: 0.0 if type_ == FLOAT else 0)
-TIMES: Fold = (BINARY["*"], lambda type_: 1.0 if type_ == FLOAT else 1)
+PLUS: Fold = (BINARY["+"], lambda type_: 0.0 if type_ in FLOATS else 0)
+TIMES: Fold = (BINARY["*"], lambda type_: 1.0 if type_ in FLOATS else 1)
 MAX: Fold = (greater, least)
 MIN: Fold = (lesser, greatest)
 OR: Fold = (operator.or_, lambda type_: False if type_ == BOOL else 0)

@@ -9,9 +9,9 @@ import math
 from functools import cmp_to_key
 from typing import Any
 
-from nessie.base.types import FLOAT, Base, ContentOf, Data, Pair, Seq, Type
+from nessie.base.types import Base, ContentOf, Data, Pair, Seq, Type
 from nessie.base.values import Record
-from nessie.interpreter.meanings import MEANINGS, Meaning, greatest, is_nan, least, one, wrap
+from nessie.interpreter.meanings import FLOATS, MEANINGS, Meaning, greatest, is_nan, least, one, wrap
 
 WIDTH = 5                               # elements of a sequence in a limited text
 FACTOR = 6364136223846793005            # the weight of the parts of a code
@@ -29,46 +29,47 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a == b) if isinstance(a, (int, float, str)) else True
 
 
-def text(value: Any, levels: float = math.inf, width: float = math.inf) -> str:
-    """The text of the value, as `@` and `print` show it, `levels` deep and `width` elements wide."""
+def text(value: Any, levels: float = math.inf, width: float = math.inf, digits: int = 8) -> str:
+    """The text of the value, as `@` and `print` show it, `levels` deep and `width` elements wide, floats to so many
+    digits."""
     match value:
         case bool():
             return "t" if value else "f"
         case int():
             return str(value)
         case float():
-            return float_text(value)
+            return float_text(value, digits)
         case str():
             return "`" + value
         case list():
-            return sequence_text(value, levels, width)
+            return sequence_text(value, levels, width, digits)
         case tuple():
-            return pair_text(value, levels, width)
+            return pair_text(value, levels, width, digits)
         case Record():
-            return text(value.content, levels, width)
+            return text(value.content, levels, width, digits)
     return "function"
 
 
-def sequence_text(value: list[Any], levels: float, width: float) -> str:
+def sequence_text(value: list[Any], levels: float, width: float, digits: int) -> str:
     if levels <= 0:
         return "..."
     shown = value if len(value) <= width else value[:int(width)]
-    parts = [text(e, levels - 1, width) for e in shown] + (["..."] if len(shown) < len(value) else [])
+    parts = [text(e, levels - 1, width, digits) for e in shown] + (["..."] if len(shown) < len(value) else [])
     return f"[{', '.join(parts)}]"
 
 
-def pair_text(value: tuple[Any, Any], levels: float, width: float) -> str:
+def pair_text(value: tuple[Any, Any], levels: float, width: float, digits: int) -> str:
     """The text of a tuple. Three components are side by side; a tail beyond them has parentheses of its own."""
     first, rest = value
     parts = [first, *rest] if isinstance(rest, tuple) else [first, rest]
-    return f"({', '.join([text(p, levels, width) for p in parts])})"
+    return f"({', '.join([text(p, levels, width, digits) for p in parts])})"
 
 
-def float_text(x: float) -> str:
-    """The float with 8 significant digits, without trailing zeros; in fixed notation from 0.01 up to 1e7."""
+def float_text(x: float, count: int) -> str:
+    """The float with so many significant digits, without trailing zeros; in fixed notation from 0.01 up to 1e7."""
     if not math.isfinite(x):
         return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
-    mantissa, exponent = f"{abs(x):.7e}".split("e")
+    mantissa, exponent = f"{abs(x):.{count - 1}e}".split("e")
     sign, digits, power = "-" if x < 0 else "", mantissa.replace(".", ""), int(exponent)
     if x == 0 or -2 <= power < 7:
         whole, fraction = ("0", "0" * (-power - 1) + digits) if power < 0 else (digits[:power + 1], digits[power + 1:])
@@ -165,9 +166,15 @@ def float_code(x: float) -> int:
     return (int(fraction * 2.0 ** 53) + exponent - 53) * (1 if x > 0 else -1)
 
 
+def as_text(name: str, argument: Any, digits: int) -> list[str]:
+    """What `string` or `_string_limited` gives on the argument, floats to so many digits."""
+    value, levels, width = (argument, math.inf, math.inf) if name == "string" else (*argument, WIDTH)
+    return list(text(value, levels, width, digits))
+
+
 def number(x: Any, type_: Type) -> Any:
     """An int or a float as a number of this type; floats are rounded to ints."""
-    return float(x) if type_ == FLOAT else MEANINGS["round"].value((), x) if isinstance(x, float) else x
+    return float(x) if type_ in FLOATS else MEANINGS["round"].value((), x) if isinstance(x, float) else x
 
 
 # The costs. Every element at every level is looked at. Text and labels take some operations for each element, and some

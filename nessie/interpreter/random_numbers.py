@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nessie.base.widths import FULL, Widths
 from nessie.interpreter.meanings import check, mix
 
 GAMMA = 0x9E3779B97F4A7C15              # the step from one state to the next
@@ -25,10 +26,10 @@ def element_state(state: int, position: int) -> int:
     return mix(mix(state) ^ mix(position))
 
 
-def random_below(limit: Any, bits: int) -> Any:
+def random_below(limit: Any, bits: int, widths: Widths = FULL) -> Any:
     """A number from 0 up to, but not including, the limit, from 64 random bits."""
     check(limit > 0, "Rand only works with positive numbers.")
     if isinstance(limit, int):
         return bits * limit >> 64
-    number = (bits >> 11) * 2.0**-53 * limit
+    number = widths.rounded((bits >> (64 - widths.precision)) * 2.0 ** -widths.precision * limit)
     return number if number < limit else 0.0        # else the limit is infinite, or tiny and the product rounds up

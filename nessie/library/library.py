@@ -15,6 +15,7 @@ from nessie.base.source import Source
 from nessie.base.text.tokens import Tokens
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import Scheme
+from nessie.base.widths import FULL, Widths
 from nessie.library.primitives import PRIMITIVES
 from nessie.typing import nodes as typed
 from nessie.typing.environment import Anonymous, Definitions, Entry, Environment, constructor_scheme, function_scheme
@@ -26,9 +27,9 @@ TYPED = Path(__file__).with_name("library.typed")
 DEFINITION = re.compile(r"^(function|datatype) `?(\w+)", re.MULTILINE)
 
 
-def library() -> Environment:
-    """An environment in which only the library is defined."""
-    return Environment(prebuilt())
+def library(widths: Widths = FULL) -> Environment:
+    """An environment in which only the library is defined, for a program whose numbers have these widths."""
+    return Environment(prebuilt(), widths=widths)
 
 
 @cache

@@ -49,6 +49,7 @@ class Constant:
 
 NUMBER, LOGICAL, ORDINAL = " :: (a in number)", " :: (a in logical)", " :: (a in ordinal)"
 REAL = "float -> float"
+RESIZED = "a -> b :: (a in number; b in number)"
 EQUALITY = "(a, a) -> bool :: (a in scalar)"
 
 
@@ -67,6 +68,27 @@ def derived(name: str, type_: str, doc: str) -> Primitive:
 def effect(name: str, type_: str, doc: str, mono_type: str = "") -> Primitive:
     return Primitive(name, type_, "effect", name, doc, mono_type)
 
+
+# Words and reals, the ints and floats of 64 bits that the library computes with whatever the program's widths are.
+# Behind the source they are int and float, as which an int32 and a float32 can be taken.
+OF_WORDS = (
+    scalar("_word", "int -> _word", "The int as a word.", "resized", RESIZED),
+    scalar("_int", "_word -> int", "The word's lower bits as an int.", "resized", RESIZED),
+    scalar("_real", "float -> _real", "The float as a real.", "resized", RESIZED),
+    scalar("_float", "_real -> float", "The nearest float.", "resized", RESIZED),
+    scalar("_real_of", "int -> _real", "The int as a real.", "float"),
+    scalar("_real_of_word", "_word -> _real", "The nearest real.", "float"),
+    scalar("_trunc", "_real -> int", "As trunc.", "trunc"),
+    scalar("_word_of", "_real -> _word", "As trunc.", "trunc"),
+    scalar("_floor", "_real -> int", "As floor.", "floor"),
+    scalar("_sqrt", "_real -> _real", "As sqrt.", "sqrt"),
+    scalar("_ln", "_real -> _real", "As ln.", "ln"),
+    scalar("_shifted", "(_word, int) -> _word", "As rshift.", "rshift"),
+    scalar("_remainder", "(_word, _word) -> _word", "As mod.", "mod"),
+    scalar("_mul_high", "(_word, _word) -> _word", "The upper 64 bits of the product of words without signs.",
+           "mul_high", "(int, int) -> int"),
+    scalar("_mix", "_word -> _word", "64 bits that look random, the same for the same word.", "mix", "int -> int"),
+)
 
 SCALARS = (
     scalar("+", "(a, a) -> a" + NUMBER, "Sum; int wraps."),
@@ -91,8 +113,6 @@ SCALARS = (
     scalar("not", "a -> a" + LOGICAL, "Complement; bitwise on int."),
     scalar("lshift", "(int, int) -> int", "Shift left. Checked: the count is in 0..63."),
     scalar("rshift", "(int, int) -> int", "Shift right, keeping the sign. Checked: the count is in 0..63."),
-    scalar("_mul_high", "(int, int) -> int", "The upper 64 bits of the product of ints without signs.", "mul_high"),
-    scalar("_mix", "int -> int", "64 bits that look random, the same for the same int.", "mix"),
     scalar("float", "int -> float", "The int as a float."),
     scalar("trunc", "float -> int", "The float without its fraction. Checked: the result is an int."),
     scalar("floor", "float -> int", "The greatest int not above. Checked: the result is an int."),
@@ -168,7 +188,7 @@ SPECIALS = (
     derived("string", "a -> [char]", "A value as text; also @x."),
     derived("identity", "a -> a", "The zero of the type: 0, 0.0, f, the character of code 0, an empty sequence; "
             "a function is its own."),
-    derived("_code", "a -> int", "An int made from the value, the same for equal values."),
+    derived("_code", "a -> _word", "A word made from the value, the same for equal values."),
     derived("_label", "[a] -> [int]", "Numbers from 0 to #v-1, the same for equal values and only for them."),
     derived("_place", "[a] -> [int]", "For each element how many different ones are less. The first component that "
             "differs decides; no NaN is another."),
@@ -180,6 +200,9 @@ SPECIALS = (
     derived("one", "a -> a" + NUMBER, "The 1 of the number's type."),
     derived("zero", "a -> a" + NUMBER, "The 0 of the number's type."),
     derived("rand", "a -> a" + NUMBER, "A random number from 0 up to, but not including, v. Checked: v > 0."),
+    derived("_precision", "a -> int" + NUMBER, "The bits of a float's fraction, 53 or 24."),
+    derived("_steps", "a -> _real" + NUMBER, "2 to that power."),
+    derived("_digits", "a -> int" + NUMBER, "The digits of a float as text, 8 or 7."),
     derived("float_num", "a -> float" + NUMBER, "An int or a float as a float."),
     derived("int_to_any", "(int, a) -> a" + NUMBER, "The int, converted to the type of the second argument."),
     derived("float_to_any", "(float, a) -> a" + NUMBER, "The float, converted to the type of the second argument."),
@@ -194,8 +217,8 @@ STATUS = "bool, [char]"                 # whether it succeeded, and if not, why
 EFFECTS = (
     effect("print_string", "[char] -> bool", "Prints the characters; t."),
     effect("error", "[char] -> bool", "Stops with the message.", mono_type="[char] -> a"),
-    effect("_draw", "bool -> int", "64 random bits."),
-    effect("_now", "bool -> float", "Seconds since some moment."),
+    effect("_draw", "bool -> _word", "64 random bits.", mono_type="bool -> int"),
+    effect("_now", "bool -> _real", "Seconds since some moment.", mono_type="bool -> float"),
     effect("_open", f"([char], int) -> (int, {STATUS})", "The stream of a file: 1 to read, 2 to write, 3 to append."),
     effect("_close", f"int -> ({STATUS})", "Closes a stream."),
     effect("_read_string", f"([char], int, int) -> (([char], int), {STATUS})",
@@ -209,10 +232,10 @@ EFFECTS = (
     effect("_shell", f"([char], [char]) -> ([char], {STATUS})", "What a shell's command makes of the text."),
     effect("get_environment_variable", "[char] -> [char]", "The value of an environment variable, or nothing."),
     effect("rand_seed", "int -> bool", "Seeds the random numbers; t."),
-    effect("_seed", "bool -> int", "The seed that random numbers begin with."),
+    effect("_seed", "bool -> _word", "The seed that random numbers begin with.", mono_type="bool -> int"),
 )
 
-PRIMITIVES: dict[str, Primitive] = {row.name: row for row in SCALARS + SEQUENCES + SPECIALS + EFFECTS}
+PRIMITIVES: dict[str, Primitive] = {row.name: row for row in OF_WORDS + SCALARS + SEQUENCES + SPECIALS + EFFECTS}
 
 # The primitives of mono by their names there.
 IN_MONO: dict[str, Primitive] = {row.target: row for row in PRIMITIVES.values() if row.kind not in ("pair", "derived")}

@@ -1,9 +1,9 @@
 """The validator of mono: raises IllFormed naming the invariant (nessie.mono.nodes) that a program breaks."""
 from __future__ import annotations
 
-from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import IllFormed
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type, show_type
+from nessie.base.types import BOOL, CHAR, FLOAT, FLOAT32, INT, INT32, STRING, Pair, Seq, Type, show_type
+from nessie.base.widths import FULL, Widths
 from nessie.library.primitives import IN_MONO
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import element_place, fits
@@ -11,6 +11,7 @@ from nessie.mono.nodes import Exp
 from nessie.mono.text import show_exp
 from nessie.typing.unify import parts
 
+NARROW = Widths(32, 32)
 MOST_SHOWN = 400        # characters of a failing expression
 
 
@@ -48,7 +49,7 @@ class Checker:
         self.functions = functions
         self.bound: set[str] = set()
         self.scope: dict[str, Type] = {}
-        self.first_order: set[Type] = {INT, FLOAT, BOOL, CHAR}      # types known to be first order
+        self.first_order: set[Type] = {INT, FLOAT, BOOL, CHAR, INT32, FLOAT32}      # types known to be first order
 
     def is_first_order(self, type_: Type) -> bool:
         """Is the type made of scalars, sequences and pairs?"""
@@ -184,7 +185,7 @@ def is_constant(value: int | float | bool | str, type_: Type) -> bool:
         case bool():
             return type_ == BOOL
         case int():
-            return type_ == INT and MIN_INT <= value <= MAX_INT
+            return type_ in (INT, INT32) and (NARROW if type_ == INT32 else FULL).fits(value)
         case float():
-            return type_ == FLOAT
+            return type_ == FLOAT or (type_ == FLOAT32 and repr(NARROW.constant(value)) == repr(value))
     return type_ == CHAR and len(value) == 1

@@ -10,6 +10,7 @@ from nessie.base.source import IllFormed
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import (
     STRING,
+    Base,
     Fun,
     Pair,
     Seq,
@@ -20,6 +21,7 @@ from nessie.base.types import (
     nest_right,
     substitute,
 )
+from nessie.base.widths import WIDE, wide
 from nessie.library.primitives import IN_MONO
 from nessie.mono import nodes as mono
 from nessie.mono.nodes import Exp
@@ -66,7 +68,9 @@ def component(pair: Exp) -> Pair:
 def fits(name: str, arguments: tuple[Type, ...], result: Type) -> bool:
     """Does the primitive take arguments of these types and return this result?"""
     parameters, declared = signature(name)
-    return matched((*parameters, declared), (*arguments, result)) is not None
+    declared_types, actual = (*parameters, declared), (*arguments, result)
+    return matched(declared_types, actual) is not None or (
+        any(map(is_narrow, actual)) and matched(declared_types, tuple(map(widened, actual))) is not None)
 
 
 def primitive_type(name: str, arguments: tuple[Type, ...]) -> Type | None:
@@ -74,6 +78,8 @@ def primitive_type(name: str, arguments: tuple[Type, ...]) -> Type | None:
     arguments do not determine the result (`error`)."""
     parameters, declared = signature(name)
     found = matched(parameters, arguments)
+    if found is None and any(map(is_narrow, arguments)):
+        found = matched(parameters, tuple(map(widened, arguments)))
     if found is None:
         return None
     result = substitute(declared, found)
@@ -85,6 +91,24 @@ def matched(declared: tuple[Type, ...], actual: tuple[Type, ...]) -> dict[str, T
     if len(declared) != len(actual):
         return None
     return match_types(nest_right(declared, Pair), nest_right(actual, Pair))
+
+
+def is_narrow(type_: Type) -> bool:
+    """Is a number in values of the type one of 32 bits?"""
+    return widened(type_) != type_
+
+
+@cache
+def widened(type_: Type) -> Type:
+    """Return the type with numbers of 64 bits for those of 32."""
+    match type_:
+        case Base(name):
+            return Base(wide(name)) if name in WIDE else type_
+        case Seq(element):
+            return Seq(widened(element))
+        case Pair(first, second):
+            return Pair(widened(first), widened(second))
+    return type_
 
 
 @cache

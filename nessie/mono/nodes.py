@@ -5,6 +5,9 @@
 
     entry dotp
 
+Its types tell the widths of numbers: int and float have 64 bits, int32 and float32 are those of a program of 32 bits
+(nessie.base.widths). A primitive whose row says int takes and gives either; `resized` makes one of the other.
+
 Invariants (checked by mono.check after every pass):
   - no type variables, function types or datatypes: a datatype is its fields, a function that
     takes functions has one copy per function that it was called with;

@@ -14,7 +14,7 @@ from dataclasses import replace
 from nessie.base.source import Source
 from nessie.base.text.places import Places
 from nessie.base.text.tokens import Token, Tokens
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Pair, Seq, Type, nest_right
+from nessie.base.types import BOOL, CHAR, FLOAT, FLOAT32, INT, INT32, Pair, Seq, Type, nest_right
 from nessie.library.primitives import IN_MONO
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import primitive_type, type_of
@@ -23,7 +23,7 @@ from nessie.mono.nodes import Exp
 INFIX = ("+", "-", "*", "/", "==", "/=", "<", "<=", ">", ">=", "and", "or", "xor")
 KEYWORDS = frozenset({"function", "entry", "let", "in", "if", "then", "else", "t", "f", "inf", "nan", "first", "second",
                       "and", "or", "xor"})
-TYPES = {"int": INT, "float": FLOAT, "bool": BOOL, "char": CHAR}
+TYPES = {"int": INT, "float": FLOAT, "bool": BOOL, "char": CHAR, "int32": INT32, "float32": FLOAT32}
 
 
 def parse(text: str | Source, places: Places | None = None) -> mono.Program:
@@ -150,8 +150,8 @@ class Parser:
     def parenthesis(self, start: Token) -> Exp:
         inside = self.exp()
         if self.tokens.accept(":"):
-            if not isinstance(inside, mono.Prim):
-                self.tokens.fail("only a primitive is given a type")
+            if not isinstance(inside, mono.Prim | mono.Const):
+                self.tokens.fail("only a primitive or a constant is given a type")
             inside = replace(inside, type=parse_type(self.tokens))
             self.tokens.expect(")")
             return inside

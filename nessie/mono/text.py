@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from nessie.base.text.layout import HARD, LINE, SOFT, Doc, Group, Mark, Nest, join, render
 from nessie.base.text.tokens import show_char, show_name, show_string
-from nessie.base.types import BOOL, CHAR, Seq, Type, show_type, unnest_right
+from nessie.base.types import BOOL, CHAR, FLOAT32, INT32, Seq, Type, show_type, unnest_right
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import primitive_type, type_of
 from nessie.mono.nodes import Exp
 from nessie.mono.parser import INFIX, KEYWORDS, parse
+
+NARROW = (INT32, FLOAT32)
 
 
 def show(program: mono.Program) -> str:
@@ -70,7 +72,7 @@ def operand_doc(exp: Exp) -> Doc:
 def atom_doc(exp: Exp) -> Doc:
     match exp:
         case mono.Const(value, type_):
-            return show_constant(value, type_)
+            return show_constant(value, type_) if type_ not in NARROW else f"({value!r} : {show_type(type_)})"
         case mono.String(text):
             return show_string(text)
         case mono.Var(variable):

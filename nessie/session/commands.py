@@ -14,6 +14,8 @@ from nessie.base.source import NessieError, Span, Unsupported
 from nessie.base.system.limits import PROMPT
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import CLASSES, Base, Fun, Type, free_variables, holds_function, show_type, substitute
+from nessie.base.widths import SETTINGS as WIDTHS
+from nessie.base.widths import Widths
 from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic
 from nessie.session.describe import KINDS, apropos, code, describe, entry_of
@@ -230,6 +232,23 @@ def set_arg_check(session: Session, value: str) -> bool:
     return value in SWITCH
 
 
+def set_float(session: Session, value: str) -> bool:
+    return set_widths(session, value, lambda widths, bits: replace(widths, floats=bits))
+
+
+def set_int(session: Session, value: str) -> bool:
+    return set_widths(session, value, lambda widths, bits: replace(widths, ints=bits))
+
+
+def set_widths(session: Session, value: str, changed: Callable[[Widths, int], Widths]) -> bool:
+    """Set the bits of the program's numbers, which it cannot change where it has begun."""
+    if value not in map(str, WIDTHS) or any(True for _ in session.environment.program.names()):
+        return False
+    session.environment.widths = changed(session.environment.widths, int(value))
+    session.job = replace(session.job, widths=session.environment.widths)
+    return True
+
+
 def set_verbose(session: Session, value: str) -> bool:
     if value in SWITCH:
         session.verbose = SWITCH[value]
@@ -254,11 +273,13 @@ def is_number(text: str) -> bool:
 
 
 SWITCH = {"on": True, "off": False}
-NUMBER, SWITCHED = "a number", "on or off"
+NUMBER, SWITCHED, BEFORE = "a number", "on or off", "32 or 64, before anything is defined"
 SETTINGS = (
     Setting("print_length", NUMBER, lambda session: str(session.print_length), set_print_length),
     Setting("arg_check", SWITCHED, lambda session: "off" if session.job.unchecked else "on", set_arg_check),
     Setting("verbose", SWITCHED, lambda session: "on" if session.verbose else "off", set_verbose),
+    Setting("float", BEFORE, lambda session: str(session.environment.widths.floats), set_float),
+    Setting("int", BEFORE, lambda session: str(session.environment.widths.ints), set_int),
     Setting("memory_size", "a number of words of 8 bytes", memory_size, set_memory_size),
 )
 SHOW_INSTEAD = {
@@ -289,6 +310,8 @@ NESL_COMMANDS = (
     Row("set", "arg_check on/off", "whether indices, lengths and divisors are checked", set_),
     Row("set", "verbose on/off", "tell how many kernels each form launches, over how many elements", set_),
     Row("set", "memory_size N", "the most memory for arrays, in words of 8 bytes", set_),
+    Row("set", "float BITS", "the bits of floats, 32 or 64, before anything is defined", set_),
+    Row("set", "int BITS", "the bits of ints, in the same way", set_),
     Row("shell", '"COMMAND"', "run another program, with --allow-shell", shell),
     Row("help", "[NAME]", "this; with a name, the same as describe", help_),
     Row("?", "[NAME]", "the same", help_),

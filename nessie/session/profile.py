@@ -137,7 +137,8 @@ class Profiler(Session):
         world = Limited(self.environment.library, dict(defined.functions), dict(defined.datatypes),
                         Variables(self.values, self.environment), Effects(Replay(given).perform),
                         min(limits.depth or interpreter.DEPTH, interpreter.MOST_DEPTH), mix(seed),
-                        deeper=DEEPER if limits.depth is None else "", memory=self.target.memory(), hints=limits.hints)
+                        deeper=DEEPER if limits.depth is None else "", memory=self.target.memory(), hints=limits.hints,
+                        widths=self.environment.widths)
         self.target.activity.begin("counting work and depth", calls=world.running)
         definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
         (result,) = interpreter.run(typed.Program((definition,)), world)

@@ -12,13 +12,15 @@ from functools import partial
 from typing import Any
 
 from nessie import driver, pipeline
+from nessie.base.fitted import fitted
 from nessie.base.names import shown_name
 from nessie.base.records import dataclass
 from nessie.base.source import Consequence, InternalError, LostOutput, NessieError, Source, Span, as_error
 from nessie.base.text.types_text import show_scheme
 from nessie.base.text.values_text import show_value
-from nessie.base.types import Data, Fun, Pair, Scheme, Type
+from nessie.base.types import Data, Fun, Pair, Scheme, Type, expand
 from nessie.base.values import arrays
+from nessie.base.widths import FULL
 from nessie.library import library
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import content, erase
@@ -55,6 +57,10 @@ class Session:
     unseen: list[NessieError] = field(default_factory=list)         # warnings
     ended: bool = False
     drew: dict[int, Span | None] = field(default_factory=dict)      # where a seed's numbers were assigned; None: told
+
+    def __post_init__(self) -> None:
+        if self.job.widths != FULL:
+            self.environment.widths = self.job.widths
 
     def run(self, source: Source, ends_itself: bool = False) -> Iterator[Outcome | NessieError | InternalError]:
         """The outcome of each form of the text. `ends_itself`: the last form needs no `;`."""
@@ -152,7 +158,12 @@ class Session:
         """The outcome with a run-time value as it is printed."""
         whole = restore(value, type_, self.environment)
         contents = partial(content, environment=self.environment)
-        return Outcome(bound, show_value(whole, type_, self.print_length, contents), show_scheme(type_))
+        return Outcome(bound, show_value(whole, type_, self.print_length, contents, self.digits), show_scheme(type_))
+
+    @property
+    def digits(self) -> int:
+        """The digits of floats that are shown."""
+        return self.environment.widths.shown_digits
 
     def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:
         """The run-time value of the expression, by running `prepared` if it is given."""
@@ -246,7 +257,7 @@ class Session:
         internal = environment.internal_name(wish)
         environment.program.entries[internal] = Entry("variable", internal, Scheme((), type_))
         self.environment = environment
-        self.values[internal] = value
+        self.values[internal] = fitted(value, expand(type_, self.content), environment.widths)
         return syntax.Name(internal)
 
     def parameter_types(self, function: str, count: int) -> list[Type | None]:

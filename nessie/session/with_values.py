@@ -71,7 +71,7 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
     defined = environment.program
     world = Brief(environment.library, dict(defined.functions), dict(defined.datatypes),
                   Small(dict(values), environment), Effects(printing_nothing), DEPTH, mix(seed),
-                  end=min(time.monotonic() + SECONDS, deadline().end))
+                  widths=environment.widths, end=min(time.monotonic() + SECONDS, deadline().end))
     definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
     with suppress(Exception):           # whatever happens here must not hide the user's error
         try:

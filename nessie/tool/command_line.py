@@ -22,6 +22,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import UsageError
 from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.text.nearest import nearest
+from nessie.base.widths import SETTINGS
 from nessie.forms import FORMS
 from nessie.inspect.views import VIEWS
 from nessie.pipeline import PASSES
@@ -127,6 +128,7 @@ COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
 RUNNING = ("run", "eval", "test", "profile", "explain")          # commands that run programs
 BUILDING = (*RUNNING, *COMPILING)                               # commands that compile them
+BITS = tuple(map(str, SETTINGS))
 WHERE, FUSED, LIMITED, WORLD = "where it runs", "what is fused", "limits", "the run"
 
 OPTIONS = (
@@ -144,6 +146,10 @@ OPTIONS = (
            "doctor has written (default: by target)", group=FUSED, useful=BUILDING),
     Option(("--dump",), "DIR", "write what each pass makes there; run and eval: in a folder per top-level form",
            type=Path, group=WORLD, useful=BUILDING),
+    Option(("--float",), "BITS", "of the program's floats: 64 (the default), or 32", choices=BITS, group=WORLD,
+           useful=(*BUILDING, "check")),
+    Option(("--int",), "BITS", "of the program's ints: 64 (the default), or 32", choices=BITS, group=WORLD,
+           useful=(*BUILDING, "check")),
     Option(("--unchecked",), "", "leave out the program's run-time checks", group=WORLD, useful=BUILDING),
     Option(("--memory",), "BYTES", "the most memory for arrays: 500M, 2G (default: 80 %% of what is free)",
            type=byte_count, group=LIMITED, useful=RUNNING),

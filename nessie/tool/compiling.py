@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from nessie import driver, forms, pipeline
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, UsageError
+from nessie.base.widths import Widths
 from nessie.session.streams import complain, say, warn
 from nessie.tool.formats import CUBIN, listed
-from nessie.tool.options import FAILED, format_asked, job_of, needed, write_result
+from nessie.tool.options import FAILED, format_asked, job_of, needed, widths_of, write_result
 
 if TYPE_CHECKING:
     from nessie.cudagen.loops.module import Module
@@ -22,19 +23,19 @@ def check(options: argparse.Namespace) -> int:
     from nessie.syntax.parse import read_source
     form, source = forms.form_of_file(needed(options, "FILE")), read_source(options.operand)
     if form is forms.TEXT:
-        return check_nesl(source)
+        return check_nesl(source, widths_of(options))
     forms.read(form, source)
     return 0
 
 
-def check_nesl(source: Source) -> int:
+def check_nesl(source: Source, widths: Widths) -> int:
     from nessie.library import library
     from nessie.pragmas import mistakes
     from nessie.syntax import nodes as syntax
     from nessie.syntax.parse import forms
     from nessie.typing import infer
     from nessie.typing.advice.hints import doubts
-    environment, status = library.library(), 0
+    environment, status = library.library(widths), 0
     sources: dict[Source, None] = {}
     doubtful: list[NessieError] = []
     for form in forms(source):

@@ -12,6 +12,7 @@ from nessie.base.source import Source, UsageError
 from nessie.base.system.deadline import NEVER, Deadline
 from nessie.base.system.limits import COMMAND_LINE, PROMPT, LimitHints
 from nessie.base.system.writing import write
+from nessie.base.widths import Widths
 from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
 from nessie.session.streams import say
 from nessie.tool.command_line import COMPILING
@@ -82,9 +83,13 @@ def job_of(options: argparse.Namespace) -> pipeline.Job:
     return pipeline.Job(entry=options.entry or "", argument=type_of(options),
                         fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
                         sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
-                        unchecked=options.unchecked, dump=options.dump,
+                        widths=widths_of(options), unchecked=options.unchecked, dump=options.dump,
                         checks=pipeline.Checking() if options.dump else CHECKS,
                         activity=options.activity)
+
+
+def widths_of(options: argparse.Namespace) -> Widths:
+    return Widths(int(options.float or 64), int(options.int or 64))
 
 
 def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:

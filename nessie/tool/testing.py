@@ -176,7 +176,7 @@ def value_of(session: Session, exp: typed.Exp, type_: Type) -> Any:
 
 
 def shown(session: Session, value: Any, type_: Type) -> str:
-    return show_value(value, type_, session.print_length, session.content)
+    return show_value(value, type_, session.print_length, session.content, session.digits)
 
 
 def unlike(example: Example, expected: str, came: str) -> Failed:

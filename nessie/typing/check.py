@@ -23,6 +23,7 @@ from nessie.base.types import (
     Var,
     free_variables,
     instantiate,
+    is_member,
     show_type,
 )
 from nessie.typing import nodes as typed
@@ -238,7 +239,7 @@ def in_class(type_: Type, cls: str) -> bool:
         case _ if cls == "any":
             return True
         case Base(name):
-            return name in CLASSES[cls]
+            return is_member(name, cls)
         case Var(_, own):
             return own != "any" and set(CLASSES[own]) <= set(CLASSES[cls])
     return False

@@ -15,6 +15,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, NessieError, Origin
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import ZEROS, Base, Data, Fun, Identity, Scheme, Type
+from nessie.base.widths import FULL, Widths
 from nessie.library.primitives import CONSTANTS, PRIMITIVES, REDEFINABLE
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
@@ -109,10 +110,11 @@ class Environment:
     versions: Layers[str, int] = field(default_factory=Layers)      # numbers of definitions of each name
     lambdas: int = 0                                        # the number of anonymous functions
     in_library: bool = False                                # is the library itself being inferred?
+    widths: Widths = FULL                                   # of the program's numbers
 
     def copy(self) -> Environment:
         return Environment(self.library, Definitions(self.program), Layers(self.versions), self.lambdas,
-                           self.in_library)
+                           self.in_library, self.widths)
 
     def lookup(self, name: str) -> Entry | None:
         """Return the meaning of the name. Names of the library that begin with `_` have a meaning in the library
@@ -128,6 +130,11 @@ class Environment:
         if name in CONSTANTS:
             return Entry("constant", name, Scheme((), constant_type(CONSTANTS[name].type)))
         return self.program.entry(name) if self.in_library else self.library.entry(name)
+
+    def constant(self, name: str) -> int | float | str:
+        """Return the value of a constant of the library in programs of these widths."""
+        of_width: dict[str, int] = {"max_int": self.widths.max_int, "min_int": self.widths.min_int}
+        return of_width[name] if name in of_width else CONSTANTS[name].value
 
     def is_protected(self, name: str) -> bool:
         """May no program define this name? It is a primitive or a constant."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from nessie.base.source import NessieError, Span
 from nessie.base.text.nearest import nearest
-from nessie.base.text.types_text import BASES
+from nessie.base.text.types_text import BASES, IN_LIBRARY
 from nessie.base.types import CLASSES, Data, Fun, Pair, Seq, Type
 from nessie.syntax import nodes as syntax
 from nessie.typing.environment import Environment
@@ -61,7 +61,7 @@ def to_type(written: syntax.TypeExp, variables: dict[str, Type], environment: En
 def named_type(written: syntax.TypeName, variables: dict[str, Type], environment: Environment,
                identity: Callable[[], Type] | None) -> Type:
     name, arguments = written.name, written.arguments
-    known = variables.get(name) or BASES.get(name)
+    known = variables.get(name) or (IN_LIBRARY if environment.in_library else BASES).get(name)
     if known is not None:
         if arguments:
             raise NessieError(f"the type {name} takes no arguments", *places(written.span, ""))

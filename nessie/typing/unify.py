@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from nessie.base.records import dataclass
 from nessie.base.source import Span
-from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var
+from nessie.base.types import CLASSES, Base, Data, Fun, Identity, Pair, Seq, Type, Var, is_member
 
 LARGEST = 30_000            # nodes of a type: a function may double its argument's type, recursion may without end
 
@@ -144,7 +144,7 @@ class Unifier:
                 if smaller is None:
                     raise Clash("class", variable, type_)
                 self.classes[name] = smaller
-            case Base(name) if cls == "any" or name in CLASSES[cls]:
+            case Base(name) if is_member(name, cls):
                 pass
             case _ if cls != "any":
                 raise Clash("class", variable, type_)

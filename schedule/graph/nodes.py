@@ -158,7 +158,8 @@ def segments_of(space: Space) -> Size | None:
     return space.segments if isinstance(space, Elements | Survivors) else None
 
 
-WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8}
+WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8, "int32": 4, "float32": 4, "int16": 2, "int8": 1,
+          "uint8": 1, "uint16": 2, "uint32": 4}
 
 
 class Index:

@@ -129,8 +129,8 @@ def test_who_takes_what_is_printed_may_call(target: str) -> None:
 
 
 def test_explanations() -> None:
-    found = program().norm.explain(np.float32([1, 2, 3])[::2])
-    assert "norm" in str(found) and "converted:\n  argument 1: an array of 2 elements of float32" in str(found)
+    found = program().norm.explain(np.float16([1, 2, 3])[::2])
+    assert "norm" in str(found) and "converted:\n  argument 1: an array of 2 elements of float16" in str(found)
     assert found.data["function"] == "norm" and found._repr_html_().startswith("<pre>")
     assert not program().norm.explain(np.arange(3.0)).conversions
     assert "norm" in repr(program().norm.explain())

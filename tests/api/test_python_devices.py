@@ -159,7 +159,7 @@ def test_nested_ones() -> None:
 
 
 @pytest.mark.parametrize(("array", "said"), [
-    (OnGpu(np.float32([1])), "type float32: float64, int64 and bool"),
+    (OnGpu(np.float16([1])), "type float16: float64, int64 and bool"),
     (OnGpu(np.arange(4.0)[::2]), "not contiguous"),
     (OnGpu(np.zeros((2, 2))), "has 2 dimensions"),
     (OnGpu(np.arange(2.0), mask=OnGpu(np.arange(2))), "has a mask"),

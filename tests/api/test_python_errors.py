@@ -340,7 +340,7 @@ def test_a_function_in_a_value_cannot_leave_the_program(value: str) -> None:
             work()
 
 
-@pytest.mark.parametrize("given", [np.zeros(1000, np.float32), np.zeros((1000, 2))[:, 0], [0.5] * 1000, ["ab"] * 1000,
+@pytest.mark.parametrize("given", [np.zeros(1000, np.float16), np.zeros((1000, 2))[:, 0], [0.5] * 1000, ["ab"] * 1000,
                                    [np.zeros(500), np.zeros(500)], [[0.5] * 500, [0.5] * 500]])
 def test_copies_of_arguments_count(given: Any) -> None:
     limited = nessie.compile("function size(v) = #v;", memory=7900)
@@ -349,4 +349,4 @@ def test_copies_of_arguments_count(given: Any) -> None:
     assert limited.size(np.zeros(10_000)) == 10_000          # the caller's own
     assert nessie.compile("function size(v) = #v;", memory=40_000).size(given) == len(given)
     with pytest.raises(nessie.NessieError, match="of 20,000 are in use"):
-        nessie.compile("function twice(v) = {x + x : x in v} ++ v;", memory=20_000).twice(np.zeros(1000, np.float32))
+        nessie.compile("function twice(v) = {x + x : x in v} ++ v;", memory=20_000).twice(np.zeros(1000, np.float16))

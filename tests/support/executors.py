@@ -1,7 +1,8 @@
 """Runs one NESL program everywhere: by the interpreter, the reference executor, the loops interpreter and the CPU.
 
     compiled = Compiled(source)                 every pass, every validator; `layouts`: of the arguments, if not dense;
-                                                `target`: for which it is flattened and fused, "cuda" for a GPU
+                                                `target`: for which it is flattened and fused, "cuda" for a GPU;
+                                                `widths`: of its numbers
     outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
 
 An executor is named by where it runs and how the program was fused; "cudasim ilp", for what the GPU can do, is none of
@@ -26,6 +27,7 @@ from nessie.base.source import NessieError, Source, Span
 from nessie.base.system.deep import run_deep
 from nessie.base.types import Type
 from nessie.base.values import flatten_value, plain_value
+from nessie.base.widths import FULL, Widths
 from nessie.cudagen.cpu.interpreted import Interpreted
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.host import host
@@ -67,8 +69,8 @@ class Compiled:
     """A program with a function `main`, compiled as far as it is asked for."""
 
     def __init__(self, source: str, entry: str = "main", layouts: tuple[ir.Layout, ...] | None = None,
-                 target: str = "cpu") -> None:
-        self.entry, self.layouts, self.target = entry, layouts, target
+                 target: str = "cpu", widths: Widths = FULL) -> None:
+        self.entry, self.layouts, self.target, self.widths = entry, layouts, target, widths
         self.program: typed.Program = self.passes(forms.TEXT, Source("test.nesl", source), "infer")
         self.fused: dict[str, ir.Program] = {}
         self.printed: list[str] = []            # by the last run
@@ -76,13 +78,13 @@ class Compiled:
         self.devices: dict[str, Any] = {}
 
     def passes(self, start: forms.Form, program: Any, until: str) -> Any:
-        job = pipeline.Job(entry=self.entry, layouts=self.layouts, target=self.target)
+        job = pipeline.Job(entry=self.entry, layouts=self.layouts, target=self.target, widths=self.widths)
         return driver.compile_program(job, start, program, pipeline.pass_named(until))
 
     @cached_property
     def world(self) -> interpreter.World:
         effects = Effects(self.outside.perform)
-        world = interpreter.World(library.prebuilt(), effects=effects, depth_limit=DEPTH)
+        world = interpreter.World(library.prebuilt(), effects=effects, depth_limit=DEPTH, widths=self.widths)
         for definition in self.program.definitions:
             interpreter.define(world, definition)
         return world

@@ -32,6 +32,8 @@ double atan(double), sinh(double), cosh(double), tanh(double), fabs(double), flo
 double round(double), trunc(double), rint(double), exp2(double), log2(double), log10(double), log1p(double);
 double expm1(double), cbrt(double), pow(double, double), fmod(double, double), atan2(double, double);
 double hypot(double, double), fmin(double, double), fmax(double, double), fma(double, double, double);
+float sqrtf(float), expf(float), logf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float);
+float atanf(float), sinhf(float), coshf(float), tanhf(float), fabsf(float);
 }
 
 #define __global__

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nessie.base.widths import wide
 from nessie.cudagen.kernels.code import Value, identifier, integer, op, zero
 from nessie.cudagen.kernels.thunks import Tables, evaluate
 from nessie.cudagen.loops import nodes as loops
@@ -102,8 +103,9 @@ class Writer:
     def data(self, result: ir.Param, values: tuple[int | float | bool | str, ...]) -> None:
         assert isinstance(result.type, ir.Array)
         self.code.take([(result.name, result.type, integer(len(values)))])
+        base = wide(result.type.base)
         for at, value in enumerate(values):
-            self.code.store(result.name, integer(at), Value(loops.Const(value, result.type.base), result.type.base))
+            self.code.store(result.name, integer(at), Value(loops.Const(value, base), base))
 
     def branch(self, branch: ir.Branch) -> None:
         code = self.code
@@ -154,6 +156,8 @@ class Writer:
     def bytes_of(self, result: ir.Param, sizes: Mapping[str, loops.Exp]) -> loops.Exp:
         type_ = result.type
         assert isinstance(type_, ir.Array)
+        if isinstance(type_.size, str) and type_.size not in sizes:
+            raise Declined("a result's size is a parameter")
         size = integer(type_.size) if isinstance(type_.size, int) else sizes[type_.size]
         return rounded(op("*", op("+", size, integer(type_.plus)), integer(width(type_.base))))
 

@@ -1,6 +1,7 @@
 """A kernel that one thread walks, from the first element to the last: no chunks, and nothing to be known before."""
 from __future__ import annotations
 
+from nessie.base.widths import wide
 from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import Step, Walk
@@ -80,7 +81,7 @@ def fill(code: ThreadCode, soac: ir.Write, at: int, name: str) -> None:
     before, index = beginning(soac, at), loops.Name(code.fresh("filled"))
     if before:
         type_ = code.arrays[name].base
-        value = (loops.Const(before["fill"], type_) if "fill" in before
+        value = (loops.Const(before["fill"], wide(type_)) if "fill" in before
                  else loops.Load(code.array(before["copy"], type_), index))
         code.add(loops.For(index.name, integer(0), code.size(soac.size),
                            (loops.Store(code.array(name, type_), index, value),)))

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
+from nessie.base.widths import WIDE
 from nessie.cudagen.kernels.code import identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import walk_of
@@ -28,6 +29,8 @@ from nessie.cudagen.loops.text import parse
 from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CODES, GATHER, ROWS, sort_text
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.ops import OPS
+from nessie.lambda_cu.parts import subexpressions
 
 
 def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> Module:
@@ -122,7 +125,10 @@ def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[
     """Kernels that make the keys and, over another space, the offsets of segments that have a closed form; the names of
     the keys and of the offsets, '' where there are no segments."""
     keys, ends = f"{result}_keys", f"{result}_offsets"
-    binds, offsets = [ir.Bind((keys,), ir.Map(soac.thunk, soac.space))], ""
+    thunk = soac.thunk
+    if is_narrow(thunk, kernel):
+        thunk = replace(thunk, body=ir.Op("widened", (thunk.body,)))
+    binds, offsets = [ir.Bind((keys,), ir.Map(thunk, soac.space))], ""
     match soac.space:
         case ir.Irregular(_, given, _):
             offsets = given
@@ -131,6 +137,12 @@ def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[
             binds.append(ir.Bind((ends,), lengths_scan(soac.space, segments)))
     return [ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,), bind.names,
                       origin=kernel.origin) for at, bind in enumerate(binds)], keys, offsets
+
+
+def is_narrow(thunk: ir.Thunk, kernel: ir.Kernel) -> bool:
+    """May the keys be narrower than what is computed with?"""
+    return (any(isinstance(param.type, ir.Array) and param.type.base in WIDE for param in kernel.params)
+            or any(isinstance(e, ir.Op) and OPS[e.op].result in WIDE for e in subexpressions(thunk.body)))
 
 
 def lengths_scan(space: ir.Uniform | ir.Affine, segments: ir.Size) -> ir.Scan:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nessie.base.widths import wide
 from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.kernels.walk import SEGMENT, Step
 from nessie.cudagen.loops import nodes as loops
@@ -55,7 +56,8 @@ def write_winners(kernel: Kernel, root: ir.Space, sizes: Mapping[str, loops.Exp]
             winner = code.load(claims_of(step), "int", place).exp
             with code.block() as won:
                 for name, type_ in named:
-                    code.store(name, place, Value(loops.Load(code.array(written(name), type_), winner), type_))
+                    left = Value(loops.Load(code.array(written(name), type_), winner), wide(type_))
+                    code.store(name, place, left)
             code.add(loops.If(op("/=", winner, integer(UNCLAIMED)), tuple(won)))
         each_in_grid(code, place.name, code.size(soac.size), tuple(body))
         launch(kernel, f"settle{number}", code, grid(sizes[claims_of(step)]),

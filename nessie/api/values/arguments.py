@@ -25,11 +25,11 @@ from nessie.api.values.open_types import element_of, split
 from nessie.api.values.sequences import Nested as PyNested
 from nessie.api.values.sequences import Tuples, a, is_text, recheck
 from nessie.base import values
-from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, nest_right
 from nessie.base.values import DTYPES, Column, Flat, OnDevice
+from nessie.base.widths import FULL, Widths
 
 Found = tuple[Column, Type]
 
@@ -60,7 +60,7 @@ class Arguments:
             case int() | np.integer():
                 return (self.real(value), FLOAT) if wanted == FLOAT else (self.whole(int(value)), INT)
             case float() | np.floating():
-                return float(value), FLOAT
+                return self.datatypes.widths.rounded(float(value)), FLOAT
             case str():
                 return (value, CHAR) if wanted == CHAR and len(value) == 1 else (values.text_value(value), STRING)
             case tuple():
@@ -101,9 +101,9 @@ class Arguments:
     def nested(self, nested: PyNested, wanted: Type | None) -> Found:
         length, content, element = self.part(nested.content, element_of(wanted))
         if has_interface(nested.offsets):
-            offsets, base = self.placed(nested.offsets)
-            if base != INT:
-                raise self.error("the offsets of a Nested are integers")
+            offsets, _ = self.placed(nested.offsets, FULL)
+            if offsets.base != "int":
+                raise self.error("the offsets of a Nested are integers of 64 bits")
             if not isinstance(nested.offsets, DeviceArray):         # Nessie's own are right
                 self.unchecked.append((offsets, length))
             return values.Nested(offsets, content), Seq(element)
@@ -113,9 +113,9 @@ class Arguments:
         self.shared.append(nested.offsets)
         return values.Nested(nested.offsets, content), Seq(element)
 
-    def placed(self, value: Any) -> tuple[OnDevice, Base]:
-        """An array on a GPU, and the type of its elements."""
-        place, base, streams = on_device(value)
+    def placed(self, value: Any, widths: Widths) -> tuple[OnDevice, Base]:
+        """An array on a GPU, and the type of its elements in a program of these widths."""
+        place, base, streams = on_device(value, widths)
         self.device = True
         self.places.append(place)
         self.streams |= streams
@@ -177,13 +177,14 @@ class Arguments:
     # What is wrong, and what is told ------------------------------------------------------------
 
     def whole(self, number: int) -> int:
-        if not MIN_INT <= number <= MAX_INT:
-            raise self.error(f"{shortened(number)} is beyond 64 bits", "a float holds it: float(n)")
+        widths = self.datatypes.widths
+        if not widths.min_int <= number <= widths.max_int:
+            raise self.error(f"{shortened(number)} is beyond {widths.ints} bits", "a float holds it: float(n)")
         return number
 
     def real(self, number: Any) -> float:
         try:
-            return float(number)
+            return self.datatypes.widths.rounded(float(number))
         except OverflowError:
             raise self.error("an integer is beyond what a float holds") from None
 
@@ -241,7 +242,7 @@ def from_tuples(arguments: Arguments, value: Tuples, wanted: Type | None) -> tup
 
 
 def from_gpu(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
-    place, base = arguments.placed(value)
+    place, base = arguments.placed(value, arguments.datatypes.widths)
     return len(place), place, base
 
 

@@ -12,6 +12,7 @@ from nessie.base.names import shown_name
 from nessie.base.source import NessieError
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Data, Type, components, match_types
+from nessie.base.widths import Widths
 
 if TYPE_CHECKING:
     from nessie.session.session import Session
@@ -27,6 +28,11 @@ class Datatypes:
         self.session = session
         self.kinds: dict[str, type] = {}
         self.names: dict[type, str] = {}
+
+    @property
+    def widths(self) -> Widths:
+        """The bits of the program's numbers."""
+        return self.session.environment.widths
 
     def declared(self, name: str) -> Datatype:
         datatype = self.session.environment.datatype(name)

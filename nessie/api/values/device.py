@@ -17,11 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from nessie.base.fitted import narrower
 from nessie.base.source import NessieError
 from nessie.base.types import BOOL, FLOAT, INT, Base
-from nessie.base.values import ANY_STREAM, OnDevice
+from nessie.base.values import ANY_STREAM, DTYPES, OnDevice
+from nessie.base.widths import WIDE, Widths, wide
 
 TYPES = {"<f8": FLOAT, "<i8": INT, "|b1": BOOL}
+NARROW = {DTYPES[name].str: name for name in WIDE}
 VERSION = 3
 ORDERED = (None, 1, 2)          # streams with which CUDA's default stream keeps in order, or where nothing is pending
 
@@ -77,10 +80,12 @@ def has_interface(value: Any) -> bool:
         raise NessieError(f"{type(value).__name__}: {error}") from None
 
 
-def on_device(value: Any) -> tuple[OnDevice, Base, set[int]]:
-    """The array's place on the GPU, the type of its elements, and the streams to wait for."""
+def on_device(value: Any, widths: Widths) -> tuple[OnDevice, Base, set[int]]:
+    """The array's place on the GPU, the type of its elements in a program of these widths, and the streams to wait
+    for."""
     if isinstance(value, DeviceArray):
-        return value._place, Base(value._place.base), {ANY_STREAM} if value._place.owner.known else set()
+        refuse_wide(value._place, widths)
+        return value._place, Base(wide(value._place.base)), {ANY_STREAM} if value._place.owner.known else set()
     interface = value.__cuda_array_interface__
     shape, kind, strides = interface["shape"], interface["typestr"], interface.get("strides")
     what = f"this array on a GPU (a {type(value).__name__})"
@@ -89,17 +94,27 @@ def on_device(value: Any) -> tuple[OnDevice, Base, set[int]]:
     if len(shape) != 1:
         raise NessieError(f"{what} has {len(shape)} dimensions: those that stay on the GPU have one",
                           hint="nessie.Nested(offsets, x.ravel()) makes rows of it")
-    if kind not in TYPES:
-        raise NessieError(f"{what} has elements of type {np.dtype(kind)}: float64, int64 and bool stay on the GPU",
-                          hint="convert it there: x.astype('float64')")
+    if kind not in TYPES and kind not in NARROW:
+        raise NessieError(f"{what} has elements of type {np.dtype(kind)}: float64, int64 and bool, and narrower "
+                          "numbers, stay on the GPU", hint="convert it there: x.astype('float64')")
     size = np.dtype(kind).itemsize
     if strides is not None and shape[0] > 1 and tuple(strides) != (size,):
         raise NessieError(f"{what} is not contiguous", hint="copy it there: x.copy()")
     address = int(interface["data"][0]) if shape[0] else 0
     if shape[0] and address % size:
         raise NessieError(f"{what} does not lie at a multiple of {size} bytes", hint="copy it there: x.copy()")
-    base = TYPES[kind]
-    return OnDevice(base.name, int(shape[0]), address, value), base, awaited(interface)
+    name = TYPES[kind].name if kind in TYPES else NARROW[kind]
+    place = OnDevice(name, int(shape[0]), address, value)
+    refuse_wide(place, widths)
+    return place, Base(wide(name)), awaited(interface)
+
+
+def refuse_wide(place: OnDevice, widths: Widths) -> None:
+    """Raise the error of an array whose elements are wider than the program's."""
+    if wide(place.base) in WIDE.values() and not narrower(place.dtype, wide(place.base), widths):
+        own = DTYPES[widths.base(wide(place.base))]
+        raise NessieError(f"an array on the GPU has elements of type {place.dtype}, the program's have {own}",
+                          hint=f"convert it there: x.astype('{own}')")
 
 
 def awaited(interface: Mapping[str, Any]) -> set[int]:

@@ -10,12 +10,14 @@ import numpy as np
 from nessie.api.values import lists
 from nessie.api.values.open_types import element_of
 from nessie.api.values.sequences import CHARACTER, a
+from nessie.base.fitted import fits, narrower
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Pair, Seq, Type, components, match_types
 from nessie.base.values import DTYPES, Column, Uniform, no_character
 
 if TYPE_CHECKING:
     from nessie.api.values.arguments import Arguments, Found
 
+NARROW = ("int", "float")
 Array = np.ndarray[Any, Any]
 BASES = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 CODE = np.dtype("<i4")
@@ -147,12 +149,24 @@ def scalars(arguments: Arguments, array: Array, wanted: Type | None, own: bool =
         base = FLOAT
     if base == INT and array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
         raise arguments.error("there are integers beyond 64 bits")
-    if array.dtype != DTYPES[base.name] or not (array.flags.c_contiguous and array.flags.aligned):
-        arguments.copies(array.size * DTYPES[base.name].itemsize)
-    flat = np.require(array, DTYPES[base.name], ["C", "ALIGNED"]).reshape(-1).view(DTYPES[base.name])
+    dtype = dtype_of(arguments, array, base)
+    if array.dtype != dtype or not (array.flags.c_contiguous and array.flags.aligned):
+        arguments.copies(array.size * dtype.itemsize)
+    with np.errstate(over="ignore"):
+        flat = np.require(array, dtype, ["C", "ALIGNED"]).reshape(-1).view(dtype)
     if own and np.may_share_memory(flat, array):
         return flat, base
     return shared(arguments, array, flat), base
+
+
+def dtype_of(arguments: Arguments, array: Array, base: Base) -> np.dtype[Any]:
+    """The dtype that the elements have as those of a column: their own, if the program reads it, else the program's."""
+    widths = arguments.datatypes.widths
+    if base.name not in NARROW or narrower(array.dtype, base.name, widths):
+        return array.dtype if base.name in NARROW else DTYPES[base.name]
+    if base == INT and widths.ints == 32 and array.size and not fits(array, widths):
+        raise arguments.error("there are integers beyond 32 bits")
+    return DTYPES[widths.base(base.name)]
 
 
 def shared(arguments: Arguments, array: Array, flat: Array) -> Array:
@@ -168,9 +182,12 @@ def shared(arguments: Arguments, array: Array, flat: Array) -> Array:
 
 def numbers(arguments: Arguments, items: list[Any], base: Base) -> Found:
     """The column of Python numbers, and its type."""
-    arguments.copies(len(items) * DTYPES[base.name].itemsize)
+    widths = arguments.datatypes.widths
+    dtype = DTYPES[widths.base(base.name)]
+    arguments.copies(len(items) * dtype.itemsize)
     try:
-        return np.array(items, DTYPES[base.name]), base
+        with np.errstate(over="ignore"):
+            return np.array(items, dtype), base
     except OverflowError:
-        beyond = "what a float holds" if base == FLOAT else "64 bits"
+        beyond = "what a float holds" if base == FLOAT else f"{widths.ints} bits"
         raise arguments.error(f"there are integers beyond {beyond}") from None

@@ -15,6 +15,8 @@ from functools import cache
 from nessie.base.text.tokens import Tokens, show_name
 from nessie.base.types import (
     CLASSES,
+    REAL,
+    WORD,
     Base,
     Data,
     Fun,
@@ -31,6 +33,7 @@ from nessie.base.types import (
 )
 
 BASES = {name: Base(name) for name in ("int", "float", "bool", "char")}
+IN_LIBRARY = {**BASES, **{type_.name: type_ for type_ in (WORD, REAL)}}
 
 # For users ------------------------------------------------------------------------------------------
 
@@ -117,8 +120,8 @@ def parse_type(tokens: Tokens, variables: Variables) -> Type:
         tokens.expect(",")
         return nest_right((first, *tokens.several(lambda: parse_type(tokens, variables), ")")), Pair)
     name = tokens.name("a type")
-    if name in BASES:
-        return BASES[name]
+    if name in IN_LIBRARY:
+        return IN_LIBRARY[name]
     if name in variables:
         return variables[name]
     return Data(name, tokens.several(lambda: parse_type(tokens, variables), ")") if tokens.accept("(") else ())

@@ -18,22 +18,23 @@ from nessie.base.types import CHAR, Base, ContentOf, Data, Fun, Pair, Seq, Type,
 from nessie.base.values import Column, Flat, Nested, Record, text_of
 
 
-def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = no_datatypes) -> str:
-    """Return the value as text; a sequence that is not a string shows its first `limit` elements."""
+def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = no_datatypes, digits: int = 15) -> str:
+    """Return the value as text; a sequence that is not a string shows its first `limit` elements. Floats are rounded to
+    so many digits."""
     match type_:
         case Base(name):
-            return show_scalar(value, name)
+            return show_scalar(value, name, digits)
         case Seq(element) if element == CHAR:
             return show_string(value)
         case Seq(element):
-            shown = [show_value(e, element, limit, content) for e in islice(elements(value), limit)]
+            shown = [show_value(e, element, limit, content, digits) for e in islice(elements(value), limit)]
             rest = ("," if shown else "") + "..." if size(value) > limit else ""
             return f"[{', '.join(shown)}{rest}]"
         case Pair():
-            return f"({', '.join(show_components(value, type_, limit, content))})"
+            return f"({', '.join(show_components(value, type_, limit, content, digits))})"
         case Data(name):
             inside = value.content if isinstance(value, Record) else value
-            fields = ", ".join(show_components(inside, content(type_), limit, content))
+            fields = ", ".join(show_components(inside, content(type_), limit, content, digits))
             return f"{shown_name(name)}({fields})"
         case Fun():
             return "fn"
@@ -42,33 +43,33 @@ def show_value(value: Any, type_: Type, limit: int = 100, content: ContentOf = n
     raise TypeError(type_)
 
 
-def show_components(value: Any, type_: Type, limit: int, content: ContentOf) -> list[str]:
+def show_components(value: Any, type_: Type, limit: int, content: ContentOf, digits: int) -> list[str]:
     """Return the components of a tuple, which nests to the right; any other value is its only component."""
     shown = []
     while isinstance(type_, Pair):
-        shown.append(show_value(value[0], type_.first, limit, content))
+        shown.append(show_value(value[0], type_.first, limit, content, digits))
         value, type_ = value[1], type_.second
-    return [*shown, show_value(value, type_, limit, content)]
+    return [*shown, show_value(value, type_, limit, content, digits)]
 
 
-def show_scalar(value: Any, base: str) -> str:
+def show_scalar(value: Any, base: str, digits: int = 15) -> str:
     match base:
         case "int":
             return str(int(value))
         case "float":
-            return show_float(float(value))
+            return show_float(float(value), digits)
         case "bool":
             return "T" if value else "F"
         case _:
             return "`" + (value if isinstance(value, str) else chr(value))
 
 
-def show_float(x: float) -> str:
-    """Return the shortest text that reads back as x rounded to 15 digits; decimal in [1e-3, 1e7), else with an
+def show_float(x: float, digits: int = 15) -> str:
+    """Return the shortest text that reads back as x rounded to so many digits; decimal in [1e-3, 1e7), else with an
     exponent."""
     if not math.isfinite(x):
         return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
-    rounded = float(f"{x:.14e}")
+    rounded = float(f"{x:.{digits - 1}e}")
     if math.isinf(rounded):                 # the largest floats round beyond the range
         rounded = x
     if rounded == 0 or 1e-3 <= abs(rounded) < 1e7:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import (
     BOOL,
     FLOAT,
     INT,
+    REAL,
     STRING,
-    ZEROS,
+    WORD,
     Base,
     Data,
     Fun,
@@ -27,6 +27,7 @@ from nessie.base.types import (
     instantiate,
     nest_right,
 )
+from nessie.base.types import zero_of as base_zero
 from nessie.library.primitives import PRIMITIVES
 from nessie.mono.copies.erase import content
 from nessie.typing import nodes as typed
@@ -185,7 +186,7 @@ def zero_of_type(make: Maker, type_: Type) -> Exp:
     """Return the zero of the type, without a value of it."""
     match type_:
         case Base(name):
-            return Const(ZEROS[name], type_)
+            return Const(base_zero(name), type_)
         case Pair(first, second):
             return typed.Pair(zero_of_type(make, first), zero_of_type(make, second))
         case Seq():
@@ -215,19 +216,19 @@ def zero_of(make: Maker, type_: Type, v: Name) -> Exp:
 
 
 def least(make: Maker, type_: Type, v: Name) -> Exp:
-    return Const(-inf if type_ == FLOAT else MIN_INT if type_ == INT else "\0", type_)
+    return Const(-inf if type_ == FLOAT else make.environment.widths.min_int if type_ == INT else "\0", type_)
 
 
 def greatest(make: Maker, type_: Type, v: Name) -> Exp:
-    return Const(inf if type_ == FLOAT else MAX_INT if type_ == INT else "\U0010ffff", type_)
+    return Const(inf if type_ == FLOAT else make.environment.widths.max_int if type_ == INT else "\U0010ffff", type_)
 
 
 def one(make: Maker, type_: Type, x: Name) -> Exp:
-    return Const(1.0, FLOAT) if type_ == FLOAT else integer(1)
+    return Const(1.0 if type_ in (FLOAT, REAL) else 1, type_)
 
 
 def zero(make: Maker, type_: Type, x: Name) -> Exp:
-    return Const(0.0, FLOAT) if type_ == FLOAT else integer(0)
+    return Const(0.0 if type_ in (FLOAT, REAL) else 0, type_)
 
 
 def float_num(make: Maker, type_: Type, x: Name) -> Exp:
@@ -236,6 +237,18 @@ def float_num(make: Maker, type_: Type, x: Name) -> Exp:
 
 def rand(make: Maker, type_: Type, v: Name) -> Exp:
     return make.call("_rand_float" if type_ == FLOAT else "_rand_int", (), v)
+
+
+def precision(make: Maker, type_: Type, x: Name) -> Exp:
+    return integer(make.environment.widths.precision)
+
+
+def steps(make: Maker, type_: Type, x: Name) -> Exp:
+    return Const(2.0 ** make.environment.widths.precision, REAL)
+
+
+def digits(make: Maker, type_: Type, x: Name) -> Exp:
+    return integer(make.environment.widths.digits)
 
 
 def int_to_any(make: Maker, type_: Type, i: Name, x: Name) -> Exp:
@@ -250,10 +263,12 @@ def float_to_any(make: Maker, type_: Type, r: Name, x: Name) -> Exp:
 
 def code(make: Maker, type_: Type, x: Name) -> Exp:
     match type_:
+        case Base("float"):
+            return make.call("_code_of_float", (), x)
         case Base("int"):
-            return x
+            return make.call("_word", (), x)
         case Base(name):
-            return make.call({"bool": "btoi", "char": "char_code", "float": "_code_of_float"}[name], (), x)
+            return make.call("_word", (), make.call({"bool": "btoi", "char": "char_code"}[name], (), x))
         case Pair(first, second):
             return make.call("_codes_of_two", (), make.call("_code", (first,), make.first(x)),
                              make.call("_code", (second,), make.rest(x)))
@@ -262,7 +277,7 @@ def code(make: Maker, type_: Type, x: Name) -> Exp:
             return make.call("_code_of_sequence", (), each(make.call("_code", (element,), item), (item, x)))
         case Data():
             return make.opened("y", type_, x, lambda y: make.call("_code", (y.type,), y))
-    return integer(0)
+    return Const(0, WORD)
 
 
 def label(make: Maker, type_: Type, v: Name) -> Exp:
@@ -324,5 +339,6 @@ MAKERS: dict[str, Callable[..., Exp]] = {
     "_least": least, "_greatest": greatest, "one": one, "zero": zero, "float_num": float_num,
     "int_to_any": int_to_any, "float_to_any": float_to_any, "_code": code, "rand": rand, "_label": label,
     "_place": place, "_ordered": ordered,
+    "_precision": precision, "_steps": steps, "_digits": digits,
 }
 ARITY = {"eql": 2, "_string_limited": 2, "int_to_any": 2, "float_to_any": 2}

@@ -1,13 +1,14 @@
 """Erasure of types to those that values have at run time.
 
 A datatype becomes its content. A function value's type names the function, so at run time it is only the tuple of its
-captured values, or nothing if there are none. A component that is nothing leaves its tuple; where a type is needed all
-the same, as in a sequence of functions, nothing is the bool false.
+captured values, or nothing if there are none. Ints and floats tell their widths by the names of their types. A
+component that is nothing leaves its tuple; where a type is needed all the same, as in a sequence of functions, nothing
+is the bool false.
 """
 from __future__ import annotations
 
 from nessie.base.source import InternalError
-from nessie.base.types import BOOL, INT, Base, Data, Fun, Identity, Pair, Seq, Type, Var
+from nessie.base.types import BOOL, INT, LIKE, Base, Data, Fun, Identity, Pair, Seq, Type, Var
 from nessie.typing.environment import Environment
 from nessie.typing.node_types import content_type
 
@@ -24,8 +25,8 @@ def erase(type_: Type, environment: Environment, known: Erased | None = None) ->
 
 def found(type_: Type, environment: Environment, known: Erased) -> Type | None:
     match type_:
-        case Base():
-            return type_
+        case Base(name):
+            return Base(LIKE[name]) if name.startswith("_") else Base(environment.widths.base(name))
         case Seq(element):
             return Seq(erase(element, environment, known) or BOOL)
         case Pair(first, second):
@@ -38,7 +39,7 @@ def found(type_: Type, environment: Environment, known: Erased) -> Type | None:
                 result = both(erase(inner, environment, known), result)
             return result
         case Var():
-            return INT              # nothing depends on it, and int is in every class
+            return found(INT, environment, known)       # nothing depends on it, and int is in every class
     raise InternalError(f"a value of type {type_}")
 
 

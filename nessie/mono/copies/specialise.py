@@ -11,11 +11,12 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, InternalError, NessieError, Origin, user_span
 from nessie.base.text.types_text import primitive_scheme
-from nessie.base.types import BOOL, Fun, Identity, Pair, Type
+from nessie.base.types import BOOL, FLOAT, INT, Fun, Identity, Pair, Type
 from nessie.library.primitives import PRIMITIVES, Primitive
 from nessie.mono import nodes as mono
 from nessie.mono.copies.erased_values import Erasure, Extraction, Nothing, Value, nothing
 from nessie.mono.copies.timing import timed
+from nessie.mono.node_types import type_of as value_type
 from nessie.mono.nodes import Exp
 from nessie.mono.walk import is_trivial, let_chain
 from nessie.typing import nodes as typed
@@ -78,7 +79,7 @@ class Specialiser:
     def exp(self, exp: typed.Exp) -> Value:
         match exp:
             case typed.Const(value, type_, origin=origin):
-                return mono.Const(value, self.erasure.close(type_), origin=origin)
+                return self.constant(value, self.erasure.erase(type_) or BOOL, origin)
             case typed.String(text, origin=origin):
                 return mono.String(text, origin=origin)
             case typed.Name():
@@ -115,9 +116,17 @@ class Specialiser:
                 return self.time(self.exp(body), origin)
         raise TypeError(exp)
 
+    def constant(self, value: int | float | bool | str, type_: Type, origin: Origin) -> mono.Const:
+        """Return a constant of the program's widths. An int of the library that needs more bits is a word."""
+        rounded = value if type_ in (INT, FLOAT) else self.supply.environment.widths.constant(value)
+        if type_ not in (INT, FLOAT) and not self.supply.environment.widths.fits(rounded):
+            return mono.Const(value, INT, origin=origin)
+        return mono.Const(rounded, type_, origin=origin)
+
     def time(self, value: Value, origin: Origin) -> Value:
         """Return the value and the seconds that it took."""
-        bound, there, seconds = timed(self.erasure.bare(value), self.erasure.binders, origin)
+        bound, there, real = timed(self.erasure.bare(value), self.erasure.binders, origin)
+        seconds = resized(real, self.erasure.erase(FLOAT) or FLOAT, origin)
         result = value if isinstance(value, Nothing) and not value.effects else there
         return let_chain(bound, self.erasure.bare(self.erasure.pair(result, seconds, origin)))
 
@@ -233,6 +242,8 @@ class Specialiser:
             return self.projection(row.target, kind.argument, argument, origin)
 
         def made(arguments: tuple[Exp, ...], type_: Type) -> Exp:
+            if row.target == "resized":
+                return resized(arguments[0], type_, origin)
             return mono.Prim(row.target, arguments, type_, origin=origin)
         pattern = component_pattern(primitive_type(row).argument, kind.argument)
         return self.erasure.with_arguments(pattern, argument, kind.result, made, drop=False)
@@ -246,6 +257,11 @@ class Specialiser:
         if other is None:
             return argument
         return (mono.First if which == "first" else mono.Second)(self.erasure.bare(argument), origin=origin)
+
+
+def resized(value: Exp, type_: Type, origin: Origin) -> Exp:
+    """Return a number as one of this type, of another width."""
+    return value if value_type(value) == type_ else mono.Prim("resized", (value,), type_, origin=origin)
 
 
 CLOSURE = "closure"

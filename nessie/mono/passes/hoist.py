@@ -20,7 +20,7 @@ from dataclasses import field, replace
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
-from nessie.base.types import BOOL, INT, ZEROS, Base, Pair, Seq, Type
+from nessie.base.types import BOOL, INT, Base, Pair, Seq, Type, zero_of
 from nessie.library.primitives import IN_MONO, REAL
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
@@ -185,4 +185,4 @@ def anything(type_: Type) -> Exp:
         case Seq():
             return mono.Literal((), type_)
     assert isinstance(type_, Base)
-    return mono.Const(ZEROS[type_.name], type_)
+    return mono.Const(zero_of(type_.name), type_)

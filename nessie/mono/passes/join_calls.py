@@ -17,7 +17,7 @@ from dataclasses import field, replace
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
-from nessie.base.types import BOOL, ZEROS, Base, Pair, Seq, Type, is_scalars
+from nessie.base.types import BOOL, Base, Pair, Seq, Type, is_scalars, zero_of
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
 from nessie.mono.nodes import Exp
@@ -239,4 +239,4 @@ def zero(type_: Type) -> Exp:
     if isinstance(type_, Pair):
         return mono.Pair(zero(type_.first), zero(type_.second))
     assert isinstance(type_, Base)
-    return mono.Const(ZEROS[type_.name], type_)
+    return mono.Const(zero_of(type_.name), type_)

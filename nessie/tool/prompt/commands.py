@@ -147,7 +147,7 @@ def target(repl: Repl, command: syntax.Command) -> None:
 
 def reset(repl: Repl, command: syntax.Command) -> None:
     session = repl.session
-    session.environment = library.library()
+    session.environment = library.library(session.environment.widths)
     session.values.clear()
     session.unseen.clear()
     session.drew.clear()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from nessie.base.records import dataclass
 from nessie.base.source import Span
 from nessie.base.text.types_text import show_scheme
-from nessie.base.types import CLASSES, Base, Identity, Pair, Type, Var
+from nessie.base.types import Base, Identity, Pair, Type, Var, is_member
 from nessie.typing.unify import Meeting, Unifier, meet, parts
 
 Path = tuple[int, ...]                  # leads from a type to a part of it: positions among the parts of each
@@ -97,4 +97,4 @@ def differs_in_class(one: Type, other: Type) -> bool:
 
 
 def in_class(type_: Type, cls: str) -> bool:
-    return cls == "any" or (isinstance(type_, Base) and type_.name in CLASSES[cls])
+    return cls == "any" or (isinstance(type_, Base) and is_member(type_.name, cls))

@@ -17,7 +17,7 @@ from typing import Any
 from nessie.base.records import dataclass
 from nessie.base.source import Origin, Span
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Scheme, Type, Var, instantiate
-from nessie.library.primitives import CONSTANTS
+from nessie.base.widths import Widths
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing.advice import messages as complaints
@@ -110,7 +110,17 @@ def origin(written: syntax.Exp | syntax.Pattern) -> Origin:
 
 def number(state: Inference, written: syntax.Number) -> Result:
     type_ = INT if isinstance(written.value, int) else FLOAT
+    if isinstance(written.value, int) and not state.environment.in_library:
+        in_range(written.value, state.environment.widths, written.span)
     return typed.Const(written.value, type_, origin=origin(written)), type_
+
+
+def in_range(value: int, widths: Widths, span: Span | None) -> None:
+    """Raise the error for an int that the program has no bits for."""
+    if not widths.min_int <= value <= widths.max_int:
+        bound = f"larger than {widths.max_int}" if value > 0 else f"less than {widths.min_int}"
+        raise complaints.complaint(f"this int is {bound}", (span, ""),
+                                   hint="ints have 32 bits here: --int 64 gives them 64, and a float has a point: 3e9")
 
 
 def boolean(state: Inference, written: syntax.Bool) -> Result:
@@ -145,7 +155,7 @@ def capture(state: Inference, variable: typed.Name, depth: int) -> typed.Name:
 def global_name(state: Inference, entry: Entry, at: Origin) -> Result:
     types, type_ = state.instantiate(entry.scheme)
     if entry.kind == "constant":
-        return constant(state, CONSTANTS[entry.name].value, type_, at), type_
+        return constant(state, state.environment.constant(entry.name), type_, at), type_
     if entry.kind == "variable":
         return capture(state, typed.Name(entry.name, type_, origin=at), 0), type_
     return typed.Global(entry.name, types, type_, origin=at), type_
