@@ -29,7 +29,7 @@ FOUND = {               # the forms of the spaces that a program's SOACs walk; i
     "a triangle": ("{sum([0:i+1]) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
     "a strict triangle": ("{sum([0:i]) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
     "wider rows": ("{sum(dist(i, 2 * i + 3)) : i in [0:n]}", "int -> [int]", {"affine"}, SIZES),
-    "constant rows": ("{sum({i * j : j in [0:5]}) : i in [0:n]}", "int -> [int]", {"uniform"}, SIZES),
+    "constant rows": ("{sum({i * j : j in [0:50]}) : i in [0:n]}", "int -> [int]", {"uniform"}, SIZES),
     "rows as long as a vector": ("{sum({x * y : y in n}) : x in n}", "[int] -> [int]", {"uniform"}, INTS),
     "a vector's triangle": ("{{n[i] * n[j] : j in [0:i]} : i in [0:#n]}", "[int] -> [[int]]", {"affine", "flat"}, INTS),
     "prefixes": ("{sum(take(n, i)) : i in [0:#n]}", "[int] -> [int]", {"affine"}, INTS),
