@@ -7,14 +7,14 @@ What can be known of a kernel before its arguments is worked out when the device
 elements is a few microseconds of Python.
 
 Code comes in two editions, which compute the same bits: a program is built quickly at first, since most kernels of most
-programs see little data; the first launch on more chunks than one thread does alone has all of it optimised.
+programs see little data; a kernel's first launch on more chunks than one thread does alone has its functions optimised.
 """
 from __future__ import annotations
 
 import ctypes
 import math
 import os
-from collections.abc import Container, Sequence
+from collections.abc import Container, Sequence, Set
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -57,7 +57,7 @@ class Cpu(Launches):
     def __init__(self, built: CpuProgram, threads: int | None = None, limit: int | None = None) -> None:
         self.built = built
         self.functions = load(self.built.code, self.built.names)
-        self.quick = bool(self.built.text)
+        self.quick = frozenset(self.built.names)         # the functions that are not optimised
         self.memory = Memory(limit)
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.deep_pool: Pool | None = None      # for recursion
@@ -72,16 +72,19 @@ class Cpu(Launches):
             for plan in self.built.plans})
         self.begin(limit)
 
-    def optimise(self) -> None:
-        """Run the optimised edition from now on."""
-        if not self.quick:
-            return
-        with STEADY:
-            self._optimise()
+    def optimise(self, plan: Plan | None = None) -> None:
+        """Run the optimised edition from now on: of the plan's functions, or of all."""
+        wanted = self.quick if plan is None else self.quick.intersection([phase.function for phase in plan.phases])
+        if wanted:
+            with STEADY:
+                self._optimise(wanted, plan is None or kept(self.built.text))
 
-    def _optimise(self) -> None:
-        code = cached(self.built.text, building.fingerprint(), building.build)
-        self.functions, self.quick = load(code, self.built.names), False
+    def _optimise(self, wanted: Set[str], whole: bool) -> None:
+        wanted = self.quick if whole else wanted
+        text = self.built.text if whole else building.piece(self.built.text, [f"{name}.call" for name in wanted])
+        code = cached(text, building.fingerprint(), building.build)
+        self.functions = {**self.functions, **load(code, sorted(wanted))}
+        self.quick -= wanted
 
     def native(self, host: Any) -> Run | None:
         """What runs the host level, once it has had work enough; not where somebody wants to know of each launch,
@@ -248,8 +251,8 @@ class CpuLauncher(Launcher):
 
     def run_chunks(self, device: Cpu, step: PreparedPhase | Phase, chunks: int, packed: Any) -> None:
         """All chunks of a phase, whose words are packed."""
-        if chunks > FEW:
-            device.optimise()
+        if chunks > FEW and device.quick:
+            device.optimise(self.plan)
         function = device.functions[step.function]
         if step.in_order:
             for first in range(0, chunks, PIECE):

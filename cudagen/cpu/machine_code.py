@@ -1,4 +1,5 @@
-"""LLVM text to machine code, in process: build(text) gives object code, load(object, names) callable addresses.
+"""LLVM text to machine code, in process: build(text) gives object code, load(object, names) callable addresses;
+piece(text, names) is the part of a text that some functions need.
 
 Object code is plain bytes for this machine's CPU: it may be kept on disk and loaded by a later process, which takes
 well under a millisecond. `fingerprint()` says for which LLVM and CPU it was made: make it part of the key under which
@@ -9,6 +10,7 @@ costs a page or two for each. llvmlite is imported at the first use (it takes 50
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib.util import find_spec
@@ -16,12 +18,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from nessie.base.call_graph import reachable
 from nessie.base.source import InternalError
 from nessie.base.system.forking import across_forks
 from nessie.cudagen.cpu.vector_math import LIBRARY, vector_library, with_vector_versions
 
 PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part")
 
+FUNCTION = re.compile(r"^define [^\n]*?@([\w.]+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"@([\w.]+)")
 BEST, QUICK = 3, 0            # efforts at making code
 
 _LOCK = across_forks(Lock())
@@ -61,6 +66,13 @@ def load(code: bytes, names: Iterable[str]) -> dict[str, int]:
         library = builder.link(just_in_time(), f"library {len(_loaded)}")
         _loaded.append(library)
         return {name: int(library[name]) for name in wanted}
+
+
+def piece(text: str, names: Iterable[str]) -> str:
+    """Return the text with these functions, those that they call, and no others. Declarations and notes stay."""
+    found = {match[1]: set(NAME.findall(match[0])) for match in FUNCTION.finditer(text)}
+    wanted = reachable({name: named & found.keys() for name, named in found.items()}, names)
+    return FUNCTION.sub(lambda match: match[0] if match[1] in wanted else "", text)
 
 
 def fingerprint() -> str:
