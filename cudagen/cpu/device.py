@@ -160,8 +160,8 @@ def chains(built: CpuProgram) -> bool:
 
 def has_narrow(built: CpuProgram) -> bool:
     """Are there arrays of numbers narrower than those computed with?"""
-    return any(held.base in WIDE for plan in built.plans
-               for held in (*plan.parameters, *[buffer for phase in plan.phases for buffer in phase.buffers]))
+    return any(p.base in WIDE for plan in built.plans for p in plan.parameters) \
+        or any(buffer.base in WIDE for plan in built.plans for phase in plan.phases for buffer in phase.buffers)
 
 
 def kept(text: str) -> bool:

@@ -60,7 +60,7 @@ class Range:
         exact = op("-", bound, moved)
         (self.highs if relation in ("<", "<=") else self.lows).append(
             exact if relation in ("<", ">=") else op("+", exact, integer(1)))
-        self.small += [exp for exp in (moved, bound) if not isinstance(exp, Const) or abs(exp.value) >= LARGE]
+        self.small += [exp for exp in (moved, bound) if not isinstance(exp, Const) or abs(int(exp.value)) >= LARGE]
 
 
 def in_ranges(function: Function) -> Function:
@@ -152,7 +152,9 @@ def narrows(exp: Exp, moved: dict[str, Exp], changing: set[str], holds: Range) -
 
 def three_parts(loop: For, holds: Range, taken: set[str], mark: str) -> For:
     low, high, start, stop, part = [Name(f"{name}{mark}") for name in ("low", "high", "from", "to", "part")]
-    greatest, least, small = low, high, Const(True, "bool")
+    greatest: Exp = low
+    least: Exp = high
+    small: Exp = Const(True, "bool")
     for exp in holds.lows:
         greatest = op("max", greatest, exp)
     for exp in holds.highs:

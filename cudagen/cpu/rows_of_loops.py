@@ -55,7 +55,7 @@ def divisor_of(loop: For) -> Exp | None:
                     case Op(name, (Name(loop.index), divisor)) if name in DIVISIONS:
                         if isinstance(divisor, Name) and divisor.name not in changing:
                             return divisor
-                        if isinstance(divisor, Const) and divisor.value >= LEAST and divisor.value.bit_count() > 1:
+                        if isinstance(divisor, Const) and int(divisor.value) >= LEAST and int(divisor.value).bit_count() > 1:
                             return divisor
     return None
 
@@ -64,8 +64,8 @@ def nest(loop: For, divisor: Exp, mark: str) -> If:
     """The loop by rows, where they are long enough. `mark` makes names of their own."""
     low, high, begin, quotient = [Name(f"{name}{mark}") for name in ("low", "high", "begin", "quotient")]
     index = Name(loop.index)
-    known = {Op("/", (index, divisor)): quotient} | {Op(name, (index, divisor)): op("-", index, begin)
-                                                     for name in ("rem", "mod")}
+    known: dict[Op, Exp] = {Op(name, (index, divisor)): op("-", index, begin) for name in ("rem", "mod")}
+    known[Op("/", (index, divisor))] = quotient
     row = replace(loop, low=op("max", low, begin), high=op("min", high, op("+", begin, divisor)),
                   body=tuple([with_known(s, known) for s in loop.body]))
     last = op("+", op("/", op("-", high, integer(1)), divisor), integer(1))

@@ -101,7 +101,8 @@ def loop_of(function: Function) -> Loop | None:
 
 def is_light(loop: Loop) -> bool:
     """Are its rounds operators that vectors have, and not many?"""
-    scope = Scope("device", {bound.name: bound.type for bound in (*loop.function.parameters, *loop.variables)})
+    types = {p.name: p.type for p in loop.function.parameters} | {v.name: v.type for v in loop.variables}
+    scope = Scope("device", types)
     count = 0
     for statement in statements(loop.round):
         if not isinstance(statement, Let | Var | Set | If | Return):
@@ -131,7 +132,7 @@ def strip_of(loop: Loop) -> Function:
     begin = [Store(lanes_of(v.name), lane, initial(v, lane)) for lane in [Name("lane.begin")] for v in lasting]
     end = [Store(p.name, lane, Load(lanes_of(r), lane)) for lane in [Name("lane.end")]
            for p, r in zip(results, loop.results, strict=True)]
-    body = (
+    body: tuple[Stmt, ...] = (
         *[Shared(lanes_of(v.name), v.type, LANES) for v in lasting], Shared(RUNNING, "int", LANES),
         Var(ROUNDS, "int", integer(0)), Var(LIVE.name, "int", integer(1)),
         lanes("lane.begin", *begin, Store(RUNNING, Name("lane.begin"), integer(1))),

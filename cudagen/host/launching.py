@@ -34,7 +34,7 @@ class Launches(ErrorWords):
 
     def __init__(self, program: ir.Program, launchers: Mapping[str, Launcher]) -> None:
         self.program, self.launchers = program, launchers
-        self.offers = launchers.keys() - {kernel.name for kernel in program.kernels}
+        self.offers: Container[str] = launchers.keys() - {kernel.name for kernel in program.kernels}
         self.stats = Stats()
         self.traffic: dict[str, tuple[Traffic, tuple[str, ...]]] = {}    # with the names of all that moves
 

@@ -63,7 +63,7 @@ class Records:
     def constant(self, value: ir.Const | int) -> int:
         """A temporary slot that holds it."""
         slot = self.temporary()
-        self.put("constant", slot, value if type(value) is int else bits(value.value, value.type))
+        self.put("constant", slot, value if isinstance(value, int) else bits(value.value, value.type))
         return slot
 
     def operate(self, op: str, type_: str, *arguments: int) -> int:

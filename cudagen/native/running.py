@@ -257,7 +257,8 @@ class Run:
             called_at = frame[FRAME.index("results")]
             address -= WORD * frame[FRAME.index("caller")]
             caller = self.edition.by_code.get(at(address, len(FRAME))[FRAME.index("code")])
-            yield origin_of(caller and self.edition.instruction(caller, called_at - WORD), self.origin)
+            call = None if caller is None else self.edition.instruction(caller, called_at - WORD)
+            yield origin_of(call, self.origin)
 
     def depth(self) -> int:
         return self.machine.get("depth")
@@ -429,10 +430,12 @@ class Run:
             return
         self.host.look(instruction.origin)
         for slot in instruction.results:
-            value = None if slot is None else frame[slot]
-            if isinstance(value, Array) and slot is not None:
+            if slot is None:
+                continue
+            value: Held = frame[slot]
+            if isinstance(value, Array):
                 at(self.frame() + WORD * (len(FRAME) + slot), 1)[0] = self.pass_on(value, 1)
-            elif slot is not None:
+            else:
                 self.put(slot, value)
 
     def constant(self, instruction: Constant, place: int) -> None:

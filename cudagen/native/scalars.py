@@ -44,11 +44,11 @@ def values(exp: ir.Exp, names: Mapping[str, Typed], sites: Mapping[str, int], ou
             return [(out.operate(op, given[0][1], *[slot for slot, _ in given]), result)]
         case ir.Read(array, index):
             (at, _), = parts(index)
-            slot, type_ = names[array]
-            assert isinstance(type_, ir.Array)
+            slot, read = names[array]
+            assert isinstance(read, ir.Array)
             found_at = out.temporary()
-            out.put(f"read {DTYPES[type_.base].itemsize}", found_at, slot, at)
-            return [(found_at, type_.base)]
+            out.put(f"read {DTYPES[read.base].itemsize}", found_at, slot, at)
+            return [(found_at, read.base)]
         case ir.Tuple(items):
             return [one for item in items for one in parts(item)]
         case ir.Let(bound, value, body):

@@ -64,8 +64,9 @@ class Evaluator:
     def element(self, name: str, index: Value) -> Value:
         """Read elements of an array, as wide as they are computed with."""
         found, type_ = self.read(name, index), self.types.get(name)
-        narrow = isinstance(type_, ir.Array) and type_.base in WIDE
-        return found.astype(DTYPES[WIDE[type_.base]]) if narrow else found
+        if isinstance(type_, ir.Array) and type_.base in WIDE:
+            return found.astype(DTYPES[WIDE[type_.base]])
+        return found
 
     def read(self, name: str, index: Value) -> Value:
         """Read elements of an array. After a failure an index may be wrong, and is clamped; before, it is an error of

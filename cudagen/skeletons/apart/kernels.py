@@ -137,8 +137,8 @@ def final_values(kernel: Kernel, run: Sweep, step: Step) -> None:
             bind_once(kernel, code, thunk, names)
     if selected := selection(step.bind):
         for side, count in enumerate(selected.counts):
-            state = kernel.states.get(rank_of(step, side))
-            if state is not None and count != "_":
-                (code.values[count],) = run.now(state)
+            rank = kernel.states.get(rank_of(step, side))
+            if rank is not None and count != "_":
+                (code.values[count],) = run.now(rank)
         for offsets in kernel.walk.stored.intersection(selected.offsets):
             code.store(offsets, integer(0), Value(integer(0), "int"))
