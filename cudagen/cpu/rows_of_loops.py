@@ -55,9 +55,14 @@ def divisor_of(loop: For) -> Exp | None:
                     case Op(name, (Name(loop.index), divisor)) if name in DIVISIONS:
                         if isinstance(divisor, Name) and divisor.name not in changing:
                             return divisor
-                        if isinstance(divisor, Const) and int(divisor.value) >= LEAST and int(divisor.value).bit_count() > 1:
+                        if isinstance(divisor, Const) and is_long(int(divisor.value)):
                             return divisor
     return None
+
+
+def is_long(row: int) -> bool:
+    """Is a row of so many worth a loop, and no power of two?"""
+    return row >= LEAST and row.bit_count() > 1
 
 
 def nest(loop: For, divisor: Exp, mark: str) -> If:

@@ -15,7 +15,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import field, replace
 
 from nessie.base.names import Names
@@ -25,7 +25,7 @@ from nessie.library.primitives import IN_MONO, REAL
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
 from nessie.mono.nodes import Exp
-from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts
+from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, parts
 
 CHEAP = frozenset({"length", "elt", "dist", "iseq", "subseq"})          # primitives that fuse with who reads them
 
@@ -61,16 +61,17 @@ def reached(start: list[str], steps: Mapping[str, Set[str]]) -> set[str]:
 
 @dataclass(frozen=True)
 class Hoister:
-    """`effects`: the functions that have effects."""
+    """`effects`: the functions that have effects. `work`: what is known of expressions, by identity."""
     names: Names
     effects: frozenset[str]
+    work: dict[int, tuple[Exp, bool]] = field(default_factory=dict)
 
     def exp(self, exp: Exp) -> Exp:
         """The expression, evaluated once, with what its apply-to-eaches evaluate alike before them."""
         if not isinstance(exp, mono.Each):
             return map_parts(exp, self.exp)
         sources = [self.exp(g.source) for g in exp.generators]
-        walk = Walk(self.names, self.effects, {g.name for g in exp.generators}, failing=len(sources) > 1)
+        walk = Walk(self, {g.name for g in exp.generators}, failing=len(sources) > 1)
         body, condition = exp.body, exp.filter
         if condition is None:
             body = walk.taken(body)
@@ -89,6 +90,14 @@ class Hoister:
                   for name, value in walk.found]
         return let_chain(bound, self.each(exp, sources, body, condition))
 
+    def is_work(self, exp: Exp) -> bool:
+        """Is it more than a few operations for each element that it reads?"""
+        known = self.work.get(id(exp))
+        if known is None:
+            worth = is_work_itself(exp) or any([self.is_work(part) for part in parts(exp)])
+            known = self.work[id(exp)] = exp, worth
+        return known[1]
+
     def each(self, exp: mono.Each, sources: list[Exp], body: Exp, condition: Exp | None) -> Exp:
         generators = tuple([mono.Generator(g.name, s) for g, s in zip(exp.generators, sources, strict=True)])
         return mono.Each(body, generators, condition, origin=exp.origin)
@@ -98,8 +107,7 @@ class Hoister:
 class Walk:
     """A walk of what an element evaluates, in order. `bound`: the names that differ between elements. `found`: what
     moves out, by its new name. `failing`: may what has been walked fail?"""
-    names: Names
-    effects: frozenset[str]
+    hoister: Hoister
     bound: set[str]
     found: list[tuple[str, Exp]] = field(default_factory=list)
     failing: bool = False
@@ -112,7 +120,7 @@ class Walk:
             for name, value in self.found:
                 if value == exp:
                     return mono.Var(name, type_of(exp), origin=exp.origin)
-            self.found.append((self.names.fresh("once"), exp))
+            self.found.append((self.hoister.names.fresh("once"), exp))
             return mono.Var(self.found[-1][0], type_of(exp), origin=exp.origin)
         match exp:
             case mono.Let(name, value, body):
@@ -135,31 +143,29 @@ class Walk:
         return exp
 
     def moves(self, exp: Exp) -> bool:
-        return (is_work(exp) and self.bound.isdisjoint(mentioned(exp)) and self.effects.isdisjoint(called(exp))
+        return (self.hoister.is_work(exp)
+                and self.bound.isdisjoint(mentioned(exp)) and self.hoister.effects.isdisjoint(called(exp))
                 and not any(map(is_effect, expressions(exp))) and not (self.failing and may_fail(exp)))
 
 
-def mentioned(exp: Exp) -> Set[str]:
-    return {e.name for e in expressions(exp) if isinstance(e, mono.Var)}
+def mentioned(exp: Exp) -> Iterator[str]:
+    return (e.name for e in expressions(exp) if isinstance(e, mono.Var))
 
 
 def is_effect(exp: Exp) -> bool:
     return isinstance(exp, mono.Prim) and IN_MONO[exp.name].kind == "effect"
 
 
-def is_work(exp: Exp) -> bool:
-    """Is it more than a few operations for each element that it reads?"""
-    for inner in expressions(exp):
-        match inner:
-            case mono.Call():
-                return True
-            case mono.Prim(name):
-                row = IN_MONO[name]
-                if row.type == REAL if row.kind == "scalar" else row.kind == "sequence" and name not in CHEAP:
-                    return True
-            case mono.Each(body):
-                if any(isinstance(e, mono.Each) for e in expressions(body)):
-                    return True
+def is_work_itself(exp: Exp) -> bool:
+    """Is it, its parts being computed?"""
+    match exp:
+        case mono.Call():
+            return True
+        case mono.Prim(name):
+            row = IN_MONO[name]
+            return row.type == REAL if row.kind == "scalar" else row.kind == "sequence" and name not in CHEAP
+        case mono.Each(body):
+            return any(isinstance(e, mono.Each) for e in expressions(body))
     return False
 
 
