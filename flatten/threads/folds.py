@@ -156,7 +156,7 @@ class Folder:
             case mono.If(mono.Prim("==", (mono.Prim("length", (a,)), mono.Prim("length", (b,)))),
                          mono.Prim("reduce_and", (mono.Each(body, (one, other), None) as each,)), mono.Const(False)):
                 if (one.source, other.source) == (a, b) and self.purity.pure(body) and total(body, self.safe):
-                    return replace(exp, then=self.loop("and", each, checked=True) or each)
+                    return replace(exp, then=self.loop("and", each, checked=True) or exp.then)
         return exp
 
     def is_pure(self, each: mono.Each) -> bool:

@@ -28,8 +28,10 @@ def together(name: str, value: mono.Exp, exp: mono.Exp) -> mono.Exp | None:
 
 
 def of_elements(each: mono.Each, source: mono.Each) -> mono.Each | None:
-    """Return an apply-to-each over what `source` makes as one over source's own elements."""
-    if each.filter is not None:
+    """Return an apply-to-each over what `source` makes as one over source's own elements; None where a failure of one
+    element would come before that of another, which is the first."""
+    made = [exp for exp in (source.body, source.filter) if exp is not None]
+    if each.filter is not None or not (total(each.body) or all(map(total, made))):
         return None
     (generator,) = each.generators
     body = mono.Let(generator.name, source.body, each.body, origin=source.origin)

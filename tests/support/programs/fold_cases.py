@@ -32,6 +32,11 @@ CASES: dict[str, tuple[str, str, str, tuple[Any, ...]]] = {
     "of characters": ("s : [char]", "[char]", "{max_val({max(c, d) : d in [`b, `a]}) : c in s}", (["a", "z"],)),
     "of what is counted": ("v : [int]", "[int]", "{count({x > k : k in [0, 5]}) : x in v}", ([1, 7, -1],)),
     "a failure of few": ("v : [int]", "[int]", "{sum({10 / (x - k) : k in [0, 1]}) : x in v}", ([3, 1, 0],)),
+    "a failure before another": ("m : [[int]]", "[int]", "{let s = {10 / y : y in w} in sum({w[x] : x in s}) : w in m}",
+                                 ([[1, 0]],)),
+    "what is put together": (
+        "m : [[int]]", "[bool]", "{if #(p ++ q) == #(q ++ p) then all({x == y : x in p ++ q; y in q ++ p}) else f "
+        ": p in m; q in reverse(m)}", ([[1, 2], [1], [3]],)),
     "words": ("ws : [[char]]", "[[bool]]", "{{eql(a, b) : b in ws} : a in ws}", (WORDS,)),
     "lists of words": ("ws : [[char]]", "[bool]", "{eql([w, w], take(ws, 2)) : w in ws}", (WORDS,)),
     "slices": ("v : [int]", "[int]", "{i in [0:#v - 1] | eql(subseq(v, i, i + 2), take(v, 2))}", ([1, 2, 1, 2, 1],)),
