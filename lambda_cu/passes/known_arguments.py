@@ -202,8 +202,9 @@ class Numbering:
         told = {r.name: self.atom(key) for r, key in zip(function.results, keys, strict=True)}
         kept = [told[r.name] == ir.Var(r.name) for r in function.results]
         params = tuple([renamed_param(p, names) for p in function.params if p.name not in names])
-        return updated(function, params=params, body=updated(body, results=kept_items(body.results, kept)),
-                       results=tuple([renamed_param(r, told) for r, keep in zip(function.results, kept) if keep]))
+        given = tuple([renamed_param(r, {**names, **told}) for r, keep in zip(function.results, kept) if keep])
+        return updated(function, params=params, results=given,
+                       body=updated(body, results=kept_items(body.results, kept)))
 
     def atom(self, key: Key) -> ir.Atom:
         if key in self.constants:
