@@ -212,4 +212,5 @@ def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | No
         blocks = 1 if phase.chunks is None else interpreted.size(phase.chunks, memory)
         if blocks:
             loops_interpreter.launch(module, phase.function, given, blocks, THREADS, order=Random(seed))
-    return [plain(interpreted.result(r, memory)) for r in plan.results], int(memory["errors"][0])
+    bases = {buffer.name: buffer.base for phase in plan.phases for buffer in phase.buffers}
+    return [plain(interpreted.result(r, memory, bases)) for r in plan.results], int(memory["errors"][0])
