@@ -233,12 +233,13 @@ def test_every_operator_has_a_meaning() -> None:
 
 @pytest.mark.parametrize("op, type_", CASES)
 def test_meanings_have_the_type_that_the_table_says(op: str, type_: str) -> None:
-    python = {"int": int, "float": float, "bool": bool, "char": str}
+    python = {"int": int, "float": float, "int32": int, "float32": float, "bool": bool, "char": str}
     result = result_type(op, (type_,) * OPS[op].arity)
     for arguments in edge_arguments(op, type_):
         value = MEANINGS[op](*arguments)
         assert type(value) is python[result or ""], (arguments, value)
-        assert result != "int" or -2**63 <= value < 2**63, (arguments, value)
+        bits = {"int": 63, "int32": 31}.get(result or "")
+        assert bits is None or -2**bits <= value < 2**bits, (arguments, value)
 
 
 @pytest.mark.parametrize("op, arguments, expected", [
