@@ -387,8 +387,6 @@ class FunctionPrinter:
         instruction, or the function, for singles."""
         if isinstance(exp, Op) and exp.op != "float32":
             values = tuple([self.value(a) for a in exp.arguments])
-            if exp.op == "float":
-                return self.widened(self.emit(f"sitofp i64 {values[0].text} to float"))
             if exp.op in ROUNDED and (given := self.as_singles(values)) is not None:
                 return self.widened(ROUNDED[exp.op](self, given))
             value = self.applied(exp.op, values)

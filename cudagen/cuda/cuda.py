@@ -326,8 +326,6 @@ class FunctionPrinter:
         """The single that is nearest to the expression's value; of an operator on singles what that is for singles."""
         if isinstance(exp, Op) and exp.op not in ("select", "float32"):
             pieces = tuple([self.piece(a) for a in exp.arguments])
-            if exp.op == "float":
-                return as_double(f"(float){within(pieces[0], UNARY)}")
             piece = on_singles(exp.op, pieces) or self.applied(exp.op, pieces)
         else:
             piece = self.piece(exp)

@@ -104,6 +104,7 @@ SINGLES = {                     # an expression of x, which is 0.1, and v, [2^24
     "write_add(v, [(0, 1.0), (0, 1.0)])": np.float32([2**24 + 2, 1, 1]), "pi": np.float32(np.pi),
     "{sum(r) : r in [v, [x]]}": np.float32([2**24 + 2, 0.1]), "x == 0.1": True,
     "v <- [(1, x)]": np.float32([2**24, 0.1, 1]),
+    "{float(i) : i in [2 ^ 60 + 2 ^ 36 + 1]}": np.float32([float(2**60 + 2**36 + 1)]),
 }
 
 
