@@ -218,7 +218,7 @@ def generate(job: pipeline.Job, fused: ir.Program, target: str) -> Generated:
     passes = tuple([ran for ran in pipeline.stages(job) if ran.name in ("generate", "unread")])
     for kernel in fused.kernels:
         try:
-            *_, step = driver.steps(job, forms.FUSED, replace(fused, kernels=(kernel,)), passes)
+            *_, step = driver.steps(job, forms.FUSED, replace(fused, kernels=(kernel,), functions=()), passes)
             module = step.program
         except Unsupported as error:
             refused.append(f"{kernel.name}: {error.message}")

@@ -65,7 +65,7 @@ def test_a_prompt_of_python_shows_progress() -> None:
         python.expect(">>> ")
         python.sendline("import nessie")
         python.expect(">>> ")
-        python.sendline("p = nessie.compile('function spin(n) = if n < 0 then n else spin(n + sum([1]));')")
+        python.sendline("p = nessie.compile('function spin(n) = if n < 0 then n else spin(n + sum(dist(1, 90000)));')")
         python.expect(">>> ")
         python.sendline("p.spin(0)")
         python.expect(r"running, [0-9,]+ launches, [1-9][0-9]* s", timeout=60)

@@ -150,7 +150,7 @@ def test_completion(tmp_path: Path) -> None:
 def test_the_menu_has_room_wherever_the_prompt_is(tmp_path: Path) -> None:
     with terminal(tmp_path, "--target", "reference", NO_COLOR="1") as at:
         at.type("m\t")
-        assert at.until("max_index", 20).count("::") == 5       # the seventh row; the first has no classes
+        assert at.until("max_by", 20).count("::") == 5          # the seventh row; the first has no classes
         at.type("\x03")
         at.until("Interrupted.")
 
