@@ -67,6 +67,7 @@ OPERATIONS = {                          # what the nodes of the graphs do
     "REDUCE": "combines all elements to one", "SEG_REDUCE": "combines the elements of each row to one",
     "SCAN": "combines, for each element, those before it", "SEG_SCAN": "the same in each row",
     "FILTER": "keeps the elements for which a test holds", "SEG_FILTER": "the same in each row",
+    "ONCE": "computes scalars, in one thread",
     "PARTITION": "puts the elements for which a test holds before the others",
     "PERMUTE": "writes elements to places that are computed",
     "HOST": "works on single numbers, outside of kernels",
