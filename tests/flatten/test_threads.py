@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from executors import EXECUTORS, Failed, agree, outcome
+from executors import assert_all_agree, assert_the_gpu_agrees
 from reading_cases import CASES, compiled
 
 from nessie.lambda_cu import nodes as ir
@@ -10,20 +10,12 @@ from nessie.lambda_cu import nodes as ir
 
 @pytest.mark.parametrize("name", CASES)
 def test_executors_agree(name: str) -> None:
-    program, arguments = compiled(name), CASES[name][-1]
-    expected = outcome(program, "interpreter", arguments)
-    assert isinstance(expected, Failed) == name.startswith("a failure"), expected
-    for executor in EXECUTORS[1:]:
-        found = outcome(program, executor, arguments)
-        assert agree(expected, found), f"{executor}: {found}, not {expected}"
-        expected = found
+    assert_all_agree(compiled(name), CASES[name][-1], name.startswith("a failure"))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_gpu_agrees(name: str) -> None:
-    program, arguments = compiled(name, "cuda"), CASES[name][-1]
-    expected, found = outcome(program, "reference ilp", arguments), outcome(program, "cudasim ilp", arguments)
-    assert agree(expected, found), f"{found}, not {expected}"
+    assert_the_gpu_agrees(compiled(name, "cuda"), CASES[name][-1])
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -180,3 +180,19 @@ def agree(a: Any, b: Any) -> bool:
 
 
 __all__ = ["ANY", "EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "outcome"]
+
+
+def assert_all_agree(program: Compiled, arguments: Any, fails: bool) -> None:
+    """Every executor gives what the one before gives, from the interpreter on, which says whether the call fails."""
+    expected = outcome(program, "interpreter", arguments)
+    assert isinstance(expected, Failed) == fails, expected
+    for executor in EXECUTORS[1:]:
+        found = outcome(program, executor, arguments)
+        assert agree(expected, found), f"{executor}: {found}, not {expected}"
+        expected = found
+
+
+def assert_the_gpu_agrees(program: Compiled, arguments: Any) -> None:
+    """What is compiled for GPUs gives on cudasim what it gives in the reference."""
+    expected, found = outcome(program, "reference ilp", arguments), outcome(program, "cudasim ilp", arguments)
+    assert agree(expected, found), f"{found}, not {expected}"
