@@ -9,10 +9,10 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.apart.code import Declined, ThreadCode, loops_type, parameters_of
 from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk
 from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
-from nessie.cudagen.skeletons.cpu.segments import results, segment_states, survivors_offsets
+from nessie.cudagen.skeletons.cpu.segments import segment_end
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, beginning, bind_once, counts, early_scalars
-from nessie.cudagen.skeletons.states import assign, current, identity
+from nessie.cudagen.skeletons.states import current
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.selection import selection
@@ -105,21 +105,12 @@ def walk_all(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
     whole = Span(integer(0), integer(0), code.size(root.segments), code.size(root.total))
     segmented_chunk(code, root, whole, lambda s: run.segment(s, prologue=True),
                     lambda low, high, s, start: elements(run, low, high, s, start),
-                    lambda s: segment_end(kernel, run, s))
+                    lambda s: segment_end(kernel, run, integer(0), s, None))
 
 
 def most_survivors(walk: Walk, code: ThreadCode) -> loops.Exp:
     assert walk.root is not None
     return code.size(walk.root.size if isinstance(walk.root, ir.Flat) else walk.root.total)
-
-
-def segment_end(kernel: Kernel, run: Sweep, segment: loops.Exp) -> None:
-    code = run.code
-    survivors_offsets(kernel, run, segment)
-    results(kernel, run, segment, {s.name: run.now(s) for s in segment_states(kernel)})
-    for state in run.states.values():
-        if state.kind == "segment" or state.restarts:
-            assign(code, run.variables[state.name], identity(code, kernel.tables, state))
 
 
 def final_values(kernel: Kernel, run: Sweep, step: Step) -> None:
