@@ -24,7 +24,6 @@ from nessie.base.records import dataclass
 from nessie.base.system.disk_cache import cached, find
 from nessie.base.system.forking import STEADY
 from nessie.base.values import DTYPES, OnDevice
-from nessie.base.widths import WIDE
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.sorting import SORTS
@@ -62,7 +61,6 @@ class Cpu(Launches):
         self.pool = shared_pool(threads or os.cpu_count() or 1)
         self.deep_pool: Pool | None = None      # for recursion
         self.patience = PATIENCE if chains(built) else math.inf
-        self.narrow = has_narrow(built)
         self.runs = 0
         self.edition: Edition | None = None     # the host level in native code
         self.errors, self.interrupt_word = (ctypes.c_int64 * len(ERROR_WORDS))(), (ctypes.c_int64 * 1)()
@@ -87,9 +85,8 @@ class Cpu(Launches):
         self.quick -= wanted
 
     def native(self, host: Any) -> Run | None:
-        """What runs the host level, once it has had work enough; not where somebody wants to know of each launch,
-        nor over narrow numbers."""
-        if self.narrow or self.stats.detailed or self.runs + self.stats.launches + host.stats.steps <= self.patience:
+        """What runs the host level, once it has had work enough; not where somebody wants to know of each launch."""
+        if self.stats.detailed or self.runs + self.stats.launches + host.stats.steps <= self.patience:
             return None
         if self.edition is None:
             with STEADY:
@@ -156,12 +153,6 @@ def chains(built: CpuProgram) -> bool:
     """Does the host level take many steps a run, as far as its text says?"""
     return any(isinstance(i, Invoke) for code in built.host.functions for i in code.instructions) \
         or sum(len(code.instructions) for code in built.host.functions) >= MANY
-
-
-def has_narrow(built: CpuProgram) -> bool:
-    """Are there arrays of numbers narrower than those computed with?"""
-    return any(p.base in WIDE for plan in built.plans for p in plan.parameters) \
-        or any(buffer.base in WIDE for plan in built.plans for phase in plan.phases for buffer in phase.buffers)
 
 
 def kept(text: str) -> bool:

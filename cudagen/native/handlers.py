@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from nessie.base.values import DTYPES
+from nessie.base.widths import WIDE
 from nessie.cudagen.cpu.operators import TYPES, Value, apply
 from nessie.cudagen.host.device import FAILURE, NO_FAILURE
 from nessie.cudagen.host.limits import HANDLE as HANDLE_BYTES
@@ -21,7 +23,7 @@ from nessie.cudagen.native.writer import Writer
 from nessie.lambda_cu.ops import FUNCTIONS, ROWS, result_type
 
 SIGNATURE = "ptr %state, ptr %frame, ptr %at"
-MEMORY = {8: "i64", 4: "i32", 1: "i8"}                      # elements by their bytes
+MEMORY = {8: "i64", 4: "i32", 2: "i16", 1: "i8"}                      # elements by their bytes
 
 
 # Scalars ----------------------------------------------------------------------------------------
@@ -69,12 +71,20 @@ def address(w: Writer) -> None:
     w.go(3)
 
 
-def read(w: Writer, width: int) -> None:
-    """Operands: slot, array, index. What is out of range is Python's to report."""
+def read(w: Writer, base: str) -> None:
+    """Operands: slot, array, index. What is out of range is Python's to report; what is narrow becomes wide."""
+    width = DTYPES[base].itemsize
     handle, index = w.slot(2, "ptr"), w.slot(3)
     w.where(w.test("uge", index, w.part(handle, "length")), lambda: w.leave("index"))
     loaded = w.load(w.place(w.part(handle, "address", "ptr"), index, MEMORY[width]), MEMORY[width])
-    w.fill_slot(1, loaded if width == WORD else w.emit(f"zext {MEMORY[width]} {loaded} to i64"))
+    if base == "float32":
+        single = w.emit(f"bitcast i32 {loaded} to float")
+        w.fill_slot(1, w.emit(f"fpext float {single} to double"), "double")
+    elif width == WORD:
+        w.fill_slot(1, loaded)
+    else:
+        extended = "sext" if base in WIDE and base[0] != "u" else "zext"
+        w.fill_slot(1, w.emit(f"{extended} {MEMORY[width]} {loaded} to i64"))
     w.go(4)
 
 
@@ -347,7 +357,7 @@ def operators() -> Iterator[tuple[str, Callable[[Writer], None]]]:
 HANDLERS: dict[str, Callable[[Writer], None]] = {
     **{f.__name__: f for f in (constant, move, zero, address, jump, unless, count, poll, ask, fail, done, enter, give,
                                hold, drop, take, reuse, copy, constant_array, pack, phase, launched)},
-    **{f"read {width}": partial(read, width=width) for width in MEMORY},
+    **{f"read {base}": partial(read, base=base) for base in DTYPES},
     **{f"fill {width}": partial(fill, width=width) for width in MEMORY},
     **dict(operators()),
 }

@@ -22,7 +22,7 @@ from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import WORKERS, ArrayResult, Buffer, Phase, Plan, ScalarResult, replacing
-from nessie.cudagen.native.records import Records, bits
+from nessie.cudagen.native.records import Records, bits, element_bits
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.empty_kernels import EmptyRun
 
@@ -76,7 +76,7 @@ def idle(kernel: Kernel, arguments: Sequence[int], results: Results, out: Record
             width = DTYPES[base].itemsize
             out.put("take", slot, out.constant(len(values)), width)
             for value in values[:1]:
-                out.put(f"fill {width}", slot, out.constant(bits(value, base)))
+                out.put(f"fill {width}", slot, out.constant(element_bits(value, base)))
     end = out.put("jump", 0)
     out.come_to(*works)
     return end
@@ -126,7 +126,7 @@ class Launch:
         if buffer.copy:
             out.put("copy", slot, self.names[buffer.copy], width)
         elif buffer.fill is not None:
-            out.put(f"fill {width}", slot, out.constant(bits(buffer.fill, buffer.base)))
+            out.put(f"fill {width}", slot, out.constant(element_bits(buffer.fill, buffer.base)))
         out.come_to(*taken)
 
     def run(self, phase: Phase) -> None:

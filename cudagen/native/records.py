@@ -5,6 +5,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nessie.base.widths import wide
 from nessie.cudagen.native.words import FRAME
 from nessie.lambda_cu import nodes as ir
 
@@ -75,14 +76,19 @@ class Records:
 
 def bits(value: Any, type_: str) -> int:
     """The word of a scalar."""
-    if type_ == "float":
+    if wide(type_) == "float":
         return int(struct.unpack("<q", struct.pack("<d", value))[0])
     return ord(value) if isinstance(value, str) else int(value)
 
 
+def element_bits(value: Any, base: str) -> int:
+    """The word whose lower bytes are an array's element."""
+    return int(struct.unpack("<i", struct.pack("<f", value))[0]) if base == "float32" else bits(value, base)
+
+
 def scalar(word: int, type_: str) -> Any:
     """The scalar of a word."""
-    match type_:
+    match wide(type_):
         case "float":
             return struct.unpack("<d", struct.pack("<q", word))[0]
         case "bool":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nessie.base.values import DTYPES
+from nessie.base.widths import wide
 from nessie.cudagen.native.records import Records
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import result_type
@@ -35,20 +35,20 @@ def values(exp: ir.Exp, names: Mapping[str, Typed], sites: Mapping[str, int], ou
         case ir.Var(name):
             slot, found = names[name]
             assert isinstance(found, str)
-            return [(slot, found)]
+            return [(slot, wide(found))]
         case ir.Op(op, arguments):
             given = [one for argument in arguments for one in parts(argument)]
             result = result_type(op, tuple([type_ for _, type_ in given]))
             if f"{op} {given[0][1]}" not in out.handlers or result is None:
                 raise NotNative
-            return [(out.operate(op, given[0][1], *[slot for slot, _ in given]), result)]
+            return [(out.operate(op, given[0][1], *[slot for slot, _ in given]), wide(result))]
         case ir.Read(array, index):
             (at, _), = parts(index)
             slot, read = names[array]
             assert isinstance(read, ir.Array)
             found_at = out.temporary()
-            out.put(f"read {DTYPES[read.base].itemsize}", found_at, slot, at)
-            return [(found_at, read.base)]
+            out.put(f"read {read.base}", found_at, slot, at)
+            return [(found_at, wide(read.base))]
         case ir.Tuple(items):
             return [one for item in items for one in parts(item)]
         case ir.Let(bound, value, body):

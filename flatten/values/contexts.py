@@ -69,6 +69,10 @@ class Context:
     def result(self, exps: list[ir.Exp]) -> ir.Exp:
         return self.close(one_or_tuple(tuple(exps)))
 
+    def parts(self, parts: list[tuple[ir.Exp, str]]) -> ir.Exp:
+        """Return the result for expressions that names will be bound to: what several names hold is known by them."""
+        return self.elements(parts) if len(parts) > 1 else self.result([exp for exp, _ in parts])
+
     def elements(self, parts: list[tuple[ir.Exp, str]]) -> ir.Exp:
         """Return the result for expressions that become elements of arrays of these types."""
         return self.result([self.as_element(exp, base) for exp, base in parts])
@@ -173,7 +177,7 @@ class Context:
         fails = tuple(ir.Fail(site, wide(base)) for _, base in parts)
         names = tuple(self.emitter.fresh("c") for _ in parts)
         self.failing = True
-        self.bind(names, ir.If(condition, inner.result([exp for exp, _ in parts]), one_or_tuple(fails)))
+        self.bind(names, ir.If(condition, inner.parts(parts), one_or_tuple(fails)))
         return rebuilt(term, iter([ir.Var(name) for name in names]))
 
     def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
@@ -186,11 +190,12 @@ class Context:
         condition = self.let(condition, "b")
         a, b = then(inner), orelse(other)
         a, b = joined(a, b, inner, other)
-        exps = [exp for exp, _ in components(a)], [exp for exp, _ in components(b)]
-        if not inner.bindings and not other.bindings and all(x is y or same_atom(x, y) for x, y in zip(*exps)):
+        of_a, of_b = list(components(a)), list(components(b))
+        if not inner.bindings and not other.bindings and all(
+                x is y or same_atom(x, y) for (x, _), (y, _) in zip(of_a, of_b, strict=True)):
             return a
-        chosen = ir.If(condition, inner.result(exps[0]), other.result(exps[1]))
-        names = tuple(self.emitter.fresh("v") for _ in exps[0])
+        chosen = ir.If(condition, inner.parts(of_a), other.parts(of_b))
+        names = tuple(self.emitter.fresh("v") for _ in of_a)
         self.failing |= inner.failing or other.failing
         self.bind(names, chosen)
         return rebuilt(a, iter([ir.Var(name) for name in names]))

@@ -20,7 +20,7 @@ import numpy as np
 from nessie.api.values.results import check_leaves
 from nessie.api.values.sequences import check_offsets
 from nessie.api.values.taking import Taken
-from nessie.base.source import NessieError
+from nessie.base.source import Interrupted, NessieError
 from nessie.base.system.deadline import NEVER, Deadline
 from nessie.base.system.deep import run_deep
 from nessie.base.system.forking import STEADY, anew_in_children, cached_property
@@ -131,6 +131,8 @@ class Calls:
             seed = self.session.target.world.seed
             try:
                 return self.run(found, given, taken, target), found.result, variables
+            except Interrupted:             # it has no values, and is awaited
+                raise
             except NessieError as error:
                 raise self.with_values(error, found, taken, seed) from error.__cause__
         found = self.typed.get((function, taken.types, taken.names))

@@ -15,7 +15,7 @@ from nessie import driver, pipeline
 from nessie.base.fitted import fitted
 from nessie.base.names import shown_name
 from nessie.base.records import dataclass
-from nessie.base.source import Consequence, InternalError, LostOutput, NessieError, Source, Span, as_error
+from nessie.base.source import Consequence, InternalError, Interrupted, LostOutput, NessieError, Source, Span, as_error
 from nessie.base.text.types_text import show_scheme
 from nessie.base.text.values_text import show_value
 from nessie.base.types import Data, Fun, Pair, Scheme, Type, expand
@@ -171,6 +171,8 @@ class Session:
         seed = world.seed
         try:
             return self.run_prepared(prepared or self.prepare(exp, type_))
+        except Interrupted:                 # it has no values, and is awaited
+            raise
         except NessieError as error:
             from nessie.session.with_values import with_values
             raise with_values(error, exp, self.values, self.environment, seed) from error.__cause__

@@ -169,9 +169,31 @@ def test_narrower_arrays_give_the_same(random: RandomProgram, chance: Any) -> No
     expected = outcome(program, "interpreter", plain)
     if isinstance(expected, Failed) and expected.limit:
         return
-    for executor in ("reference none", "reference ilp", "loops ilp"):
+    for executor in ("reference none", "reference ilp", "loops ilp", *(["cpu3 ilp"] if chance.random() < 0.2 else [])):
         found = run_deep(partial(flat_outcome, narrowly, executor, narrow_ones))
         assert agree(expected, found), f"{executor}: {found}, not {expected}\n{layouts}\n{random}"
+
+
+PAIRS = {                       # expressions of q, pairs of ints of 16 bits, and their types
+    "append(q, q)": "[(int, int)]", "{if a < b then (a, b) else (b, a) : (a, b) in q}": "[(int, int)]",
+    "if #q > 1 then q[0] else q[#q - 1]": "(int, int)", "q <- [(0, (1, 2))]": "[(int, int)]",
+    "{let (a, b) = q[mod(i, #q)] in (b, a) : i in [0:#q]}": "[(int, int)]",
+}
+
+
+@pytest.mark.parametrize("expression", PAIRS)
+def test_pairs_of_narrow_arrays(expression: str) -> None:
+    source, value = f"function main(q) : [(int, int)] -> {PAIRS[expression]} = {expression};", [(1, 2), (3, -4)]
+    program = Compiled(source)
+    type_, = program.signature[0]
+    wide = flatten_value(value, type_)
+    assert isinstance(wide, Flat)
+    narrow_one = Flat(wide.length, tuple([column.astype(np.int16) for column in wide.column]))
+    narrowly = Compiled(source, layouts=(layout_of_value(type_, narrow_one),))
+    expected = outcome(program, "interpreter", (value,))
+    assert not isinstance(expected, Failed)
+    for executor in ("reference none", "reference ilp", "loops ilp", "cpu3 ilp"):
+        assert agree(expected, flat_outcome(narrowly, executor, [narrow_one])), executor
 
 
 def flat_outcome(program: Compiled, executor: str, arguments: list[Any]) -> Any:
