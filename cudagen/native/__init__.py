@@ -9,4 +9,5 @@
     functions       functions as records
     machine         one device's machine: its state, its room for frames, the arrays in its hands
     running         the machine at work, and what it leaves to Python
+    calling         calls of a program's entry from Python, again and again
 """

@@ -5,6 +5,7 @@
     parameters      parameters by name, and the signature that Python shows
     reading         read: the value in a file
     calls           compiles a call for the types and layouts of its arguments, runs it, keeps the compiled code
+    plans           what is the same in every call with arguments of the same kinds
     options         the options of a run: target, threads, limits
     views           explain, graph, kernels, stages: what the compiler makes of a function
     magics          %nesl and %%nesl in notebooks

@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
 
+from nessie.api.plans import PATIENCE, Kinds, Names, Plan, Take, taking
 from nessie.api.values.results import check_leaves
 from nessie.api.values.sequences import check_offsets
 from nessie.api.values.taking import Taken
@@ -48,6 +50,7 @@ from nessie.typing.environment import Entry, Environment, pattern_type
 if TYPE_CHECKING:
     from nessie.cudagen.cpu.assemble import CpuProgram
     from nessie.cudagen.cuda.link import GpuProgram
+    from nessie.cudagen.native.calling import Caller
 
 COMPILING = STEADY                  # a fork waits for who compiles
 ALL: WeakSet[Calls] = WeakSet()
@@ -121,6 +124,7 @@ class Calls:
     memory: Memory = field(default_factory=Memory)
     performing: AbstractContextManager[Any] = field(default_factory=threading.RLock)    # what prints may call again
     found_free: dict[str, tuple[int, float]] = field(default_factory=dict)
+    plans: dict[tuple[str, Kinds], Plan | int | None] = field(default_factory=dict)  # int: calls until there may be one
 
     def call(self, function: str, taken: Taken, target: str, limit: Deadline = NEVER) -> tuple[Any, Type, list[Any]]:
         """The flat result, its type, and the values of top-level variables whose memory it may share."""
@@ -155,12 +159,15 @@ class Calls:
         """Give the memory that no call uses back to the system. Returns the number of bytes."""
         idle = [device for found in list(self.typed.values()) for compiled in list(found.compiled.values())
                 for device in list(compiled.idle)]
+        for plan in list(self.plans.values()):
+            if isinstance(plan, Plan):
+                plan.give_back()
         memories: list[Pooled] = [self.memory, *[device.memory for device in idle]]
         return sum([memory.release_kept() for memory in memories])
 
     def forget(self) -> None:
         """Drop the compiled calls, as the program has changed."""
-        self.typed = {}
+        self.typed, self.plans = {}, {}
 
     # Compiling ----------------------------------------------------------------------------------
 
@@ -271,6 +278,58 @@ class Calls:
             raise
         compiled.idle.append(device)
         return result
+
+    # The same calls again ------------------------------------------------------------------------
+
+    def plan_for(self, function: str, kinds: Kinds) -> Plan | None:
+        """The plan of calls with arguments of these kinds, if there is one, and nobody watches."""
+        plan = self.plans.get((function, kinds))
+        return plan if isinstance(plan, Plan) and not types_python() else None
+
+    def call_again(self, plan: Plan, names: Names, taken: Callable[[], Taken]) -> Names:
+        """What the names of the result hold. `taken`: the arguments, for an error."""
+        try:
+            return plan.call(names, self.memory_for(self.target("cpu")))
+        except Interrupted:
+            raise
+        except NessieError as error:
+            raise self.with_values(error, plan.found, taken(), self.session.target.world.seed) from error.__cause__
+
+    def called(self, plans: dict[tuple[str, Kinds], Plan | int | None], function: str, kinds: Kinds,
+               given: Sequence[Any], taken: Taken, target: str) -> None:
+        """Note a call of these kinds that went well; the last of a few makes the plan. `plans` are those that there
+        were before it: another thread may have defined the function anew."""
+        count = plans.get((function, kinds), PATIENCE)
+        found = self.typed.get((function, taken.types, taken.names))
+        if not isinstance(count, int) or found is None or self.limits.seconds is not None:
+            return
+        plans[function, kinds] = count - 1
+        if count == 1:
+            arguments = found.arguments(taken.values)
+            compiled = found.compiled.get((found.layouts(arguments), target))
+            plans[function, kinds] = compiled and self.planned(found, compiled, given, arguments)
+
+    def planned(self, found: Typed, compiled: Compiled, given: Sequence[Any], arguments: Sequence[Any]) -> Plan | None:
+        """The plan of calls like this one, in which the values `given` became the program's `arguments`."""
+        order = [p.number for p in found.parameters if isinstance(p, Number)]
+        if compiled.alone or not compiled.shallow or len(order) < len(found.parameters):
+            return None
+        takes: list[Take] = []
+        for number, argument, type_ in zip(order, arguments, found.types, strict=True):
+            take = taking(given[number], argument, type_, self.session.environment.widths)
+            if take is None:
+                return None
+            takes.append(take)
+        layout, make = compiled.built.program.entry.result, partial(self.caller, compiled)
+        return Plan(found, order, takes, layout, found.result, self.memory, make)
+
+    def caller(self, compiled: Compiled, memory: int) -> Caller:
+        with STEADY:
+            from nessie.cudagen.native.calling import Caller  # who calls seldom does without
+            device = compiled.device()
+            device.memory = self.memory
+            limits = host.HostLimits(self.limits.depth, memory, self.limits.hints)
+            return Caller(device, limits, self.limits.memory is None)
 
     def check_places(self, device: Any, taken: Taken) -> None:
         """Wait for pending work on arrays on a GPU; check that they are on this device and that offsets are right."""

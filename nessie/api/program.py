@@ -13,6 +13,7 @@ from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
 from nessie.api.options import Options, a_text, check_target
 from nessie.api.parameters import arranged
+from nessie.api.plans import kinds_of
 from nessie.api.values.awkward_arrays import as_awkward
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.results import Results
@@ -136,15 +137,31 @@ class Program:
     # Calls --------------------------------------------------------------------------------------
 
     def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None) -> Any:
-        limit = self._calls.limits.deadline()
         target = check_target(target or self._options.target)
+        kinds = None if named or target != "cpu" else kinds_of(given)
+        if kinds is None:
+            return self._called(function, given, named, target)[0]
+        plan = self._calls.plan_for(function, kinds)
+        names = plan and plan.names(given)
+        if plan is None or names is None:
+            plans = self._calls.plans
+            result, arguments = self._called(function, given, named, target)
+            self._calls.called(plans, function, kinds, given, arguments, target)
+            return result
+        held = self._calls.call_again(plan, names, lambda: self._taken(function, given))
+        if plan.result is not None:
+            return plan.result(held)
+        return self._results([]).value(f"what {function} gives", plan.flat_result(held),
+                                                           plan.found.result)
+
+    def _called(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str) -> tuple[Any, Taken]:
+        """The result of any call, and its arguments."""
+        limit = self._calls.limits.deadline()
         arguments = self._taken(function, given, named)
         result, type_, variables = self._calls.call(function, arguments, target, limit)
         shared = [*arguments.shared, *(array for value in variables for array in arrays(value))]
         value = self._results(shared).value(f"what {function} gives", result, type_)
-        if arguments.awkward:
-            return as_awkward(value)
-        return value
+        return as_awkward(value) if arguments.awkward else value, arguments
 
     def _results(self, shared: list[Any]) -> Results:
         return Results(self._session.content, self._datatypes.kind, shared)

@@ -273,15 +273,17 @@ def no_thread(stack: int) -> NessieError:
                        hint="ulimit -v limits the address space, ulimit -u the threads")
 
 
-@contextmanager
-def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
+class interruptible:                # in lower case, like other context managers
     """Register `interrupt` while the body runs: it makes the body end soon, and is called in the waiting thread."""
-    added = threading.get_ident(), interrupt
-    _interrupts.append(added)
-    try:
-        yield
-    finally:
-        _interrupts.remove(added)
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self.added = threading.get_ident(), interrupt
+
+    def __enter__(self) -> None:
+        _interrupts.append(self.added)
+
+    def __exit__(self, *_: object) -> None:
+        _interrupts.remove(self.added)
 
 
 def forget_interrupt() -> None:

@@ -1,0 +1,145 @@
+"""Calls with arguments of the same kinds, so often that they have a plan: they give what the first ones gave."""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nessie
+from nessie.api.plans import PATIENCE, Plan
+
+TEXT = """
+function twice(x) = 2 * x + 1;
+function half(x) : float -> float = x / 2.0;
+function norm(v) = sum({x * x : x in v});
+function squares(v) = {x * x : x in v};
+function same(v) = v;
+function both(v, n) = (v, {x + n : x in v});
+function small(n) = if n > 0 then [1, 2, 3] else [n];
+function at(v, i) = v[i];
+function words(n) = "n is " ++ @n;
+function rows(v) = {[0:x] : x in v};
+function not_yet(b) = not(b);
+function sorted(v) = sort(v);
+"""
+OFTEN = range(PATIENCE + 5)
+
+
+@pytest.fixture
+def program() -> nessie.Program:
+    return nessie.compile(TEXT)
+
+
+def has_plan(program: nessie.Program, name: str) -> bool:
+    return any(isinstance(plan, Plan) for (function, _), plan in program._calls.plans.items() if function == name)
+
+
+def often(program: nessie.Program, name: str, *arguments: Any) -> Any:
+    """The last result of many calls."""
+    for _ in OFTEN:
+        found = program[name](*arguments)
+    assert has_plan(program, name)
+    return found
+
+
+def test_scalars(program: nessie.Program) -> None:
+    assert often(program, "twice", 20) == 41
+    assert often(program, "half", 3.0) == 1.5 and often(program, "half", 3) == 1.5
+    assert often(program, "not_yet", True) is False
+    assert isinstance(program.twice(1), int) and isinstance(program.half(1.0), float)
+
+
+def test_arrays(program: nessie.Program) -> None:
+    v = np.arange(100.0)
+    assert often(program, "norm", v) == np.sum(v * v)
+    assert (often(program, "squares", v) == v * v).all()
+    assert program.norm(np.zeros(0)) == 0.0 and len(program.squares(np.zeros(0))) == 0
+    large = np.arange(300_000.0)                    # on several threads
+    assert (program.squares(large) == large * large).all()
+    v.flags.writeable = False
+    assert program.norm(v) == np.sum(v * v)
+    assert (program.squares(np.arange(100.0)[::2]) == np.arange(100.0)[::2] ** 2).all()         # has no plan
+    assert (often(program, "squares", np.arange(5, dtype=np.int32)) == [0, 1, 4, 9, 16]).all()
+    assert (often(program, "sorted", np.array([3, 1, 2])) == [1, 2, 3]).all()
+
+
+def test_results_are_the_callers(program: nessie.Program) -> None:
+    """What a call has returned may be written to; no other call sees that."""
+    v = np.arange(10.0)
+    same = often(program, "same", v)
+    assert (same == v).all() and not np.may_share_memory(same, v)
+    first, second = often(program, "both", v, 1.0)
+    assert (first == v).all() and (second == v + 1).all() and not np.may_share_memory(first, v)
+    small = often(program, "small", 1)
+    small[0] = 9
+    assert program.small(1).tolist() == [1, 2, 3] and program.small(-1).tolist() == [-1]
+    squares = program.squares(v)
+    assert (program.squares(v + 1) == (v + 1) ** 2).all() and (squares == v * v).all()
+
+
+def test_other_results(program: nessie.Program) -> None:
+    assert often(program, "words", 5) == "n is 5"
+    assert [row.tolist() for row in often(program, "rows", np.array([2, 0, 1]))] == [[0, 1], [], [0]]
+
+
+def test_failures_are_those_of_first_calls(program: nessie.Program) -> None:
+    v = np.arange(5.0)
+    with pytest.raises(nessie.NessieError) as first:
+        program.at(v, 7)
+    assert often(program, "at", v, 2) == 2.0
+    for _ in range(3):
+        with pytest.raises(nessie.NessieError) as later:
+            program.at(v, 7)
+        assert str(later.value) == str(first.value) and "the index is 7, the length 5" in str(later.value)
+        assert program.at(v, 3) == 3.0
+    often(program, "twice", 1)
+    with pytest.raises(nessie.NessieError, match="beyond 64 bits"):
+        program.twice(1 << 70)
+    often(program, "half", 1)
+    with pytest.raises(nessie.NessieError, match="beyond what a float holds"):
+        program.half(10 ** 400)
+
+
+def test_new_definitions_are_seen(program: nessie.Program) -> None:
+    assert often(program, "twice", 1) == 3
+    program.define("function twice(x) = 3 * x;")
+    assert often(program, "twice", 1) == 3 and program.twice(2) == 6
+
+
+def test_memory_is_limited_and_released() -> None:
+    program = nessie.compile(TEXT, memory=10_000_000)
+    often(program, "squares", np.arange(100.0))
+    with pytest.raises(nessie.NessieError, match="memory"):
+        program.squares(np.zeros(10_000_000))
+    assert len(program.squares(np.zeros(100_000))) == 100_000
+    free = nessie.compile(TEXT)
+    often(free, "norm", np.arange(100.0))
+    nessie.release_memory()
+    assert free._calls.memory.used == 0 and free.norm(np.ones(3)) == 3.0
+
+
+def test_threads(program: nessie.Program) -> None:
+    often(program, "squares", np.arange(100.0))
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        v = np.full(100 + number, float(number))
+        for _ in range(200):
+            if not (program.squares(v) == v * v).all():
+                wrong.append(number)
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_narrow_programs_round() -> None:
+    program = nessie.compile(TEXT, float=32, int=32)
+    assert often(program, "half", 0.2) == float(np.float32(0.2) / np.float32(2))
+    often(program, "twice", 5)
+    with pytest.raises(nessie.NessieError, match="beyond 32 bits"):
+        program.twice(1 << 40)
