@@ -46,9 +46,10 @@ class Launches(ErrorWords):
         results, elements = launcher.launch(self, arguments, spare)
         self.stats.count(elements)
         if self.stats.detailed:
-            seconds = perf_counter() - started
+            ended = perf_counter()
             moved = self.bytes_moved(kernel, arguments, results)
-            self.stats.count_kernel(kernel, elements, moved, seconds)
+            self.stats.count_kernel(kernel, elements, moved, ended - started)
+            self.stats.counting += perf_counter() - ended
         return results
 
     def bytes_moved(self, name: str, arguments: Sequence[Any], results: Sequence[Any]) -> int:

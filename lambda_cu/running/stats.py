@@ -19,11 +19,12 @@ class KernelStats:
 @dataclass
 class Stats:
     """The kernels launched, the elements that they walked, and the statements of the host level. `kernels`, by name,
-    are counted only if `detailed`. `calls`: the running functions, outermost first."""
+    are counted only if `detailed`, which takes `counting` seconds. `calls`: the running functions, outermost first."""
     launches: int = 0
     elements: int = 0
     steps: int = 0
     detailed: bool = False
+    counting: float = 0.0
     kernels: dict[str, KernelStats] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie.activity import Activity, depth_of
@@ -63,11 +64,13 @@ class Limits:
 @dataclass
 class Stats:
     """Counts of launched kernels, of the elements that they walked, of SOACs that the target did not run itself, and of
-    statements of the host level; and for each kernel, if `kernels` is a list."""
+    statements of the host level; the seconds of the runs, but for counting; and counts for each kernel, if `kernels` is
+    a list."""
     launches: int = 0
     elements: int = 0
     interpreted: int = 0
     steps: int = 0
+    seconds: float = 0.0
     kernels: list[tuple[ir.Kernel, KernelStats]] | None = None
 
     def add(self, program: ir.Program, done: stats.Stats, steps: int) -> None:
@@ -129,12 +132,13 @@ class Target:
     def on_device(self, built: CpuProgram | GpuProgram, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.cudagen.host import host
         device = self.device(built)
-        on_host = host.Stats()
+        on_host, began = host.Stats(), perf_counter()
         self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls))
         try:
             limits = host.HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory())
             return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)
         finally:
+            self.stats.seconds += perf_counter() - began - device.stats.counting
             self.stats.add(built.program, device.stats, on_host.steps)
 
     def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:

@@ -35,6 +35,7 @@ from nessie.typing import nodes as typed
 
 SLOT, NUMBER = 8, 40            # bytes of a list's slot and of a number in the interpreter
 DEEPER = f"where the limit on depth is set, the interpreter goes up to {interpreter.MOST_DEPTH:,} deep"
+TIMED = ("cpu", "cuda")         # targets whose times mean something
 PATIENCE = 5.0                  # seconds of counting before the user is told of it
 
 
@@ -52,7 +53,9 @@ class KernelProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """The cost of a form. `work` and `depth` are None if the interpreter could not run it; `uncounted` says why."""
+    """The cost of a form. `work` and `depth` are None if the interpreter could not run it; `uncounted` says why.
+    `wall`: the seconds of the compiled run, from its arguments to its result; None if the target's times mean
+    nothing."""
     title: str
     target: str
     work: int | None
@@ -61,6 +64,7 @@ class Profile:
     launches: int
     elements: int
     steps: int
+    wall: float | None
     kernels: tuple[KernelProfile, ...]
 
     @property
@@ -72,6 +76,11 @@ class Profile:
         """Seconds in all kernels, or None if one is unknown."""
         known = [kernel.seconds for kernel in self.kernels if kernel.seconds is not None]
         return sum(known) if len(known) == len(self.kernels) else None
+
+    @property
+    def host(self) -> float | None:
+        """Seconds of the run in which no kernel was at work: what the host level and its launches take."""
+        return None if self.wall is None or self.seconds is None else self.wall - self.seconds
 
 
 @dataclass
@@ -116,7 +125,8 @@ class Profiler(Session):
         stats = self.target.stats
         kernels = tuple(self.kernel_profile(kernel, record) for kernel, record in stats.kernels or [])
         self.profiles.append(Profile(self.title, self.target.name, work, depth, uncounted, stats.launches,
-                                     stats.elements, stats.steps, kernels))
+                                     stats.elements, stats.steps,
+                                     stats.seconds if self.target.name in TIMED else None, kernels))
         return result
 
     def notify(self) -> None:

@@ -6,6 +6,7 @@
             elements  launches  bytes  host steps
       cpu          9         1      0           1
       elements/work 0.24  launches/depth 0.25
+      seconds 0.000064: kernels 0.000021, host 0.000043
 
       kernel  launches  elements  bytes   seconds  at
       K1             1         9      0  0.000021  expression:1:1
@@ -35,7 +36,7 @@ def as_text(profile: Profile) -> str:
     spent = [profile.elements, profile.launches, profile.bytes, profile.steps]
     lines = [*table([["", "work", "depth", "", ""], ["NESL", counted(profile.work), counted(profile.depth), "", ""],
                      ["", "elements", "launches", "bytes", "host steps"],
-                     [profile.target, *map(counted, spent)]]), *ratios(profile)]
+                     [profile.target, *map(counted, spent)]]), *ratios(profile), *times(profile)]
     if profile.kernels:
         rows = [["kernel", "launches", "elements", "bytes", "seconds"], *map(kernel_row, profile.kernels)]
         places = ["at", *(place_text(kernel.places) for kernel in profile.kernels)]
@@ -48,6 +49,14 @@ def ratios(profile: Profile) -> list[str]:
         return [f"work and depth are not known: {profile.uncounted}"]
     return [f"elements/work {profile.elements / max(1, profile.work):.2f}  "
             f"launches/depth {profile.launches / max(1, profile.depth):.2f}"]
+
+
+def times(profile: Profile) -> list[str]:
+    if profile.wall is None:
+        return []
+    if profile.host is None or profile.seconds is None:
+        return [f"seconds {profile.wall:.6f}"]
+    return [f"seconds {profile.wall:.6f}: kernels {profile.seconds:.6f}, host {profile.host:.6f}"]
 
 
 def kernel_row(kernel: KernelProfile) -> list[str]:
@@ -80,6 +89,7 @@ def as_json(profile: Profile) -> dict[str, Any]:
             **({"uncounted": profile.uncounted} if profile.uncounted else {}),
             "elements": profile.elements, "launches": profile.launches, "bytes": profile.bytes,
             "host_steps": profile.steps, "seconds": profile.seconds,
+            "host_seconds": profile.host, "wall_seconds": profile.wall,
             "kernels": [kernel_json(kernel) for kernel in profile.kernels]}
 
 

@@ -76,10 +76,12 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", "--json", "-x", "sum({x * x : x in [0:1000]})"]) == 0
     (found,) = profiles(capsys)
     (kernel,) = found["kernels"]
-    assert found | {"seconds": 0, "kernels": []} == {
+    assert found | {"seconds": 0, "host_seconds": 0, "wall_seconds": 0, "kernels": []} == {
         "title": "sum({x * x : x in [0:1000]})", "target": "cpu", "work": 4002, "depth": 4, "elements": 1000,
-        "launches": 1, "bytes": 0, "host_steps": 1, "seconds": 0, "kernels": []}
-    assert found["seconds"] == kernel["seconds"] > 0
+        "launches": 1, "bytes": 0, "host_steps": 1, "seconds": 0, "host_seconds": 0,
+        "wall_seconds": 0, "kernels": []}
+    assert found["seconds"] == kernel["seconds"] > 0 and found["host_seconds"] > 0
+    assert found["wall_seconds"] == pytest.approx(found["seconds"] + found["host_seconds"])
     assert kernel | {"seconds": 0} == {
         "name": "K1", "places": [{"source": "expression", "line": 1, "column": 1}], "launches": 1, "elements": 1000,
         "bytes": 0, "seconds": 0}
