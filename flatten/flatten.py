@@ -11,9 +11,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from nessie.base.types import FLOAT32, INT32, Base, Pair, Seq, Type
+from nessie.base.types import INT32, leaves
 from nessie.base.widths import FITTING, WIDE
 from nessie.flatten.calls.entry import entry_function
 from nessie.flatten.element_sites import with_element_sites
@@ -28,15 +26,13 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import type_of_layout
 from nessie.mono import nodes as mono
 from nessie.mono.analysis.summaries import summaries
-from nessie.mono.walk import expressions
-
-NARROW = (INT32, FLOAT32)
+from nessie.mono.node_types import narrow_types
 
 
 def flatten(program: mono.Program, recursion: bool = True,
             arguments: tuple[ir.Layout, ...] | None = None) -> ir.Program:
     functions = {f.name: f for f in program.functions}
-    narrow = has_narrow(program)
+    narrow = narrow_types(program)
     from_narrow = any(leaf.name in WIDE for layout in arguments or () for leaf in leaves(type_of_layout(layout)))
     emitter = Emitter(bool(narrow) or from_narrow, FITTING["int32"][1] if INT32 in narrow else MOST)
     emitter.names.reserve(functions)
@@ -50,22 +46,3 @@ def flatten(program: mono.Program, recursion: bool = True,
     made = tuple(emitter.functions.values())
     return with_element_sites(ir.Program(tuple(emitter.sites.values()), tuple(emitter.scalar_functions),
                                          tuple(emitter.kernels), (main, *made), entry))
-
-
-def has_narrow(program: mono.Program) -> set[Type]:
-    """Return the types of narrow numbers that values of the program have."""
-    types = [type_ for f in program.functions for type_ in (f.result, *(p.type for p in f.parameters))]
-    types += [e.type for f in program.functions for e in expressions(f.body) if hasattr(e, "type")]
-    return {leaf for type_ in dict.fromkeys(types) for leaf in leaves(type_) if leaf in NARROW}
-
-
-def leaves(type_: Type) -> Iterator[Base]:
-    """The type's scalars."""
-    match type_:
-        case Seq(element):
-            yield from leaves(element)
-        case Pair(first, second):
-            yield from leaves(first)
-            yield from leaves(second)
-        case Base():
-            yield type_

@@ -259,9 +259,7 @@ PASSES = (
     row("release", (MONO,), MONO, lambda job, program: release.release(program),
         "marks small parts of large sequences that a recursion would keep alive"),
     # after all that tells functions which are called for elements from others
-    # (sums of narrow floats are rounded once, which operators are not)
-    row("folds", (MONO,), MONO, lambda job, program: (
-            program if flatten.has_narrow(program) else folds.folds(program, job.target not in WITHOUT_STACK)),
+    row("folds", (MONO,), MONO, lambda job, program: folds.folds(program, job.target not in WITHOUT_STACK),
         "reductions that an element does alone, over a few elements or as a loop, stay with it"),
     row("flatten", (MONO,), FLAT,
         lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, job.layouts),

@@ -61,7 +61,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import bases, from_names, to_names, type_of_layout
 from nessie.lambda_cu.running.calls import RunningCalls
 from nessie.lambda_cu.running.empty_kernels import EmptyResult, EmptyRun, empty_run
-from nessie.lambda_cu.running.recursion import calls_of, origin_of, way_to
+from nessie.lambda_cu.running.recursion import calls_of, counts_up, origin_of, way_to
 from nessie.lambda_cu.scope import calls_in, inner_calls
 
 __all__ = ["HostLimits", "Stats", "execute"]
@@ -374,7 +374,7 @@ class Host:
         names = {name: frame[slot] for name, slot in instruction.names.items()}
         def poll(rounds: int, call: ir.CallScalar) -> None:
             self.poll(origin)
-            if rounds > self.limits.rounds:
+            if rounds > self.limits.rounds and not counts_up(self.functions[call.function]):
                 way = way_to(call, calls_in(instruction.value), self.functions)
                 raise self.error(too_deep(self.limits.rounds), way or origin, self.limits.hints.depth)
 

@@ -15,7 +15,7 @@ from nessie.cudagen.kernels.thunks import Device, Tables, after_lets, evaluate, 
 from nessie.cudagen.loops import nodes as loops
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.running.recursion import going_round, tail_calls
+from nessie.lambda_cu.running.recursion import counts_up, going_round, tail_calls
 from nessie.lambda_cu.scope import calls_in, inner_calls
 
 
@@ -98,7 +98,7 @@ def device_function(f: ir.ScalarFunction, tables: Tables, wary: bool) -> loops.F
         parameters += [loops.Parameter(name, "int", True, True) for name in ("errors", "interrupt")]
     results = [Value(loops.Name(p.name), p.type, wary) for p in parameters[:len(f.params)]]
     if (again := going_round(f)) is not None:
-        endless = beyond_sites(len(tables.sites), ENDLESS, tables.calls[id(again)])
+        endless = None if counts_up(f) else beyond_sites(len(tables.sites), ENDLESS, tables.calls[id(again)])
         values = repeat(code, tables, f, results, endless)
     else:
         code.values.update({p.name: v for p, v in zip(f.params, results, strict=True)})
@@ -121,8 +121,9 @@ def array_parameters(code: Code, param: ir.Param) -> list[loops.Parameter]:
 
 
 def repeat(code: Code, tables: Tables, f: ir.ScalarFunction, arguments: list[Value],
-           endless: int) -> tuple[Value, ...]:
-    """The body in a loop, for a function that calls itself in tail position; `endless`: the site of too many rounds."""
+           endless: int | None) -> tuple[Value, ...]:
+    """The body in a loop, for a function that calls itself in tail position; `endless`: the site of too many rounds,
+    None if the loop certainly ends."""
     current = [code.var(p.name, a.type, a.exp) for p, a in zip(f.params, arguments, strict=True)]
     results = [code.var("result", t, zero(t)) for t in f.results]
     running = code.var("running", "bool", loops.Const(True, "bool"))
@@ -169,13 +170,14 @@ def assign(code: Code, names: list[str], values: list[Value]) -> None:
         code.add(loops.Set(name, loops.Name(temporary)))
 
 
-def poll(code: Code, rounds: str, running: str, site: int) -> None:
-    """Stop when the interrupt word is set, or set it after too many rounds, which is an error of the site."""
+def poll(code: Code, rounds: str, running: str, site: int | None) -> None:
+    """Stop when the interrupt word is set, or set it after too many rounds, which is an error of the site, if any."""
     stop = loops.Set(running, loops.Const(False, "bool"))
     with code.block() as look:
-        code.add(loops.If(op(">", loops.Name(rounds), loops.Load("errors", integer(ROUNDS))), (
-            loops.Atomic("min", "errors", integer(FAILURE), error_key(site)),
-            loops.Store("interrupt", integer(0), integer(1)))))
+        if site is not None:
+            code.add(loops.If(op(">", loops.Name(rounds), loops.Load("errors", integer(ROUNDS))), (
+                loops.Atomic("min", "errors", integer(FAILURE), error_key(site)),
+                loops.Store("interrupt", integer(0), integer(1)))))
         code.add(loops.If(op("/=", loops.Load("interrupt", integer(0), "volatile"), integer(0)), (stop,)))
     turn = op("and", loops.Name(rounds), integer(POLL_EVERY - 1))
     code.add(loops.If(op("==", turn, integer(0)), tuple(look)))

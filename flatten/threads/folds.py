@@ -20,7 +20,7 @@ from dataclasses import field, replace
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
-from nessie.base.types import BOOL, INT
+from nessie.base.types import BOOL, FLOAT32, INT, INT32, Base, Type
 from nessie.flatten.threads.functions import thread_level
 from nessie.flatten.threads.reductions import (
     REDUCE,
@@ -36,12 +36,12 @@ from nessie.flatten.threads.reductions import (
 )
 from nessie.flatten.threads.thread import Purity
 from nessie.mono import nodes as mono
-from nessie.mono.node_types import type_of
+from nessie.mono.node_types import narrow_types, type_of
 from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, parts
 
 FEW, LARGE = 32, 500            # elements that are written out, and nodes that come of them
 UNEQUAL = "Length mismatch in an apply-to-each."
-ZERO, ONE, TRUE, FALSE = mono.Const(0, INT), mono.Const(1, INT), mono.Const(True, BOOL), mono.Const(False, BOOL)
+TRUE, FALSE = mono.Const(True, BOOL), mono.Const(False, BOOL)
 
 
 def folds(program: mono.Program, recursion: bool = True) -> mono.Program:
@@ -51,7 +51,8 @@ def folds(program: mono.Program, recursion: bool = True) -> mono.Program:
     inner = called_by_elements(program)
     known = set(thread_level(program, recursion))
     names = Names({*binders(program), *[f.name for f in program.functions]})
-    plain, looping = Folder(names, Purity(known)), Folder(names, Purity(known | inner), loops=True)
+    ints = INT32 if INT32 in narrow_types(program) else INT
+    plain, looping = Folder(names, Purity(known), ints), Folder(names, Purity(known | inner), ints, loops=True)
     functions = {f.name: replace(f, body=plain.exp(f.body, f.name in inner)) for f in program.functions}
     tried = {name: replace(f, body=looping.exp(functions[name].body, True))
              for name, f in functions.items() if name in inner - known}
@@ -98,13 +99,19 @@ def needed(program: mono.Program) -> mono.Program:
     return replace(program, functions=tuple([f for f in program.functions if f.name in seen]))
 
 
+def rounds_once(reduce: str, type_: Type) -> bool:
+    """Is it a sum or a product of narrow floats, which is rounded at its end only, and not at each operator?"""
+    return type_ == FLOAT32 and reduce.removeprefix(REDUCE) in ("+", "*")
+
+
 @dataclass
 class Folder:
-    """Rewrites bodies. `purity` knows the functions that run per element; `loops`: every reduction becomes a loop;
-    `literals`: the numbers of elements of variables that are literals; `made`: the loops; the `safe` ones cannot
-    fail."""
+    """Rewrites bodies. `purity` knows the functions that run per element; `ints`: the type of the program's ints;
+    `loops`: every reduction becomes a loop; `literals`: the numbers of elements of variables that are literals; `made`:
+    the loops; the `safe` ones cannot fail."""
     names: Names
     purity: Purity
+    ints: Base
     loops: bool = False
     literals: dict[str, int] = field(default_factory=dict)
     made: list[mono.Function] = field(default_factory=list)
@@ -139,6 +146,8 @@ class Folder:
     def folded(self, exp: mono.Exp) -> mono.Exp:
         """Return what stands for an expression whose parts are done."""
         match exp:
+            case mono.Prim(name, _, result) if name.startswith(REDUCE) and rounds_once(name, result):
+                return exp
             case mono.Prim(name, (mono.Each() as each,)) if name.startswith(REDUCE):
                 while len(each.generators) == 1 and isinstance(source := each.generators[0].source, mono.Each):
                     if (joined := of_elements(each, source)) is None:
@@ -178,7 +187,7 @@ class Folder:
             bound = []
             for g in each.generators:
                 by[g.name] = self.names.fresh(g.name)
-                bound.append((by[g.name], copied(element(g.source, k, each), {}, self.names)))
+                bound.append((by[g.name], copied(element(g.source, k, each, self.ints), {}, self.names)))
             value = copied(each.body, by, self.names)
             if each.filter is not None:
                 value = mono.If(copied(each.filter, by, self.names), value, identity(operator, type_),
@@ -220,7 +229,7 @@ class Folder:
                     sources.append(first)
                 case source if self.purity.pure(source):
                     sources.append(named(source, g.name))
-                    lengths.append(mono.Prim("length", (sources[-1],), INT, origin=origin))
+                    lengths.append(mono.Prim("length", (sources[-1],), self.ints, origin=origin))
                 case _:
                     return None
         early = operator in ("and", "or") and type_ == BOOL and all([
@@ -228,7 +237,8 @@ class Folder:
         free = free_variables(each, sources)
         made = self.function(operator, each, sources, free, early)
         start_of = [] if early else [identity(operator, type_)]
-        call: mono.Exp = mono.Call(made.name, (ZERO, lengths[0], *start_of, *free.values()), type_, origin=origin)
+        start = (mono.Const(0, self.ints), lengths[0], *start_of)
+        call: mono.Exp = mono.Call(made.name, (*start, *free.values()), type_, origin=origin)
         for length in lengths[1:] if not checked else ():
             equal = mono.Prim("==", (lengths[0], length), BOOL, origin=origin)
             call = mono.Prim("check", (equal, mono.String(UNEQUAL), call), type_, origin=origin)
@@ -244,18 +254,19 @@ class Folder:
         stands for the range that begins there."""
         fresh, type_, origin = self.names.fresh, type_of(each.body), each.origin
         name = fresh("fold")
-        index, length, before = (mono.Var(fresh(n), t) for n, t in (("at", INT), ("n", INT), ("acc", type_)))
+        ints = self.ints
+        index, length, before = (mono.Var(fresh(n), t) for n, t in (("at", ints), ("n", ints), ("acc", type_)))
         given = {key: mono.Var(fresh(key), var.type) for key, var in free.items()}
         by = {key: var.name for key, var in given.items()}
         bound: list[tuple[str, mono.Exp]] = []
         for g, source in zip(each.generators, sources, strict=True):
-            item = mono.Prim("+", (source, index), INT) if isinstance(source, mono.Const) else mono.Prim(
+            item = mono.Prim("+", (source, index), ints) if isinstance(source, mono.Const) else mono.Prim(
                 "elt", (copied(source, by, self.names), index), element_type(source))
             by[g.name] = fresh(g.name)
             bound.append((by[g.name], replace(item, origin=origin)))
         value = copied(each.body, by, self.names)
         passes = None if each.filter is None else copied(each.filter, by, self.names)
-        onwards = mono.Prim("+", (index, ONE), INT, origin=origin)
+        onwards = mono.Prim("+", (index, mono.Const(1, ints)), ints, origin=origin)
 
         def again(*more: mono.Exp) -> mono.Exp:
             return mono.Call(name, (onwards, length, *more, *given.values()), type_, origin=origin)
@@ -270,7 +281,7 @@ class Folder:
             after: mono.Exp = mono.Prim(operator, (before, value), type_, origin=origin)
             after = after if passes is None else mono.If(passes, after, before, origin=origin)
             step, end, params = again(after), before, [index, length, before]
-        done = mono.Prim("==", (index, length), BOOL, origin=origin)
+        done = mono.Prim(">=", (index, length), BOOL, origin=origin)
         body = mono.If(done, end, let_chain(bound, step), origin=origin)
         return mono.Function(name, tuple([mono.Parameter(v.name, v.type) for v in (*params, *given.values())]), type_,
                              body, origin=origin)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.base.source import Origin
-from nessie.base.types import BOOL, INT, Base, Seq, Type
+from nessie.base.types import BOOL, Base, Seq, Type
+from nessie.flatten.threads import scalars
 from nessie.lambda_cu import ops
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
@@ -44,7 +45,7 @@ def mentions(exp: mono.Exp, name: str) -> bool:
 
 def identity(operator: str, type_: Type) -> mono.Const:
     assert isinstance(type_, Base)
-    return mono.Const(ops.OPS[operator].unit[type_.name], type_)
+    return mono.Const(scalars.identity(operator, type_.name).value, type_)
 
 
 def total(exp: mono.Exp, safe: Collection[str] = ()) -> bool:
@@ -69,16 +70,18 @@ def element_type(source: mono.Exp) -> Type:
 
 def range_length(start: mono.Const, end: mono.Exp, origin: Origin) -> mono.Exp:
     right = mono.Prim("<=", (start, end), BOOL, origin=origin)
-    return mono.Prim("check", (right, mono.String(WRONG_RANGE), mono.Prim("-", (end, start), INT)), INT, origin=origin)
+    return mono.Prim("check", (right, mono.String(WRONG_RANGE), mono.Prim("-", (end, start), start.type)),
+                     start.type, origin=origin)
 
 
-def element(source: mono.Exp, k: int, each: mono.Each) -> mono.Exp:
+def element(source: mono.Exp, k: int, each: mono.Each, ints: Type) -> mono.Exp:
+    """Return element k of the source; `ints` is the type of the program's ints."""
     match source:
         case mono.Literal(elements):
             return elements[k]
-        case mono.Prim("iseq", (mono.Const(int(start)), mono.Const(int(step)), _)):
-            return mono.Const(start + step * k, INT)
-    return mono.Prim("elt", (source, mono.Const(k, INT)), element_type(source), origin=each.origin)
+        case mono.Prim("iseq", (mono.Const(int(start), type_), mono.Const(int(step)), _)):
+            return mono.Const(start + step * k, type_)
+    return mono.Prim("elt", (source, mono.Const(k, ints)), element_type(source), origin=each.origin)
 
 
 def free_variables(each: mono.Each, sources: list[mono.Exp]) -> dict[str, mono.Var]:

@@ -18,7 +18,7 @@ from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.reference.lanes import Ends, Indices, Lanes, Values, joined, merged, pick, split
 from nessie.lambda_cu.reference.operators import MEANINGS
-from nessie.lambda_cu.running.recursion import going_round
+from nessie.lambda_cu.running.recursion import counts_up, going_round
 
 if TYPE_CHECKING:
     from nessie.lambda_cu.reference.thunks import Evaluator
@@ -91,11 +91,11 @@ def activation(evaluator: Evaluator, name: str, arguments: Values, index: Indice
     ends = Ends(len(index))
     results = zeros(evaluator, name, len(index))
     waiting: list[tuple[Values, Indices]] = [(arguments, np.arange(len(index)))]
-    rounds = 0
+    rounds, ends_by_itself = 0, counts_up(function)
     while waiting:
         context.poll()
         rounds += 1
-        if rounds > context.running.most(name):
+        if not ends_by_itself and rounds > context.running.most(name):
             context.raise_pending()
             again = going_round(function)
             assert again is not None

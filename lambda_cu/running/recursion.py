@@ -29,6 +29,29 @@ def going_round(function: ir.ScalarFunction) -> ir.CallScalar | None:
     return next((call for call in tail_calls(function.body) if call.function == function.name), None)
 
 
+def counts_up(function: ir.ScalarFunction) -> bool:
+    """Is the function a loop that counts a parameter up to another, so that it ends after as many rounds?
+
+        f(at, n, ..) = if at >= n then .. else .. f(at + 1, n, ..)
+    """
+    exp, bound = function.body, dict[str, ir.Exp]()
+    while isinstance(exp, ir.Let):
+        bound.update({exp.names[0]: exp.value} if len(exp.names) == 1 else {})
+        exp = exp.body
+    if not isinstance(exp, ir.If):
+        return False
+    condition = bound.get(exp.condition.name) if isinstance(exp.condition, ir.Var) else exp.condition
+    params = [ir.Var(p.name) for p in function.params]
+    match condition:
+        case ir.Op(">=", (ir.Var() as at, ir.Var() as end)) if at in params and end in params:
+            again = [call.arguments for call in calls_in(exp.orelse) if call.function == function.name]
+            onwards = ir.Op("+", (at, ir.Const(1, "int")))
+            steps = (onwards, ir.Op("int32", (onwards,)))
+            return all([call.function != function.name for call in calls_in(exp.then)]) and all(
+                [given[params.index(at)] in steps and given[params.index(end)] == end for given in again])
+    return False
+
+
 def origin_of(call: ir.CallScalar, kernel: ir.Kernel | None, launched: Origin,
               functions: Mapping[str, ir.ScalarFunction]) -> Origin:
     """Return the place at which a call in a scalar function is reported as too deep, when this kernel runs it, launched

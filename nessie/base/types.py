@@ -178,6 +178,18 @@ def expand(type_: Type, content: ContentOf) -> Type:
     return type_
 
 
+def leaves(type_: Type) -> Iterator[Base]:
+    """Yield the type's scalars."""
+    match type_:
+        case Seq(element):
+            yield from leaves(element)
+        case Pair(first, second):
+            yield from leaves(first)
+            yield from leaves(second)
+        case Base():
+            yield type_
+
+
 def is_scalars(type_: Type) -> bool:
     """Is the type a scalar, or a pair of such types?"""
     match type_:

@@ -9,6 +9,8 @@ from functools import cache
 from nessie.base.source import IllFormed
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import (
+    FLOAT32,
+    INT32,
     STRING,
     Base,
     Fun,
@@ -17,6 +19,7 @@ from nessie.base.types import (
     Type,
     components,
     free_variables,
+    leaves,
     match_types,
     nest_right,
     substitute,
@@ -25,6 +28,14 @@ from nessie.base.widths import WIDE, wide
 from nessie.library.primitives import IN_MONO
 from nessie.mono import nodes as mono
 from nessie.mono.nodes import Exp
+from nessie.mono.walk import expressions
+
+
+def narrow_types(program: mono.Program) -> set[Base]:
+    """Return the types of narrow numbers that values of the program have."""
+    types = [type_ for f in program.functions for type_ in (f.result, *(p.type for p in f.parameters))]
+    types += [e.type for f in program.functions for e in expressions(f.body) if hasattr(e, "type")]
+    return {leaf for type_ in dict.fromkeys(types) for leaf in leaves(type_) if leaf in (INT32, FLOAT32)}
 
 
 def type_of(exp: Exp) -> Type:

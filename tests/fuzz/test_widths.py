@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from amounts import examples
 from built import execute
-from executors import DEPTH, MEMORY, Compiled, Failed, agree, outcome
+from executors import DEPTH, MEMORY, Compiled, Failed, agree, narrow, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import RandomProgram, programs
@@ -38,16 +38,6 @@ def compare(random: RandomProgram, executors: tuple[str, ...], widths: Widths, t
         found = outcome(program, executor, arguments)
         assert agree(expected, found), f"{executor}, {widths}: {found}, not {expected}\n{random}"
         expected = found            # it knows more of a failure than the interpreter
-
-
-def narrow(value: Any, widths: Widths) -> Any:
-    """The value with numbers of these widths."""
-    match value:
-        case list():
-            return [narrow(item, widths) for item in value]
-        case tuple():
-            return tuple([narrow(item, widths) for item in value])
-    return widths.wrapped(value) if type(value) is int else widths.constant(value)
 
 
 @quick

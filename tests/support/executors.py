@@ -182,6 +182,16 @@ def agree(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
+def narrow(value: Any, widths: Widths) -> Any:
+    """The value with numbers of these widths."""
+    match value:
+        case list():
+            return [narrow(item, widths) for item in value]
+        case tuple():
+            return tuple([narrow(item, widths) for item in value])
+    return widths.wrapped(value) if type(value) is int else widths.constant(value)
+
+
 def may_come_early(failed: Failed) -> bool:
     """Does it stand in a function that calls itself? If that runs per element, steps before it may fail as well."""
     for span in failed.place:
@@ -193,7 +203,7 @@ def may_come_early(failed: Failed) -> bool:
     return False
 
 
-__all__ = ["ANY", "EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "outcome"]
+__all__ = ["ANY", "EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "narrow", "outcome"]
 
 
 def assert_all_agree(program: Compiled, arguments: Any, fails: bool) -> None:
