@@ -117,7 +117,7 @@ class Spaces:
                 return Survivors(self.counts[size], size), [Use(MEMBER, str(size))]
             case ir.Flat(size):
                 found: pdg.Space = Flat(size)
-            case ir.Irregular(_, offsets, count) if self.offsets.get(offsets, ("", 0))[1] == count:
+            case ir.Irregular(_, offsets, count) if offsets in self.offsets and self.offsets[offsets][1] == count:
                 return (Survivors(self.offsets[offsets][0], count, space.segments),
                         [Use(MEMBER, str(count)), Use(MEMBER, offsets)])
             case _:

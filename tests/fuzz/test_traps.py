@@ -53,6 +53,7 @@ TRAPS: dict[str, tuple[str, str, str, str, tuple[Any, ...], Any]] = {
         ([1.0, -1.0],), [-INF, NAN, INF, INF]),
     "a let nobody uses": ("", M, "[[int]]", "{let y = v[9] in {x + y : x in r} : r in m}", ([1], [[]]), ERROR),
     "a payload that ignores its index": ("", N, "[int]", "{dist(1, 3)[i] : i in v}", ([7],), ERROR),
+    "no writes that add": ("", "(v) : [float]", "[float]", "write_add(v, [] (int, float))", ([1.5],), [1.5]),
     "an element of an empty literal": ("", N, "[int]", "{([] int)[i] : i in v}", ([0],), ERROR),
     "times zero": ("", N, "[int]", "dist(1, v[9] * 0)", ([1],), ERROR),
     "equal branches": ("", N, "[int]", "{if v[i] > 0 then 1 else 1 : i in v}", ([5],), ERROR),
@@ -220,3 +221,13 @@ def test_trap(name: str) -> None:
         found = outcome(program, executor, arguments)
         assert agree(expected, found), f"{executor}: {found}, not {expected}"
         expected = found            # a failure is one and the same everywhere
+
+
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize("name", TRAPS)
+def test_trap_as_gpus_have_it(name: str) -> None:
+    """What the passes for GPUs make of the program, in the reference."""
+    definitions, parameters, result, body, arguments, expected = TRAPS[name]
+    program = Compiled(f"{definitions}\nfunction main{parameters} -> {result} = {body};", target="cuda")
+    found = outcome(program, "reference ilp", arguments)
+    assert agree(expected, found), f"{found}, not {expected}"
