@@ -1,11 +1,13 @@
 """Times Nessie beside the best of Python's libraries and hand-written C on the same work, in one process, in turn.
 
     python benchmarks/peers.py [NAME...] [--rounds N] [--save FILE] [--against CHECKOUT]
+    python benchmarks/peers.py [NAME...] [--rounds N] --unchecked
 
 Each workload of suite/ is run by Nessie, by each peer that is installed, and by C where a compiler is (cc). Results are
 compared first. Every round times each once, in turn; the best of all rounds counts. A call of Nessie is one from
 Python on resident NumPy arrays, whose result is a NumPy array: what a library's call is. With --against, another
-version of Nessie takes part, in a process of its own. docs/pictures.py draws what --save has written.
+version of Nessie takes part, in a process of its own. docs/pictures.py draws what --save has written. With --unchecked,
+Nessie alone is timed, beside itself without run-time checks: what these cost.
 """
 from __future__ import annotations
 
@@ -46,6 +48,9 @@ def main() -> None:
     if options.serve:
         serve(table)
         return
+    if options.unchecked:
+        what_checks_cost(chosen, options.rounds)
+        return
     other = Other(options.against) if options.against else None
     hand = compiled_c()
     print(report.head(bool(other)))
@@ -64,6 +69,7 @@ def parsed_options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the seconds there, as JSON")
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version, to compare with")
+    parser.add_argument("--unchecked", action="store_true", help="time the run-time checks instead")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -97,6 +103,13 @@ def measured(workload: Any, hand: Any, other: Other | None, rounds: int) -> Row:
     del result
     if other is not None and other.run(workload.name) is not None:
         works["before"] = lambda: other.run(workload.name)
+    seconds = best_times(works, rounds)
+    nessie, c, before = seconds.pop(""), seconds.pop("C", None), seconds.pop("before", None)
+    return Row(workload.name, workload.size, nessie, seconds, c, before)
+
+
+def best_times(works: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """The least seconds of each, in rounds that run each once. What is called "before" says its seconds itself."""
     seconds = {name: float("inf") for name in works}
     spent = 0.0
     for number in range(max(rounds, 1) * 10):
@@ -109,14 +122,28 @@ def measured(workload: Any, hand: Any, other: Other | None, rounds: int) -> Row:
             taken = perf_counter() - began
             seconds[name] = min(seconds[name], answer if name == "before" else taken)
             spent += taken
-    nessie, c, before = seconds.pop(""), seconds.pop("C", None), seconds.pop("before", None)
-    return Row(workload.name, workload.size, nessie, seconds, c, before)
+    return seconds
 
 
-def nessies(workload: Any, arguments: Sequence[Any]) -> Callable[[], Any]:
+def what_checks_cost(workloads: Sequence[Any], rounds: int) -> None:
+    """Print the seconds of each workload with and without run-time checks."""
+    import numpy as np
+    print(report.checks_head())
+    found = {}
+    for workload in workloads:
+        arguments = workload.arguments(np.random.default_rng(SEED))
+        works = {"checked": nessies(workload, arguments), "unchecked": nessies(workload, arguments, unchecked=True)}
+        assert workload.same(works["checked"](), works["unchecked"]()), f"{workload.name}: results differ"
+        found[workload.name] = best_times(works, rounds)
+        print(report.checks_line(workload.name, found[workload.name]), flush=True)
+    print(report.checks_summary(found))
+
+
+def nessies(workload: Any, arguments: Sequence[Any], unchecked: bool = False) -> Callable[[], Any]:
     """The workload's call of Nessie."""
     import nessie
-    program = nessie.compile((HERE / "suite" / f"{workload.program}.nesl").read_text("utf-8"))
+    text = (HERE / "suite" / f"{workload.program}.nesl").read_text("utf-8")
+    program = nessie.compile(text, unchecked=unchecked)
     entry = getattr(program, workload.entry)
     return lambda: entry(*arguments)
 

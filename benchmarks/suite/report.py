@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "peers.json"
+MOST_FOR_CHECKS = 1.1
 TICKS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32)
 
 
@@ -56,6 +57,20 @@ def line(row: Row) -> str:
     before = f"{milliseconds(row.before):>11}" if row.before is not None else ""
     return (f"{row.name:24}{row.size:>16}{milliseconds(row.nessie):>11}{before}{milliseconds(best):>11}  {name:8}"
             f"{milliseconds(row.c):>9}{best / row.nessie:13.2f}{ratio(row.c, row):>10}")
+
+
+def checks_head() -> str:
+    return f"{'workload':24}{'checked':>11}{'unchecked':>11}{'ratio':>8}"
+
+
+def checks_line(name: str, seconds: Mapping[str, float]) -> str:
+    checked, unchecked = seconds["checked"], seconds["unchecked"]
+    return f"{name:24}{milliseconds(checked):>11}{milliseconds(unchecked):>11}{checked / unchecked:8.2f}"
+
+
+def checks_summary(found: Mapping[str, Mapping[str, float]]) -> str:
+    slow = [name for name, seconds in found.items() if seconds["checked"] > MOST_FOR_CHECKS * seconds["unchecked"]]
+    return f"more than {MOST_FOR_CHECKS} x as long with checks: {', '.join(slow) or 'none'}"
 
 
 def milliseconds(seconds: float | None) -> str:

@@ -65,6 +65,7 @@ class Cpu(Launches):
         self.edition: Edition | None = None     # the host level in native code
         self.errors, self.interrupt_word = (ctypes.c_int64 * len(ERROR_WORDS))(), (ctypes.c_int64 * 1)()
         unbounded, recursive = self.built.unbounded, self.built.recursive
+        self.asked = False                      # whether the disk has the text optimised
         super().__init__(self.built.program, {
             plan.name: CpuLauncher(plan, plan.name in unbounded, plan.name in recursive)
             for plan in self.built.plans})
@@ -75,7 +76,7 @@ class Cpu(Launches):
         wanted = self.quick if plan is None else self.quick.intersection([phase.function for phase in plan.phases])
         if wanted:
             with STEADY:
-                self._optimise(wanted, plan is None or kept(self.built.text))
+                self._optimise(wanted, plan is None or self.kept())
 
     def _optimise(self, wanted: Set[str], whole: bool) -> None:
         wanted = self.quick if whole else wanted
@@ -97,8 +98,13 @@ class Cpu(Launches):
 
     def consider(self, seconds: float) -> None:
         """Have the code optimised if it has been, or if so many seconds were spent in the quick edition."""
-        if self.quick and (seconds > WORTH * len(self.built.plans) or (seconds == 0.0 and kept(self.built.text))):
+        if self.quick and (seconds > WORTH * len(self.built.plans) or (seconds == 0.0 and self.kept())):
             self.optimise()
+
+    def kept(self) -> bool:
+        """Has the text been optimised before? The disk is asked once."""
+        asked, self.asked = self.asked, True
+        return not asked and find(f"{building.fingerprint()}\n{self.built.text}") is not None
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.memory.limit = memory
@@ -153,11 +159,6 @@ def chains(built: CpuProgram) -> bool:
     """Does the host level take many steps a run, as far as its text says?"""
     return any(isinstance(i, Invoke) for code in built.host.functions for i in code.instructions) \
         or sum(len(code.instructions) for code in built.host.functions) >= MANY
-
-
-def kept(text: str) -> bool:
-    """Has the text been optimised before?"""
-    return find(f"{building.fingerprint()}\n{text}") is not None
 
 
 def load(code: bytes, names: Sequence[str]) -> dict[str, Any]:

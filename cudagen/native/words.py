@@ -57,10 +57,6 @@ LEAVES = {name: number for number, name in enumerate((*AGAIN, *BEYOND))}
 SHIFT = SMALLEST.bit_length() - 3                       # sizes of the first class are 4 << SHIFT
 
 
-def state_word(name: str) -> int:
-    return STATE.index(name)
-
-
 def class_of(size: int) -> int:
     """The number of a size class of nessie.cudagen.host.memory."""
     shift = size.bit_length() - 3

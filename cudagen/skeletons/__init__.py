@@ -4,6 +4,7 @@
     chunks          about equal parts of a space
     elements        what each SOAC does at an element, at the end of a segment, at the end of the walk
     states          running values: accumulators, prefixes, counts
+    finals          the results when all elements are done
     survivors       FILTER without a branch
     targets         where a PERMUTE or REDUCE_BY_INDEX writes
 

@@ -73,7 +73,9 @@ def reason(what: Obstacle | None) -> str:
 
 
 def explain_graphs(graphs: Sequence[Graph], job: pipeline.Job, everything: bool = False) -> Explanation:
-    return replace(explain(graphs, pipeline.profile(job), inf if everything else PRICING_WORK), mode=job.fuse)
+    explained = explain(graphs, pipeline.profile(job), inf if everything else PRICING_WORK)
+    machine = f"{job.target} at the prices of {explained.machine}" if job.target == "reference" else explained.machine
+    return replace(explained, mode=job.fuse, machine=machine)
 
 
 def explain_call(session: Session, job: pipeline.Job, function: str, arguments: Sequence[syntax.Exp],

@@ -2,20 +2,19 @@
 from __future__ import annotations
 
 from nessie.base.widths import wide
-from nessie.cudagen.kernels.code import Value, integer, op
+from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.thunks import Tables
-from nessie.cudagen.kernels.walk import Step, Walk
+from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.apart.code import Declined, ThreadCode, loops_type, parameters_of
 from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk
 from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import segment_end
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, beginning, bind_once, counts, early_scalars
-from nessie.cudagen.skeletons.states import current
+from nessie.cudagen.skeletons.finals import final_values
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, beginning, counts, early_scalars
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
-from nessie.lambda_cu.selection import selection
 
 
 def thread_kernel(walk: Walk, tables: Tables, name: str) -> loops.Function:
@@ -32,7 +31,7 @@ def thread_kernel(walk: Walk, tables: Tables, name: str) -> loops.Function:
     if root is not None:
         walk_all(made, run, root)
     for step in walk.steps:
-        final_values(made, run, step)
+        final_values(made, run, step, run.now)
     code.look_at_checks()
     code.add(loops.Return(tuple([code.places.get(r) or code.values[r].exp for r in kernel.returns])))
     return code.thread(name, parameters, kernel.origin)
@@ -111,25 +110,3 @@ def walk_all(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
 def most_survivors(walk: Walk, code: ThreadCode) -> loops.Exp:
     assert walk.root is not None
     return code.size(walk.root.size if isinstance(walk.root, ir.Flat) else walk.root.total)
-
-
-def final_values(kernel: Kernel, run: Sweep, step: Step) -> None:
-    """The results of a step when all is done: scalars, a SCAN's total, the first of a SEG_FILTER's offsets."""
-    code, soac, names = run.code, step.bind.soac, step.bind.names
-    match soac:
-        case ir.Reduce() if kernel.states[step.name].kind == "total":
-            code.values.update(zip(names, run.now(kernel.states[step.name]), strict=True))
-        case ir.Scan(space=ir.Flat(size), total=True):
-            state = kernel.states[step.name]
-            for name, value in zip(names, current(state, run.variables[state.name]), strict=True):
-                if name in kernel.walk.stored:
-                    code.store(name, code.size(size), value)
-        case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
-            bind_once(kernel, code, thunk, names)
-    if selected := selection(step.bind):
-        for side, count in enumerate(selected.counts):
-            rank = kernel.states.get(rank_of(step, side))
-            if rank is not None and count != "_":
-                (code.values[count],) = run.now(rank)
-        for offsets in kernel.walk.stored.intersection(selected.offsets):
-            code.store(offsets, integer(0), Value(integer(0), "int"))

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nessie.cudagen.kernels.code import Code, Value, integer, op
+from nessie.cudagen.kernels.code import Code, integer, op
 from nessie.cudagen.kernels.thunks import Tables
-from nessie.cudagen.kernels.walk import Step, Walk
+from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS, ArrayResult, Result
@@ -27,11 +27,11 @@ from nessie.cudagen.skeletons.cuda.last_writes import claim_buffers, write_winne
 from nessie.cudagen.skeletons.cuda.runs import runs_of
 from nessie.cudagen.skeletons.cuda.tiles import COUNTING, count_tiles, elements_read_counts, sweep_tiles
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
+from nessie.cudagen.skeletons.finals import final_values
 from nessie.cudagen.skeletons.kernel import (
     CELLS,
     Kernel,
     all_steps,
-    bind_once,
     counts,
     early_scalars,
     result_buffers,
@@ -143,7 +143,7 @@ def finish(kernel: Kernel, blocks: loops.Exp) -> None:
     with code.block() as first:
         through_last(code, [(state, sweep.variables[state.name]) for state in ended], "", many)
         for step in kernel.walk.steps:
-            final_values(kernel, sweep, step)
+            final_values(kernel, sweep, step, sweep.now)
         returned_scalars(kernel, code)
         for name in sorted(counts(kernel.walk) & kernel.slots.keys() - set(kernel.walk.kernel.returns)):
             to_cell(kernel, code, name, code.values[name])      # the length of a result
@@ -192,24 +192,3 @@ def add_parts(kernel: Kernel, sweep: Sweep, totals: list[State], blocks: loops.E
     code.note("each thread: a run of the blocks' parts")
     code.add(loops.For(part, low, op("min", op("+", low, run), blocks), tuple(body)))
     reduce_block(kernel, code, sweep, totals)
-
-
-def final_values(kernel: Kernel, sweep: Sweep, step: Step) -> None:
-    """Write the results of a step when all is done: scalars, a SCAN's total, the first of a SEG_FILTER's offsets."""
-    code, soac, names = sweep.code, step.bind.soac, step.bind.names
-    match soac:
-        case ir.Reduce() if kernel.states[step.name].kind == "total":
-            code.values.update(zip(names, sweep.now(kernel.states[step.name]), strict=True))
-        case ir.Scan(total=True, space=ir.Flat(size)):
-            for name, value in zip(names, sweep.now(kernel.states[step.name]), strict=True):
-                if name in kernel.walk.stored:
-                    code.store(name, code.size(size), value)
-        case ir.Once(thunk) if not code.values.keys() >= set(names) - {"_"} or set(names) == {"_"}:
-            bind_once(kernel, code, thunk, names)
-    if selected := selection(step.bind):
-        for side, count in enumerate(selected.counts):
-            state = kernel.states.get(rank_of(step, side))
-            if state is not None and count != "_":
-                (code.values[count],) = sweep.now(state)
-        for offsets in kernel.walk.stored.intersection(selected.offsets):
-            code.store(offsets, integer(0), Value(integer(0), "int"))

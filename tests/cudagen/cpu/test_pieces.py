@@ -61,7 +61,7 @@ def test_a_piece_has_what_its_functions_call() -> None:
 
 
 def test_kernels_are_optimised_when_they_get_much_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu, "kept", lambda text: False)
+    monkeypatch.setattr(cpu.Cpu, "kept", lambda device: False)
     device = cpu_device(parse(PROGRAM), threads=1)
     quick = dict(device.functions)
     xs = np.arange(40 * 32768, dtype=float)
