@@ -46,7 +46,7 @@ class Sweep:
     lanes      arrays that hold some of them instead, while a `lane` is given (skeletons.cpu.lanes)
     writing    arrays are stored; a summary only computes
     unordered  elements are not walked in order, even where a PERMUTE's last write wins
-    limits     the count of a FILTER when the chunk ends
+    limits     the count of a FILTER when the chunk ends; None: whatever
     """
     code: Code
     tables: Tables
@@ -58,7 +58,7 @@ class Sweep:
     variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     lanes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     lane: loops.Exp | None = None
-    limits: dict[str, loops.Exp] = field(default_factory=dict)
+    limits: dict[str, loops.Exp | None] = field(default_factory=dict)
 
     # Thunks and arrays ----------------------------------------------------------------------
 
@@ -157,9 +157,9 @@ class Sweep:
         holds = self.code.let("holds", scalar_value(self.values(soac.predicate, here))).exp
         with self.code.block() as survives:
             self.survivor(step, 0, soac.value, here)
-        limit = self.limits.get(rank_of(step, 0))
-        if branch_free(survives, here.index) and (limit is not None or not stores(survives)):
-            self.code.statements += without_branch(survives, holds, limit)
+        rank = rank_of(step, 0)
+        if branch_free(survives, here.index) and (rank in self.limits or not stores(survives)):
+            self.code.statements += without_branch(survives, holds, self.limits.get(rank))
         elif survives:
             self.code.add(loops.If(holds, tuple(survives)))
 

@@ -7,7 +7,8 @@ becomes, where what is done for survivors does no harm for others,
     x = xs[i]; if rank < limit { ys[rank] = x }; count = count + btoi(p)
 
 A value that does not survive is overwritten by the next that does. `limit` is the count at the chunk's end: once it is
-reached, nothing is written into the next chunk's part.
+reached, nothing is written into the next chunk's part. One thread that does all needs none: there is room for all
+elements, and before element i there are at most i survivors.
 """
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def costly(exp: loops.Exp, index: loops.Exp) -> bool:
 def without_branch(survives: list[loops.Stmt], holds: loops.Exp, limit: loops.Exp | None) -> list[loops.Stmt]:
     stored = stores(survives)
     result: list[loops.Stmt] = [s for s in survives if isinstance(s, loops.Let)]
-    if stored and limit is not None:
-        result.append(loops.If(op("<", stored[0].index, limit), stored))
+    if stored:
+        result += stored if limit is None else (loops.If(op("<", stored[0].index, limit), stored),)
     return result + [loops.Set(s.name, op("+", loops.Name(s.name), op("btoi", holds)))
                      for s in survives if isinstance(s, loops.Set)]

@@ -5,7 +5,8 @@
         results if done, else those of f^, which then runs nothing apart
     for the others, f^                  the lifted version, which goes on so
 
-`limit` is a share of all elements, so that there is enough for all threads, or few elements. Versions differ in speed
+`limit` is a share of all elements of the first call's activations, so that there is enough for all threads, or few
+elements; the recursion goes on with it. Versions differ in speed
 only: f~ is the same function, translated for the host; whoever runs it gives it up where a check fails, memory or stack
 ends, and then all is done again by f^, which tells the failure that there is. So f~ is an offer (lambda_cu.nodes,
 Function), which may be declined.
@@ -16,7 +17,7 @@ it makes itself.
 from __future__ import annotations
 
 from nessie.base.types import Pair, Seq, Type, is_scalars
-from nessie.flatten.calls.crossing import TRUE
+from nessie.flatten.calls.crossing import UNDECIDED
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import Domain, op, plus
@@ -99,20 +100,20 @@ def sequences_in(term: Term) -> list[SeqTerm]:
     return [*sequences_in(term.first), *sequences_in(term.second)]
 
 
-def small(t: Translator, arguments: list[Value], domain: Domain) -> Scalar:
-    """Return which activations are small enough to run apart."""
-    emitter = t.emitter
+def small(t: Translator, arguments: list[Value], domain: Domain) -> tuple[Scalar, ir.Atom]:
+    """Return which activations are small enough to run apart, and the limit."""
+    emitter, limit = t.emitter, t.frame.apart
     context = Context(emitter, domain)
     exp = elements_of(arguments, domain, context)
     lengths = own_element(exp, domain, context) or store(emitter, domain, context, [(exp, "int")], "elements")[0]
-    total = emitter.declare("t", "int")
-    read = ir.Read(lengths, ir.Var("i"))
-    emitter.run(ir.Reduce(scope.thunk(("i",), read), (ir.Const(0, "int"),), PLUS, ir.Flat(domain.size)), [total])
-    share = op("min", op("/", ir.Var(total.name), ir.Const(SHARE, "int")), ir.Const(MOST, "int"))
-    most = op("max", share, ir.Const(FEW, "int"))
-    limit = emitter.host().name(ir.If(t.frame.apart, most, ir.Const(-1, "int")) if t.frame.apart != TRUE else most,
-                                "int", "limit")
+    if limit == UNDECIDED:
+        total = emitter.declare("t", "int")
+        read = ir.Read(lengths, ir.Var("i"))
+        emitter.run(ir.Reduce(scope.thunk(("i",), read), (ir.Const(0, "int"),), PLUS, ir.Flat(domain.size)), [total])
+        share = op("min", op("/", ir.Var(total.name), ir.Const(SHARE, "int")), ir.Const(MOST, "int"))
+        limit = emitter.host().name(op("max", share, ir.Const(FEW, "int")), "int", "limit")
     test = Context(emitter, domain)
     here = ir.Read(lengths, domain.here().i)
-    return stored(domain, store(emitter, domain, test, [(op("<=", here, limit), "bool")], "small")[0], "bool")
+    few = store(emitter, domain, test, [(op("<=", here, limit), "bool")], "small")[0]
+    return stored(domain, few, "bool"), limit
 

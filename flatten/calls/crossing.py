@@ -97,20 +97,20 @@ def payload_in(value: Value, steps: Path) -> Leaf:
 # The versions of a function, by what their names have after its own.
 PLAIN, LIFTED = "", "^"             # one activation, on the host; all those of a domain at once
 SEQUENTIAL, APART = "~", "^apart"   # flatten.calls.apart tells of these
-TRUE, FALSE = ir.Const(True, "bool"), ir.Const(False, "bool")
+UNDECIDED, NONE = ir.Const(0, "int"), ir.Const(-1, "int")
 
 
 @dataclass(frozen=True)
 class Frame:
     """The function of which a version is being made, and the version's kind. `held`: the keys of the payloads passed to
     it, which live as long as the call. `named`: the keys among them into which its result, or its parameters where it
-    calls itself, are bounds. `apart`: may small activations run apart (flatten.calls.apart)?"""
+    calls itself, are bounds. `apart`: the limit up to which activations run apart (flatten.calls.apart)."""
     function: str = ""
     payloads: Payloads = field(default_factory=lambda: Payloads([], {}))
     held: frozenset[object] = frozenset()
     named: frozenset[object] = frozenset()
     kind: str = PLAIN
-    apart: ir.Atom = TRUE
+    apart: ir.Atom = UNDECIDED
 
 
 def of_result(signature: Signature, payloads: Payloads) -> Crossing:

@@ -28,11 +28,11 @@ from nessie.flatten.calls.boundary import (
 )
 from nessie.flatten.calls.crossing import (
     APART,
-    FALSE,
     LIFTED,
+    NONE,
     PLAIN,
     SEQUENTIAL,
-    TRUE,
+    UNDECIDED,
     Frame,
     Payloads,
     of_argument,
@@ -64,22 +64,22 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
     if domain is HOST:
         value = call_version(t, exp, SEQUENTIAL if t.frame.kind == SEQUENTIAL else PLAIN, arguments, domain, hint)
         return in_one_leaf(Packer(t.emitter, hint, t.frame), value, exp.type)
-    if t.frame.apart != FALSE and is_divided(t, function):
+    if t.frame.apart != NONE and is_divided(t, function):
         return divided_call(t, exp, arguments, domain, hint)
     return call_version(t, exp, LIFTED, arguments, domain, hint)
 
 
 def call_version(t: Translator, exp: mono.Call, kind: str, arguments: list[Value], domain: Domain, hint: str,
                  apart: ir.Atom | None = None) -> Value:
-    """Call this version of the function on the activations of the domain. `apart`: may it run some apart in its turn?
-    None: as its caller may."""
+    """Call this version of the function on the activations of the domain. `apart`: the limit up to which it runs
+    activations apart in its turn. None: as its caller."""
     function = t.functions[exp.function]
     name = version(t, function, kind)
     atoms, passed = pass_on(t, function, arguments, domain)
     if domain is not HOST:
         atoms = [atom_of(domain.size), *atoms]
     if kind == LIFTED and is_divided(t, function):
-        atoms.append(apart or t.frame.apart)
+        atoms.append(t.frame.apart if apart is None else apart)
     crossing = of_result(t.summaries[function.name].result, passed)
     results = params_of(t.emitter, exp.type, domain, crossing, hint)
     t.emitter.emit(ir.Call(tuple(results), name, tuple(atoms), origin=exp.origin))
@@ -91,9 +91,10 @@ def divided_call(t: Translator, exp: mono.Call, arguments: list[Value], domain: 
     function = t.functions[exp.function]
     arguments = [unpack(p.type, domain, iter(Packer(t.emitter, p.name, t.frame).pack(a, p.type, domain)))
                  for a, p in zip(arguments, function.parameters)]
-    return divided(t, small(t, arguments, domain), domain, hint,
+    is_small, limit = small(t, arguments, domain)
+    return divided(t, is_small, domain, hint,
                    lambda side: call_apart(t, exp, arguments, side, hint),
-                   lambda side: call_version(t, exp, LIFTED, arguments, side, hint))
+                   lambda side: call_version(t, exp, LIFTED, arguments, side, hint, limit))
 
 
 def call_apart(t: Translator, exp: mono.Call, arguments: list[Value], domain: Domain, hint: str) -> Value:
@@ -106,7 +107,7 @@ def call_apart(t: Translator, exp: mono.Call, arguments: list[Value], domain: Do
     emitter.emit(ir.Call((done, *given), name, (atom_of(domain.size), *atoms), origin=exp.origin))
 
     def whole() -> list[ir.Atom]:
-        value = call_version(t, exp, LIFTED, arguments, domain, hint, FALSE)
+        value = call_version(t, exp, LIFTED, arguments, domain, hint, NONE)
         return Packer(emitter, hint, t.frame).pack(value, exp.type, domain)
 
     lifted, statements = emitter.block(whole)
@@ -177,7 +178,7 @@ def lifted_version(t: Translator, function: mono.Function, kind: str) -> ir.Func
     env, frame, params = parameters(t, function, domain, kind)
     crossing = of_result(t.summaries[function.name].result, frame.payloads)
     if is_divided(t, function):
-        params.append(emitter.declare("apart", "bool"))
+        params.append(emitter.declare("apart", "int"))
         frame = replace(frame, apart=ir.Var(params[-1].name))
 
     def body() -> list[ir.Atom]:
@@ -256,4 +257,4 @@ def frame_of(function: mono.Function, summary: Summary, payloads: Payloads, kind
     paths = [path for k, p in enumerate(function.parameters) for path, _ in sequence_paths(p.type, (k,))]
     keys = {path: payloads[path].key for path in paths}
     return Frame(function.name, payloads, frozenset(keys.values()), frozenset([keys[path] for path in named(summary)]),
-                 kind, FALSE if kind == SEQUENTIAL else TRUE)
+                 kind, NONE if kind == SEQUENTIAL else UNDECIDED)

@@ -2,6 +2,7 @@
 
     each                apply-to-each
     conditionals        conditionals whose branches are parallel
+    emptiness           conditionals that ask whether a sequence is empty
     effects             effects, in program order
     sequences           the table of the primitives on sequences, whose rules follow
     building            - literals, dist, ranges, append

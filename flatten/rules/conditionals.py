@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from nessie.flatten.calls.boundary import Packer, params_of, received, unpack
 from nessie.flatten.calls.crossing import of_values
+from nessie.flatten.rules.emptiness import undivided
 from nessie.flatten.translator import Translator, Values, scalar
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, subset
@@ -26,6 +27,13 @@ from nessie.mono.node_types import type_of
 
 
 def conditional(t: Translator, exp: mono.If, env: Values, domain: Domain, hint: str) -> Value:
+    if domain is not HOST and (found := undivided(t, exp)) is not None:
+        bound, chosen = found
+        inner = dict(env)
+        for name, value in bound:
+            hint_of = hint if name.startswith("#") else name
+            inner[name] = solid(t.emitter, t.value(value, inner, domain, hint_of), domain, hint_of, light=True)
+        return t.value(chosen, inner, domain, hint)
     test = scalar(t.value(exp.condition, env, domain, "test"))
     return on_host(t, exp, test, env, hint) if domain is HOST else split(t, exp, test, env, domain, hint)
 

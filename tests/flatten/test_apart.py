@@ -123,6 +123,29 @@ def test_large_activations_are_lifted_until_they_are_small() -> None:
     assert done and launches["quicksort^apart"] > 1
 
 
+def test_what_remains_is_as_large_as_it_was() -> None:
+    """The limit is a share of what the first activations have, not of what is left."""
+    source = """
+    function cut(v) : [int] -> [int] =
+      if #v < 4 then v else flatten({cut(p) : p in [take(v, #v / 4), drop(v, #v / 4)]});
+    function main(n) : int -> bool = let v = [0:n] in eql(cut(v), v);
+    """
+    found, launches, done = run(source, [1 << 21])
+    assert found and done and launches["cut^apart"] == 9
+
+
+def test_results_lie_where_they_shall_lie() -> None:
+    """The last kernel of an activation writes where the results belong, unless it reads what lies there."""
+    doubled = ("function d(v) : [int] -> [int] = "
+               "if #v < 2 then v else {x : x in v} ++ d(drop(v, #v / 2)) ++ d(take(v, 1));")
+    source = doubled + "function main(vs) : [[int]] -> [[int]] = {d(v) : v in vs};"
+    program = Compiled(source)
+    for value in ([[*range(k)] for k in range(20)], [[7], [], [1, 2, 3, 4, 5, 6, 7, 8, 9]]):
+        expected = outcome(program, "interpreter", [value])
+        assert agree(expected, outcome(program, "cpu3 ilp", [value]))
+        assert agree(expected, outcome(program, "loops ilp", [value]))
+
+
 @pytest.mark.parametrize("name", ["more than there is room", "failure"])
 def test_what_is_given_up_is_lifted(name: str) -> None:
     source, arguments = CASES[name]

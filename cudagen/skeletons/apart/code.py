@@ -5,11 +5,14 @@
       if (state[1] < beyond) { state[2] = 1; return 0, 0; }
 
 Arrays lie in the thread's arena, or outside of it; each is known by its distance from the arena's beginning, in bytes.
-What a function makes it puts at `state[TOP]`; its results move down to where that was when it was called, so that the
-arena is a stack. Where the arena or the depth ends, a check fails or the run is interrupted, `state[GAVE_UP]` is set,
+What a function makes it puts at `state[TOP]`; its results lie where that was when it was called, so that the arena is a
+stack: they move down there, or a kernel puts them there, from `low` on, where they end before `roof`, the first array
+that it reads. Where the arena or the depth ends, a check fails or the run is interrupted, `state[GAVE_UP]` is set,
 and all that runs returns zeros.
 """
 from __future__ import annotations
+
+from functools import reduce
 
 from nessie.base.source import Origin
 from nessie.base.values import DTYPES
@@ -22,7 +25,8 @@ TOP, END, GAVE_UP, LEFT = STATE = range(4)      # words of `state`: the first fr
 WORDS = 8                                       # that a thread's state takes: a line of the cache
 ARRAYS = (loops.Parameter("state", "int", True, True), loops.Parameter("arena", "bool", True, True),
           loops.Parameter("interrupt", "int", True))
-OWN = frozenset({"state", "arena", "interrupt", "failed"})
+GOAL = (loops.Parameter("low", "int"), loops.Parameter("roof", "int"))      # where a kernel's results had best lie
+OWN = frozenset({"state", "arena", "interrupt", "failed", "low", "roof"})
 ALIGNED = 8
 
 
@@ -62,17 +66,23 @@ class ThreadCode(Code):
         self.parts[name] = self.fresh(f"{name}_part")
         self.add(loops.Part(self.parts[name], type_.base, "arena", at))
 
-    def take(self, arrays: list[tuple[str, ir.Array, loops.Exp]]) -> None:
-        """Take memory for arrays of so many elements."""
+    def take(self, arrays: list[tuple[str, ir.Array, loops.Exp]], aims: bool = False) -> None:
+        """Take memory for arrays of so many elements. `aims`: from `low` on, if they fit in before `roof`."""
         if not arrays:
             return
-        at: loops.Exp = self.let_int("free", state(TOP))
+        lengths = [self.let_int("bytes", rounded(op("*", size, integer(width(type_.base)))))
+                   for _, type_, size in arrays]
+        top = at = self.let_int("free", state(TOP))
+        if aims:
+            low, roof = [loops.Name(p.name) for p in GOAL]
+            beyond = reduce(lambda a, b: op("+", a, b), lengths, low)
+            at = self.let_int("free", op("select", op("<=", beyond, roof), low, top))
         places = []
-        for _, type_, size in arrays:
+        for length in lengths:
             places.append(at)
-            at = self.let_int("free", op("+", at, rounded(op("*", size, integer(width(type_.base))))))
+            at = self.let_int("free", op("+", at, length))
         self.add(loops.If(op("<", state(END), at), self.give_up()))
-        self.add(set_state(TOP, at))
+        self.add(set_state(TOP, op("max", top, at) if aims else at))
         for (name, type_, _), place in zip(arrays, places):
             self.place(name, type_, place)
 

@@ -30,6 +30,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 
 Names = Mapping[str, str]               # of kernels and functions: what they are called in loops
+NO_GOAL = (integer(0), integer(-1))
 PASSED = tuple([loops.Name(p.name) for p in ARRAYS])
 
 
@@ -52,7 +53,8 @@ class Writer:
         code.add(loops.If(op("or", op("<", left, integer(1)), stopped), code.give_up()))
         code.add(set_state(LEFT, op("-", left, integer(1))))
         free = code.let_int("free", state(TOP))
-        self.block(function.body)
+        self.free = free
+        self.block(function.body, function.results)
         results = self.moved_down(free)
         code.add(set_state(LEFT, left))
         code.add(loops.Return(tuple(results)))
@@ -60,22 +62,30 @@ class Writer:
 
     # Statements -----------------------------------------------------------------------------
 
-    def block(self, block: ir.Block) -> None:
-        for statement in block.statements:
+    def block(self, block: ir.Block, ends: tuple[ir.Param, ...]) -> None:
+        """`ends`: where this is the end of the function, what its results become."""
+        *before, last = block.statements or (None,)
+        for statement in before:
             self.statement(statement)
+        if last is not None:
+            given = {atom.name for p, atom in zip(ends, block.results) if isinstance(p.type, ir.Array)
+                     and isinstance(atom, ir.Var)}
+            self.statement(last, bool(given) and given <= arrays_made(last))
 
-    def statement(self, statement: ir.Statement) -> None:
+    def statement(self, statement: ir.Statement, ends: bool = False) -> None:
+        """`ends`: the function's arrays are made here, and nothing comes after."""
         match statement:
             case ir.HostLet(result, value):
                 self.let(result, value)
             case ir.Run(results, kernel, arguments):
-                self.call(results, self.kernels[kernel], arguments)
+                goal = self.goal(arguments) if ends else NO_GOAL
+                self.call(results, self.kernels[kernel], arguments, goal)
             case ir.Call(results, function, arguments):
                 self.call(results, self.functions[function], arguments)
             case ir.Data(result, values):
                 self.data(result, values)
             case ir.Branch():
-                self.branch(statement)
+                self.branch(statement, ends)
             case _:
                 raise Declined("it has effects")
 
@@ -92,10 +102,20 @@ class Writer:
         code.look_at_checks()
         code.fails = fails
 
-    def call(self, results: tuple[ir.Param, ...], function: str, arguments: tuple[ir.Atom, ...]) -> None:
+    def goal(self, arguments: tuple[ir.Atom, ...]) -> tuple[loops.Exp, ...]:
+        """Where results had best lie: where the function's shall, if they end before all that is read."""
+        roof: loops.Exp = state(END)
+        for argument in arguments:
+            if isinstance(argument, ir.Var) and argument.name in self.code.places:
+                place = self.code.places[argument.name]
+                roof = op("min", roof, op("select", op("<", place, self.free), state(END), place))
+        return self.free, self.code.let_int("roof", roof)
+
+    def call(self, results: tuple[ir.Param, ...], function: str, arguments: tuple[ir.Atom, ...],
+             goal: tuple[loops.Exp, ...] = ()) -> None:
         code = self.code
         names = [code.fresh(identifier(r.name)) for r in results]
-        code.add(loops.Call(tuple(names), function, (*[self.atom(a) for a in arguments], *PASSED)))
+        code.add(loops.Call(tuple(names), function, (*[self.atom(a) for a in arguments], *goal, *PASSED)))
         code.look()
         for result, name in zip(results, names, strict=True):
             self.bind(result, loops.Name(name))
@@ -107,13 +127,13 @@ class Writer:
         for at, value in enumerate(values):
             self.code.store(result.name, integer(at), Value(loops.Const(value, base), base))
 
-    def branch(self, branch: ir.Branch) -> None:
+    def branch(self, branch: ir.Branch, ends: bool) -> None:
         code = self.code
         chosen = [code.var(identifier(r.name), loops_type(r.type), zero(loops_type(r.type))) for r in branch.results]
         blocks = []
         for block in (branch.then, branch.orelse):
             with code.block() as statements:
-                self.block(block)
+                self.block(block, branch.results if ends else ())
                 for name, atom in zip(chosen, block.results, strict=True):
                     code.add(loops.Set(name, self.atom(atom)))
             blocks.append(tuple(statements))
@@ -148,10 +168,22 @@ class Writer:
         sizes = {r.name: at for r, at in found if not isinstance(r.type, ir.Array)}
         places = {r.name: code.var("place", "int", at) for r, at in arrays}
         length = {r.name: code.let_int("length", self.bytes_of(r, sizes)) for r, _ in arrays}
-        if len(arrays) > 1:
-            self.move(arrays, places, length, free, code.let_int("top", state(TOP)))
-        self.move(arrays, places, length, free, free)
+        with code.block() as moving:
+            if len(arrays) > 1:
+                self.move(arrays, places, length, free, code.let_int("top", state(TOP)))
+            self.move(arrays, places, length, free, free)
+        self.unless_there([(loops.Name(places[r.name]), length[r.name]) for r, _ in arrays], free, tuple(moving))
         return [loops.Name(places[r.name]) if r.name in places else at for r, at in found]
+
+    def unless_there(self, arrays: list[tuple[loops.Exp, loops.Exp]], free: loops.Exp,
+                     moving: tuple[loops.Stmt, ...]) -> None:
+        """Do this unless the arrays, places and lengths, lie one after another from `free` on already."""
+        code, there = self.code, free
+        missed: loops.Exp = loops.Const(not arrays, "bool")
+        for place, length in arrays:
+            missed = op("or", missed, op("/=", place, there))
+            there = code.let_int("beyond", op("+", there, length))
+        code.add(loops.If(missed, moving, (set_state(TOP, there),)))
 
     def bytes_of(self, result: ir.Param, sizes: Mapping[str, loops.Exp]) -> loops.Exp:
         type_ = result.type
@@ -185,3 +217,10 @@ class Writer:
         code.add(set_state(TOP, target))
 
 
+
+
+def arrays_made(statement: ir.Statement) -> set[str]:
+    """The arrays among the results of a launch or a branch."""
+    if not isinstance(statement, ir.Run | ir.Branch):
+        return set()
+    return {p.name for p in statement.results if isinstance(p.type, ir.Array)}

@@ -6,7 +6,7 @@ from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.skeletons.apart.code import Declined, ThreadCode, loops_type, parameters_of
+from nessie.cudagen.skeletons.apart.code import GOAL, Declined, ThreadCode, loops_type, parameters_of
 from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk
 from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import segment_end
@@ -34,7 +34,7 @@ def thread_kernel(walk: Walk, tables: Tables, name: str) -> loops.Function:
         final_values(made, run, step, run.now)
     code.look_at_checks()
     code.add(loops.Return(tuple([code.places.get(r) or code.values[r].exp for r in kernel.returns])))
-    return code.thread(name, parameters, kernel.origin)
+    return code.thread(name, [*parameters, *GOAL], kernel.origin)
 
 
 def decline(kernel: ir.Kernel, tables: Tables) -> None:
@@ -60,7 +60,7 @@ def take_results(kernel: Kernel, code: ThreadCode) -> None:
             if name in walk.stored and isinstance(type_, ir.Array):
                 most = op("+", bound(walk, code, type_.size), integer(type_.plus))
                 taken.append((name, type_, code.let_int("most", most)))
-    code.take(taken)
+    code.take(taken, aims=True)
     for step in walk.steps:
         if isinstance(step.bind.soac, ir.Write):
             for at, name in enumerate(step.bind.names):
@@ -97,7 +97,7 @@ def walk_all(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
     assert isinstance(code, ThreadCode)
     for step in kernel.walk.steps:
         for side in (0, 1):
-            run.limits[rank_of(step, side)] = code.let_int("limit", most_survivors(kernel.walk, code))
+            run.limits[rank_of(step, side)] = None
     if isinstance(root, ir.Flat):
         elements(run, integer(0), code.size(root.size))
         return
@@ -105,8 +105,3 @@ def walk_all(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
     segmented_chunk(code, root, whole, lambda s: run.segment(s, prologue=True),
                     lambda low, high, s, start: elements(run, low, high, s, start),
                     lambda s: segment_end(kernel, run, integer(0), s, None))
-
-
-def most_survivors(walk: Walk, code: ThreadCode) -> loops.Exp:
-    assert walk.root is not None
-    return code.size(walk.root.size if isinstance(walk.root, ir.Flat) else walk.root.total)
