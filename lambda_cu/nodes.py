@@ -267,11 +267,13 @@ class Once:
 @dataclass(frozen=True)
 class Order:
     """A kernel of its own. One int array: flat positions in stable ascending (or descending) order of the thunk's
-    single key, within each segment. NaN comes last. With `values` the array has the keys themselves, in that order."""
+    single key, within each segment. NaN comes last. With `values` the array has the keys themselves, in that order;
+    with `firsts` it has, for each element, the flat position of the first in its segment that has an equal key."""
     thunk: Thunk
     space: Space
     descending: bool = False
     values: bool = False
+    firsts: bool = False
 
 
 Write = Permute | ReduceByIndex

@@ -274,9 +274,10 @@ def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
             return write_types(soac, scope)
         case ir.Once(thunk):
             return widened(thunk_types(thunk, (), scope))
-        case ir.Order(thunk, space, _, values):
+        case ir.Order(thunk, space, descending, values, firsts):
             types = index_thunk_types(thunk, space, scope)
             require(len(types) == 1, "ORDER has one key")
+            require(not (firsts and (values or descending)), "firsts of an ORDER are positions in no order")
             return arrays(widened(types) if values else ("int",), elements(space))
     raise IllFormed(f"{type(soac).__name__} is no SOAC")
 

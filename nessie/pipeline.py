@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         known_arguments,
         share_sites,
         simplify,
+        sort_firsts,
         sort_reductions,
         specialise_sites,
         unchecked,
@@ -90,6 +91,7 @@ else:
     specialise_sites = lazy("nessie.lambda_cu.passes.specialise_sites")
     known_arguments = lazy("nessie.lambda_cu.passes.known_arguments")
     simplify = lazy("nessie.lambda_cu.passes.simplify")
+    sort_firsts = lazy("nessie.lambda_cu.passes.sort_firsts")
     sort_reductions = lazy("nessie.lambda_cu.passes.sort_reductions")
     unchecked = lazy("nessie.lambda_cu.passes.unchecked")
     scope = lazy("nessie.lambda_cu.scope")
@@ -99,6 +101,7 @@ else:
     join_calls = lazy("nessie.mono.passes.join_calls")
     monomorphise = lazy("nessie.mono.passes.monomorphise")
     random_state = lazy("nessie.mono.passes.random_state")
+    reduce_groups = lazy("nessie.mono.passes.reduce_groups")
     release = lazy("nessie.mono.passes.release")
     pragmas = lazy("nessie.pragmas")
     schedule_check = lazy("nessie.schedule.check")
@@ -247,8 +250,11 @@ PASSES = (
     row("random-state", (MONO,), MONO, lambda job, program: random_state.random_state(program),
         "random numbers are made from a state that is passed along; drawing becomes arithmetic"),
     # before flattening, so that what a call does to each element can be seen from outside
-    row("inline", (MONO,), MONO, lambda job, program: inline.inline(program),
+    row("inline", (MONO,), MONO, lambda job, program: inline.inline(program, reduce_groups.makes_groups),
         "calls of functions that are not recursive become their bodies"),
+    # after inlining, which shows what is done with groups
+    row("reduce-groups", (MONO,), MONO, lambda job, program: reduce_groups.reduce_groups(program),
+        "groups that are only reduced are not made"),
     # after inlining, as what is alike for all elements is seen in the library's functions, too
     row("hoist", (MONO,), MONO, lambda job, program: hoist.hoist(program),
         "what is the same for all elements of an apply-to-each is computed once, before it"),
@@ -272,6 +278,8 @@ PASSES = (
     # before simplifying, which sees then what sorting and reducing has in common with the rest
     row("sort-reductions", (FLAT,), FLAT, lambda job, program: sort_reductions.sort_reductions(program),
         "what no atomic operation combines by index is sorted and reduced", when=ON_GPUS),
+    row("sort-firsts", (FLAT,), FLAT, lambda job, program: sort_firsts.sort_firsts(program),
+        "where equal keys stand first is found by sorting them", when=ON_GPUS),
     # before simplifying: what only checks needed goes with them
     row("unchecked", (FLAT,), FLAT, lambda job, program: unchecked.unchecked(program),
         "checks go, and their errors", when=LEAVING_OUT),

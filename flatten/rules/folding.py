@@ -67,10 +67,21 @@ def order(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hi
     t.emitter.permute(result.name, space)
     if domain is HOST:
         return dense(domain, space, stored(space, result.name, base))
+    return positions(result.name, space, domain, base)
 
+
+def firsts(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
+    space, thunk, _ = walked_elements(t, sequence(values[0]), domain)
+    result = t.emitter.declare(hint, ir.Array("int", space.size))
+    t.emitter.run(ir.Order(thunk, t.emitter.walked(space), firsts=True), [result])
+    return positions(result.name, space, domain, element_of(exp.type))
+
+
+def positions(array: str, space: Domain, domain: Domain, base: str) -> Value:
+    """Return the positions in the sequence of the flat indices that the array has."""
     def term_at(at: At, context: Context) -> Term:
         segment = context.climb(space, domain, at).i
-        position = minus(ir.Read(result.name, at.i), space.start(segment))
+        position = minus(ir.Read(array, at.i), space.start(segment))
         context.note(position, lambda: index_below(context.ranges.form(space.length(segment))))
         return ScalarTerm(position, base)
     return dense(domain, space, delayed(space, term_at, ScalarTerm(ZERO, base)))

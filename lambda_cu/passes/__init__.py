@@ -3,6 +3,8 @@
     specialise_sites    makes every kernel name its own failure sites
     device_scalars      keeps scalar arithmetic on kernels' results on the device
     sort_reductions     sorts what GPUs cannot combine by an atomic operation
+    sort_firsts         and what they do not hash
+    replacing           - what both of these replace runs with
     unchecked           leaves checks out
     known_arguments     drops parameters and results that are known at every call
     kernel_arguments    - gives kernels their constants, drops copies of whole arrays

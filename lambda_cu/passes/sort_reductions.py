@@ -17,43 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from nessie.base.names import Names
-from nessie.base.source import Origin
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops, rename, scope
+from nessie.lambda_cu.passes.replacing import ONE, ZERO, Replacing, with_runs_replaced
 
-ZERO, ONE = ir.Const(0, "int"), ir.Const(1, "int")
 PLUS = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
 
 
 def sort_reductions(program: ir.Program) -> ir.Program:
-    sorting = {kernel.name: kernel for kernel in program.kernels if must_sort(kernel)}
-    if not sorting:
-        return program
-    kernels, names = list[ir.Kernel](), Names(kernel.name for kernel in program.kernels)
-
-    def rewritten(function: ir.Function) -> ir.Function:
-        bound = [p.name for s in scope.statements(function.body) for p in scope.results(s)]
-        local = Names([*bound, *(p.name for p in function.params)])
-
-        def block(given: ir.Block) -> ir.Block:
-            statements: list[ir.Statement] = []
-            for statement in given.statements:
-                if isinstance(statement, ir.Branch):
-                    statement = replace(statement, then=block(statement.then), orelse=block(statement.orelse))
-                if isinstance(statement, ir.Run) and statement.kernel in sorting:
-                    sort = Sorting(sorting[statement.kernel], statement, names, local)
-                    statements += sort.statements()
-                    kernels.extend(sort.kernels)
-                else:
-                    statements.append(statement)
-            return replace(given, statements=tuple(statements))
-        return replace(function, body=block(function.body))
-
-    functions = tuple(map(rewritten, program.functions))
-    kept = [kernel for kernel in program.kernels if kernel.name not in sorting]
-    return replace(program, kernels=(*kept, *kernels), functions=functions)
+    return with_runs_replaced(program, must_sort, Sorting)
 
 
 def must_sort(kernel: ir.Kernel) -> bool:
@@ -68,21 +43,18 @@ def atomic_operation(soac: ir.ReduceByIndex) -> str:
     return ""
 
 
-class Sorting:
-    """The kernels and statements that do what one run of a kernel did."""
+class Sorting(Replacing):
+    """The kernels and statements that do what one run of a REDUCE_BY_INDEX did."""
 
-    def __init__(self, kernel: ir.Kernel, run: ir.Run, names: Names, local: Names) -> None:
-        (bind,) = kernel.binds
-        assert isinstance(bind.soac, ir.ReduceByIndex)
-        operator = rename.freshen_thunk(bind.soac.operator, local)          # none of whose names is the host's
-        self.kernel, self.bind, self.soac, self.run = kernel, bind, replace(bind.soac, operator=operator), run
-        self.names, self.local = names, local
-        self.given = dict(zip([p.name for p in kernel.params], run.arguments, strict=True))
-        self.kernels: list[ir.Kernel] = []
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        soac = self.bind.soac
+        assert isinstance(soac, ir.ReduceByIndex)
+        operator = rename.freshen_thunk(soac.operator, self.local)          # none of whose names is the host's
+        self.soac = replace(soac, operator=operator)
 
     def statements(self) -> Iterator[ir.Statement]:
-        soac, space, origin = self.soac, self.soac.space, self.run.origin
-        total = self.size(space.size if isinstance(space, ir.Flat) else space.total)
+        soac, total, origin = self.soac, self.total, self.run.origin
         bases = [result.type.base for result in self.run.results if isinstance(result.type, ir.Array)]
         at, more = self.local.fresh("at"), self.local.fresh("places")
         values = [self.local.fresh("x") for _ in bases]
@@ -122,39 +94,6 @@ class Sorting:
         made = replace(kernel, name=self.names.fresh(kernel.name), params=(*kernel.params, *params), binds=(bind,))
         self.kernels.append(made)
         return replace(self.run, kernel=made.name, arguments=(*self.run.arguments, ir.Var(more), *map(ir.Var, sums)))
-
-    def map_of(self, thunk: ir.Thunk, made: tuple[tuple[str, str], ...], total: ir.Size) -> ir.Run:
-        """A MAP of one of the kernel's thunks, in its own names."""
-        kernel = self.kernel
-        own = Names([p.name for p in kernel.params])
-        names = tuple([own.fresh(name) for name, _ in made])
-        bind = replace(self.bind, names=names, soac=ir.Map(thunk, self.soac.space))
-        found = replace(kernel, name=self.names.fresh(kernel.name), binds=(bind,), returns=names)
-        self.kernels.append(found)
-        results = tuple([ir.Param(name, ir.Array(base, total)) for name, base in made])
-        return replace(self.run, results=results, kernel=found.name)
-
-    def of(self, soac: ir.Soac, made: dict[str, ir.Array], read: dict[str, ir.Array]) -> ir.Run:
-        """The run of a kernel whose names are those of the host."""
-        sizes = dict.fromkeys(size for type_ in (*read.values(), *made.values()) if isinstance(size := type_.size, str))
-        sizes.update(dict.fromkeys(name for name in scope.space_names(scope.space_of(soac)) if name not in read))
-        params = (*(ir.Param(name, "int") for name in sizes), *(ir.Param(name, type_) for name, type_ in read.items()))
-        own = Names([p.name for p in params])
-        names = tuple([own.fresh(f"{name}_made") for name in made])
-        origin: Origin = self.run.origin
-        kernel = ir.Kernel(self.names.fresh(self.kernel.name), params, (ir.Bind(names, soac, origin=origin),), names,
-                           origin=self.kernel.origin)
-        self.kernels.append(kernel)
-        results = tuple([ir.Param(name, type_) for name, type_ in made.items()])
-        return ir.Run(results, kernel.name, tuple([ir.Var(p.name) for p in params]), origin=origin)
-
-    def size(self, size: ir.Size) -> ir.Size:
-        """A size of the kernel's, as the host has it."""
-        atom = self.atom(size)
-        return int(atom.value) if isinstance(atom, ir.Const) else atom.name
-
-    def atom(self, size: ir.Size) -> ir.Atom:
-        return self.given[size] if isinstance(size, str) else ir.Const(size, "int")
 
 
 def one_or_tuple(items: tuple[ir.Exp, ...]) -> ir.Exp:

@@ -90,8 +90,10 @@ class Launch:
                 return self.permute(soac, over, types)
             case ir.ReduceByIndex():
                 return self.reduce_by_index(soac, over, types)
-            case ir.Order(thunk, space, descending, values):
+            case ir.Order(thunk, space, descending, values, firsts):
                 keys = self.everywhere(thunk, over, (self.key_type(thunk, space),))[0]
+                if firsts:
+                    return [first_equals(keys, over)]
                 order = ordered(keys, over, descending)
                 return [keys[order] if values else order]
         raise TypeError(soac)
@@ -229,3 +231,10 @@ def ordered(keys: NDArray[Any], over: Segments, descending: bool) -> Indices:
         missing = np.isnan(keys[order]) if keys.dtype.kind == "f" else np.zeros(len(keys), np.bool_)
         order = np.concatenate([order[~missing], order[missing]])
     return order[np.argsort(over.segment[order], kind="stable")].astype(np.int64)
+
+
+def first_equals(keys: NDArray[Any], over: Segments) -> Indices:
+    """Return for each position the first in its segment that has an equal key; NaN equals nothing."""
+    _, codes = np.unique(keys, return_inverse=True, equal_nan=False)
+    _, first, group = np.unique(over.segment * (len(keys) + 1) + codes, return_index=True, return_inverse=True)
+    return first[group].astype(np.int64)

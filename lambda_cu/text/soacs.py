@@ -80,7 +80,7 @@ GRAMMAR = Grammar({
     ir.Permute: "{value} {index} {space} into {size} {before} {mode}",
     ir.ReduceByIndex: "{value} {index} {identity} {operator} {space} into {size} {before}",
     ir.Once: "{thunk}",
-    ir.Order: "{thunk} {space} {descending?descending} {values?values}",
+    ir.Order: "{thunk} {space} {descending?descending} {values?values} {firsts?firsts}",
     ir.Flat: "({size})",
     ir.Uniform: "uniform({segments}, {length}, {total})",
     ir.Affine: "affine({segments}, {slope}, {offset}, {total})",

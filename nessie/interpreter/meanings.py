@@ -243,6 +243,12 @@ def order(v: list[Any], descending: bool) -> list[int]:
     return numbers + [i for i, x in enumerate(v) if is_nan(x)]
 
 
+def firsts(v: list[Any]) -> list[int]:
+    """For each element the position of the first that equals it; NaN equals nothing."""
+    first: dict[Any, int] = {}
+    return [i if is_nan(x) else first.setdefault(x, i) for i, x in enumerate(v)]
+
+
 # A reduction: the operator, and its identity at a type.
 Fold = tuple[Callable[[Any, Any], Any], Callable[[Type], Any]]
 
@@ -320,6 +326,7 @@ SEQUENCE: dict[str, Meaning] = {
     "_sort": Meaning(lambda _, v: [v[i] for i in order(v, False)], of_argument),
     "_order": Meaning(lambda _, v: order(v, False), of_argument),
     "_order_down": Meaning(lambda _, v: order(v, True), of_argument),
+    "_firsts": Meaning(lambda _, v: firsts(v), of_argument),
 }
 
 

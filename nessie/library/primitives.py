@@ -179,6 +179,8 @@ SEQUENCES = (
     sequence("_sort", "[a] -> [a]" + ORDINAL, "The elements in ascending order; stable, NaN last.", "sort"),
     sequence("_order_down", "[a] -> [int]" + ORDINAL, "Positions of the elements in descending order; stable.",
              "order_down"),
+    sequence("_firsts", "[a] -> [int]" + ORDINAL, "For each element the position of the first that equals it.",
+             "firsts"),
 )
 
 SPECIALS = (

@@ -122,6 +122,9 @@ FLAT = {
     "order": """
         let os = ORDER { i => xs[i] and 3 using xs } (n) descending
         return os""",
+    "firsts": """
+        let fs = ORDER { i => xs[i] using xs } (n) firsts
+        return fs""",
 }
 
 
@@ -201,6 +204,10 @@ SEGMENTED = {
     "order": """
         let os = SEG_ORDER { (s, j, i) => xs[i] and 3 using xs } D
         return os""",
+    "firsts": """
+        let fs = SEG_ORDER { (s, j, i) => xs[i] and 3 using xs } D
+          firsts
+        return fs""",
 }
 LENGTHS = [[], [0], [0, 0, 0], [3], [1], [14], [2, 0, 0, 5, 1, 0], [0, 9, 0, 0, 1, 2, 3], [1] * 9, [4, 4, 4],
            [0] * 11, [3, 0, 0, 0, 0, 0, 17, 1]]
@@ -238,6 +245,7 @@ def segmented_kernel(more: str, space: str, body: str) -> ir.Kernel:
 
 
 CUDA = [*sorted(FLAT), "ordered reduce"]
+SORTS = ("order", "firsts")         # GPUs find firsts by sorting, too (sort_firsts)
 
 
 def cuda_kernel(name: str) -> ir.Kernel:
@@ -246,7 +254,7 @@ def cuda_kernel(name: str) -> ir.Kernel:
 
 @pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("n, width", [(0, 8), (300, 1)])
-@pytest.mark.parametrize("name", [name for name in CUDA if name != "order"])        # test_gpu.py sorts, quickly
+@pytest.mark.parametrize("name", [name for name in CUDA if name not in SORTS])      # test_gpu.py sorts, quickly
 def test_walks_by_blocks_of_threads(name: str, n: int, width: int) -> None:
     agree_on_gpu(cuda_kernel(name), [n, numbers(n)], width)
 
@@ -257,7 +265,7 @@ ORDERED = f"""
 
 
 @pytest.mark.sampled(quick=4)
-@pytest.mark.parametrize("name", [name for name in SEGMENTED if name != "order"])
+@pytest.mark.parametrize("name", [name for name in SEGMENTED if name not in SORTS])
 def test_walks_of_segments_by_blocks_of_threads(name: str) -> None:
     lengths = [1, 0, 250, 3, 0, 0, 270, 2]
     kernel = segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", SEGMENTED[name])

@@ -160,7 +160,7 @@ class Writer:
             case "zip":
                 self.zip()
             case "order":
-                self.launch(ir.Order(body, space), [(self.fresh("d"), made)])
+                self.launch(ir.Order(body, space, firsts=rng.random() < 0.5), [(self.fresh("d"), made)])
 
     def filter(self, space: ir.Space, value: ir.Thunk, predicate: ir.Thunk) -> None:
         k = self.fresh("k")

@@ -1,6 +1,7 @@
 """All executors agree: on random programs, and on those that once made them differ. Every form's text comes back."""
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,7 @@ def test_many_random_programs_compiled(random: RandomProgram) -> None:
 
 # What random programs have found ----------------------------------------------------------------
 
+HASH_STEP = -7046029254386353131            # by which _hash tells positions apart
 SUFFIXES = "function suffixes(v) = if #v == 0 then [v] else [v] ++ suffixes(drop(v, 1));"
 FOUND: dict[str, tuple[str, tuple[Any, ...]]] = {
     "a payload of constant size comes back from a call and leaves a conditional": (
@@ -144,6 +146,27 @@ FOUND: dict[str, tuple[str, tuple[Any, ...]]] = {
            ((sort(flatten(d)) ++ {sum(r) : r in d}, rank(flatten(e)) ++ {#r : r in e}),
             (flatten(g) -> [0, 1] ++ {#r : r in g}, partition(flatten(h), {#r : r in h}) ++ [{sum(r) : r in h}])));
         """, ([[1, 2], [3], [], [0, 9]],)),
+    "sequences with the same hash that differ": (
+        f"""function twins(a, b) : (int, int) -> [[int]] =
+          [[a, b], [b + {HASH_STEP}, a + {-HASH_STEP}], [a, b], [] int, [b + {HASH_STEP}, a + {-HASH_STEP}]];
+        function main(v) : [[int]] -> [[int]] = {{name(twins(a, sum(r)) ++ [r]) : r in v; a in [0:#v]}};
+        """, ([[1, 2], [], [-5, 1, 2]],)),
+    "strings that begin alike, in rows": (
+        """function main(m) : [[[char]]] -> ([[[char]]], [[int]]) =
+          let long = {{w ++ x ++ w ++ w : w in r; x in reverse(r)} : r in m}
+          in ({sort_any(r ++ l ++ r ++ l) : r in m; l in long}, {rank_any(flatten(long) ++ r) : r in m});
+        """, ([[[*w] for w in r] for r in (["abcabcabc", "", "\U0010ffffabcab", "abcabcabd"], [], ["b", "a" * 33])],)),
+    "sequences of ints that are far apart, and of floats": (
+        """function main(m, w) : ([[int]], [[float]]) -> (([[int]], [[float]]), [[[int]]]) =
+          ((sort_any(m ++ {r ++ [a] : r in m; a in {max_int : _ in m}}), sort_any(w ++ w)),
+           {sort_any({take(r, i) : i in [0:#r + 1]}) : r in m});
+        """, ([[1, 2], [], [-2**63, 2**63 - 1, 0], [2**62, -2**62, 5, 5, 5, 5, 5]],
+              [[math.nan, 1.0], [0.0], [-0.0], [], [math.nan], [-1.0, math.inf]])),
+    "tuples in order, some with NaN in front": (
+        """function main(a, b, c) : ([int], [float], [bool]) -> ([((bool, int), float)], [(float, (int, bool))]) =
+          (sort_any({((y, x), z) : x in a; y in c; z in b}), sort_any({(z, (x, y)) : x in a; y in c; z in b}));
+        """, ([3, 1, 3, -2**63, 1, 2**63 - 1, 3], [math.nan, 0.0, -0.0, 2.0, math.nan, math.nan, -math.inf],
+              [True, False, True, False, False, True, False])),
     "rows that are longer than what they are zipped with": (
         "function main(m, v) : ([[int]], [int]) -> [int] = {sum({x * y : x in r; y in v}) : r in m};",
         ([[1], list(range(50))], [1])),

@@ -142,7 +142,8 @@ def test_errors_in_the_library_are_shown_where_the_user_called_it() -> None:
     ("_order([3,1,2,1])", [1, 3, 2, 0]), ("_order_down([3,1,2,1])", [0, 2, 1, 3]),
     ("_order([acos(2.0),1.0,ln(0.0)])", [2, 1, 0]),
     ("_order_down([acos(2.0),1.0,2.0])", [2, 1, 0]), ("_label([\"a\",\"b\",\"a\"])", [0, 1, 0]),
-    ("_order([-0.0,0.0])", [0, 1]),
+    ("_order([-0.0,0.0])", [0, 1]), ("_firsts([3,1,3])", [0, 1, 0]),
+    ("_firsts([acos(2.0),-0.0,acos(2.0),0.0])", [0, 1, 2, 1]),
 ])
 def test_sequences(source: str, value: Any) -> None:
     assert repr(it(f"{source};")) == repr(value)

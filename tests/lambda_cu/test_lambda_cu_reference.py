@@ -228,6 +228,10 @@ def test_segmented_filter_and_order(nested: list[list[int]]) -> None:
     starts = offsets(nested)
     assert order == [starts[s] + j for s, row in enumerate(nested)
                      for j in sorted(range(len(row)), key=lambda j: -row[j])]
+    (firsts,) = run(SEGMENTED + """{
+      let firsts = SEG_ORDER { (s, j, i) => xs[i] using xs } irregular(offs, k, n) firsts
+      return firsts }""", *arguments)
+    assert firsts == [starts[s] + row.index(x) for s, row in enumerate(nested) for x in row]
 
 
 def test_regular_spaces() -> None:
@@ -244,7 +248,8 @@ def test_floats_nan_and_order() -> None:
     assert run("""(n : int, xs : [float; n]) {
       let a = ORDER { i => xs[i] using xs } (n)
       let d = ORDER { i => xs[i] using xs } (n) descending
-      return (a, d) }""", 6, keys) == [[4, 2, 3, 0, 1, 5], [0, 2, 3, 4, 1, 5]]
+      let f = ORDER { i => xs[i] using xs } (n) firsts
+      return (a, d, f) }""", 6, keys) == [[4, 2, 3, 0, 1, 5], [0, 2, 3, 4, 1, 5], [0, 1, 2, 2, 4, 5]]
     (total, top) = run("""(n : int, xs : [float; n]) {
       let t = REDUCE { i => xs[i] using xs } (0.0) { (x, y) => x + y } (n)
       let m = REDUCE { i => xs[i] using xs } (-inf) { (x, y) => max(x, y) } (n)

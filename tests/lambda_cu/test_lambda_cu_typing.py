@@ -70,6 +70,8 @@ PAIR = thunk(("i",), ir.Tuple((X, i)))
     (("ys",), ir.Permute(AT, thunk(("i",), i), FLAT, 7, (ZERO,)), (ir.Array("float", 7),)),
     (("a", "c"), ir.Once(thunk((), ir.Tuple((NONE, ZERO)))), ("int", "float")),
     (("o",), ir.Order(AT_ROW, ROWS), (ir.Array("int", "n"),)),
+    (("ys",), ir.Order(AT, FLAT, values=True), (ir.Array("float", "n"),)),
+    (("o",), ir.Order(AT, FLAT, firsts=True), (ir.Array("int", "n"),)),
     (("ys",), ir.Map(thunk(("s", "j", "i"), j), ir.Uniform("k", 2, "n")), (ir.Array("int", "n"),)),
 ])
 def test_what_soacs_bind(names: tuple[str, ...], soac: ir.Soac, types: tuple[ir.Type, ...]) -> None:
@@ -96,6 +98,8 @@ def test_what_soacs_bind(names: tuple[str, ...], soac: ir.Soac, types: tuple[ir.
     (ir.ReduceByIndex(AT, thunk(("i",), i), (NONE,), PLUS, FLAT, "n", (ZERO,)), "the identity is int"),
     (ir.Permute(AT, thunk(("i",), i), FLAT, "n", (ZERO,), "first"), "first is no mode"),
     (ir.Order(PAIR, FLAT), "ORDER has one key"),
+    (ir.Order(AT, FLAT, descending=True, firsts=True), "in no order"),
+    (ir.Order(AT, FLAT, values=True, firsts=True), "in no order"),
 ])
 def test_soacs_that_have_no_type(soac: ir.Soac, message: str) -> None:
     with pytest.raises(IllFormed, match=message):

@@ -6,4 +6,5 @@
     finish          the last phase: totals, in the chunks' order
     order           ORDER: keys by a walk, then a sort
     order_text      the text of that
+    firsts          where equal keys stand first: hash tables
 """

@@ -9,7 +9,7 @@
 Keys become ints that order as they do: of a float its bits, turned where it is negative, with one zero and one NaN,
 which is the greatest. A row that is in order already stays. A flat space is one row; a uniform or affine space gets
 its offsets written out. Where the sorted keys are wanted, not their positions, they are gathered at the end; those of a
-flat space are sorted by the target's library.
+flat space are sorted by the target's library. Firsts are found by hashing (skeletons.cpu.firsts).
 """
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.text import parse
+from nessie.cudagen.skeletons.cpu.firsts import FIRSTS, GREATEST, SMALL
 from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CODES, GATHER, ROWS, sort_text
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.lambda_cu import nodes as ir
@@ -39,13 +40,16 @@ def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: in
     modules = [plan_walk(walk_of(walk, program), tables, width) for walk in walks]
     phases = [phase for module in modules for phase in module.plans[0].phases]
     size = next(b.size for phase in phases for b in phase.buffers if b.name == keys)
+    functions: tuple[loops.Function, ...]
     base = walk_of(walks[0], program).bases[keys][0]
     name = identifier(kernel.name)
     sort = SortOfRows(name, keys, base, size, soac, offsets)
-    if soac.values and not offsets:
+    if soac.firsts:
+        made, functions = [sort.firsts_phase(result)], sort.firsts()
+    elif soac.values and not offsets:
         library = f"sort_{'descending' if soac.descending else 'ascending'}"
         made = [Phase(library, named(keys, result), None, (Buffer(result, base, size),), library=True)]
-        functions: tuple[loops.Function, ...] = ()
+        functions = ()
     elif soac.values:
         order = f"{result}_order"
         made, functions = [sort.phase(order), sort.gather(order, result, width)], sort.functions(width)
@@ -76,13 +80,23 @@ class SortOfRows:
         turned = "plain"
         if self.soac.descending:
             turned = "plain == greatest ? plain : not(plain)" if self.base == "float" else "not(plain)"
+        return self.parsed(sort_text(self.name, turned=turned, **self.rows) + GATHER.format(
+            name=self.name, given=declared(self.size), type=self.base, width=width, size=show_exp(self.size)))
+
+    def firsts(self) -> tuple[loops.Function, ...]:
+        return self.parsed(FIRSTS.format(name=self.name, small=SMALL, head_code=CODES[self.base].format("head_key"),
+                                         chunk=ROWS, number=GREATEST if self.base == "float" else "", **self.rows))
+
+    @property
+    def rows(self) -> dict[str, str]:
+        """What texts say of the rows and their keys."""
         flat = not self.offsets
-        text = sort_text(self.name, given=declared(self.size) if flat else f"{declared(self.segments)}int[] offsets, ",
-                         type="int" if self.base == "float" else self.base, segments=show_exp(self.segments),
-                         low="0" if flat else "offsets[row]",
-                         high=show_exp(self.size) if flat else "offsets[row + 1]", code=CODES[self.base], turned=turned)
-        text += GATHER.format(name=self.name, given=declared(self.size), type=self.base, width=width,
-                              size=show_exp(self.size))
+        return {"given": declared(self.size) if flat else f"{declared(self.segments)}int[] offsets, ",
+                "type": "int" if self.base == "float" else self.base, "segments": show_exp(self.segments),
+                "low": "0" if flat else "offsets[row]", "high": show_exp(self.size) if flat else "offsets[row + 1]",
+                "code": CODES[self.base].format("key")}
+
+    def parsed(self, text: str) -> tuple[loops.Function, ...]:
         return tuple(replace(f, about=ABOUT[f.name.removeprefix(f"{self.name}_")]) for f in parse(text).functions)
 
     def phase(self, order: str) -> Phase:
@@ -90,9 +104,18 @@ class SortOfRows:
         scratch = [f"{self.keys}_{use}" for use in ("codes", "codes_2", "order_2")]
         buffers = tuple([Buffer(name, "int", self.size) for name in (order, *scratch)])
         codes, codes_2, order_2 = scratch
+        return self.by_rows("sort", (codes, order, codes_2, order_2), buffers)
+
+    def firsts_phase(self, result: str) -> Phase:
+        table, heads = f"{self.keys}_table", f"{self.keys}_heads"
+        buffers = (Buffer(result, "int", self.size), Buffer(table, "int", op("*", integer(4), self.size)),
+                   Buffer(heads, "int", self.size))
+        return self.by_rows("firsts", (table, heads, result), buffers)
+
+    def by_rows(self, function: str, arrays: tuple[str, ...], buffers: tuple[Buffer, ...]) -> Phase:
         sizes = (*passed(self.segments), loops.Name(self.offsets)) if self.offsets else passed(self.size)
         chunks = op("/", op("+", self.segments, integer(ROWS - 1)), integer(ROWS))
-        return Phase(f"{self.name}_sort", (*sizes, *named(self.keys, codes, order, codes_2, order_2)), chunks, buffers)
+        return Phase(f"{self.name}_{function}", (*sizes, *named(self.keys, *arrays)), chunks, buffers)
 
     def gather(self, order: str, result: str, width: int) -> Phase:
         chunks = op("/", op("+", self.size, integer(width - 1)), integer(width))

@@ -6,10 +6,10 @@ SHORT = 32                      # elements of a row that are inserted
 MEDIUM = 65536                  # elements of a row whose positions take 16 bits
 
 CODES = {
-    "int": "key",
-    "float": "key == least ? 0 : (key and greatest) > infinite ? greatest : key < 0 ? key xor greatest : key",
-    "bool": "btoi(key)",
-    "char": "char_code(key)",
+    "int": "{0}",
+    "float": "{0} == least ? 0 : ({0} and greatest) > infinite ? greatest : {0} < 0 ? {0} xor greatest : {0}",
+    "bool": "btoi({0})",
+    "char": "char_code({0})",
 }
 
 SORT = """
@@ -165,6 +165,7 @@ host {name}_gather(int first_chunk, int last_chunk, {given}{type}[] keys, int[] 
 """
 
 ABOUT = {"sort": "Each row in stable order of its keys, as positions: by insertion, or digit by digit.",
+         "firsts": "For each element the first of its row that has the same key, by a hash table for each row.",
          "gather": "The keys in that order."}
 
 

@@ -282,27 +282,37 @@ def code(make: Maker, type_: Type, x: Name) -> Exp:
 
 def label(make: Maker, type_: Type, v: Name) -> Exp:
     """Return for each element the position of the first that equals it."""
+    x = Name("x", type_)
     match type_:
-        case Base("bool"):
-            x = Name("x", type_)
-            return make.call("_label", (INT,), each(make.call("btoi", (), x), (x, v)))
+        case Base("float"):
+            return make.call("_firsts", (type_,), v)
         case Base():
-            return make.call("_label_ints", (), v) if type_ == INT else make.call("_label_scalars", (type_,), v)
+            return make.call("_label_ints", (), codes(make, type_, v))
         case Pair(first, second):
-            x = Name("x", type_)
-            firsts = make.call("_label", (first,), each(make.first(x), (x, v)))
-            seconds = make.call("_label", (second,), each(make.rest(x), (x, v)))
-            return make.call("_label_pairs", (), firsts, seconds)
+            return make.call("_label_pairs", (), codes(make, first, each(make.first(x), (x, v))),
+                             codes(make, second, each(make.rest(x), (x, v))))
+        case Seq(element) if isinstance(element, Base) and element != FLOAT:
+            known = v if element != BOOL else each(codes(make, element, x), (x, v))
+            return make.call("_label_sequences", (INT if element == BOOL else element,), known)
         case Seq(element):
-            row = Name("row", type_)
-            lengths = each(make.call("length", (element,), row), (row, v))
-            elements = make.call("_label", (element,), make.call("flatten", (element,), v))
-            return make.call("_label_sequences", (), make.call("partition", (INT,), elements, lengths))
+            lengths = each(make.call("length", (element,), x), (x, v))
+            elements = codes(make, element, make.call("flatten", (element,), v))
+            return make.call("_label_sequences", (INT,), make.call("partition", (INT,), elements, lengths))
         case Data():
-            x = Name("x", type_)
             content = make.content(type_)
             return make.call("_label", (content,), each(make.opened("y", type_, x, lambda y: y), (x, v)))
     return make.call("dist", (INT,), integer(0), make.call("length", (type_,), v))
+
+
+def codes(make: Maker, type_: Type, v: Exp) -> Exp:
+    """Return an int for each element, the same for equal ones and only for them."""
+    x = Name("x", type_)
+    match type_:
+        case Base("int"):
+            return v
+        case Base("bool" | "char" as name):
+            return each(make.call({"bool": "btoi", "char": "char_code"}[name], (), x), (x, v))
+    return make.call("_label", (type_,), v)
 
 
 def place(make: Maker, type_: Type, v: Name) -> Exp:
@@ -329,9 +339,37 @@ def place(make: Maker, type_: Type, v: Name) -> Exp:
 
 def ordered(make: Maker, type_: Type, v: Name) -> Exp:
     """Return the positions in ascending order."""
-    if isinstance(type_, Base) and type_.name != "bool":
-        return make.call("_order", (type_,), v)
-    return make.call("_order", (INT,), make.call("_place", (type_,), v))
+    x = Name("x", type_)
+    match type_:
+        case Base():
+            return make.call("_order", (keyed(type_),), keys(make, type_, v))
+        case Pair(first, second):
+            by_rest = make.call("_ordered", (second,), each(make.rest(x), (x, v)))
+            firsts = each(make.first(x), (x, v))
+            exact = isinstance(first, Base) and first != FLOAT
+            known = keys(make, first, firsts) if exact else make.call("_place", (first,), firsts)
+            return make.call("_order_by", (keyed(first) if exact else INT,), known, by_rest)
+        case Seq(Base("char")):
+            return make.call("_order_sequences", (type_.element,), v)
+        case Seq(element):
+            lengths = each(make.call("length", (element,), x), (x, v))
+            whole = make.call("flatten", (element,), v)
+            elements = make.call("_near", (), whole) if element == INT else make.call("_place", (element,), whole)
+            return make.call("_order_sequences", (INT,), make.call("partition", (INT,), elements, lengths))
+        case Data():
+            content = make.content(type_)
+            return make.call("_ordered", (content,), each(make.opened("y", type_, x, lambda y: y), (x, v)))
+    return make.call("index", (), make.call("length", (type_,), v))
+
+
+def keyed(type_: Type) -> Type:
+    """Return the type of what values of this scalar type are sorted by."""
+    return INT if type_ == BOOL else type_
+
+
+def keys(make: Maker, type_: Type, v: Exp) -> Exp:
+    x = Name("x", type_)
+    return each(make.call("btoi", (), x), (x, v)) if type_ == BOOL else v
 
 
 MAKERS: dict[str, Callable[..., Exp]] = {

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
@@ -32,8 +33,9 @@ Bound = list[tuple[str, Exp]]       # the names and values of a chain of lets
 Spread = tuple[Bound, Exp]          # such a chain, and what is in it
 
 
-def inline(program: mono.Program) -> mono.Program:
-    inliner = Inliner(program)
+def inline(program: mono.Program, kept: Callable[[mono.Function], bool] = lambda function: False) -> mono.Program:
+    """`kept`: functions whose calls stay, for now."""
+    inliner = Inliner(program, kept)
     inliner.keep(program.entry)
     while inliner.pending:
         name = inliner.pending.pop()
@@ -49,8 +51,9 @@ def is_library(function: mono.Function) -> bool:
 class Inliner:
     """Decides which calls are replaced; `kept` are the functions that are still called, and the entry."""
 
-    def __init__(self, program: mono.Program) -> None:
+    def __init__(self, program: mono.Program, stays: Callable[[mono.Function], bool]) -> None:
         self.functions = {f.name: f for f in program.functions}
+        self.stays = stays
         nodes = {f.name: list(expressions(f.body)) for f in program.functions}
         self.sizes = {name: len(inside) for name, inside in nodes.items()}
         self.calls = {name: [e.function for e in inside if isinstance(e, mono.Call)] for name, inside in nodes.items()}
@@ -68,7 +71,8 @@ class Inliner:
         full: dict[str, int] = {}                   # the size with the calls in it replaced
         for name in order:
             full[name] = self.sizes[name] + sum(full[callee] for callee in self.calls[name] if callee in found)
-            if name not in recursive and not self.functions[name].fold and (self.is_free(name) or full[name] <= SMALL):
+            if name not in recursive and (self.is_free(name) or full[name] <= SMALL) \
+                    and not self.functions[name].fold and not self.stays(self.functions[name]):
                 found.add(name)
         return found
 

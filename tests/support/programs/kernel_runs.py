@@ -139,6 +139,10 @@ class Meaning:
                 return self.partition(soac, flat)
             case ir.Permute() | ir.ReduceByIndex():
                 return self.permute(soac, flat)
+            case ir.Order(thunk, firsts=True):
+                keys = {at: self.apply(thunk, at, at[-1])[0] for at in flat}
+                return [[next((other[-1] for other in row if keys[other] == keys[at]), at[-1])
+                         for row in rows for at in row]]
             case ir.Order(thunk, _, descending):
                 return [[at[-1] for row in rows for at in self.ordered(thunk, row, descending)]]
         raise TypeError(soac)
