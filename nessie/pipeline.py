@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         unchecked,
     )
     from nessie.library import library
-    from nessie.mono.passes import hoist, inline, join_calls, monomorphise, random_state, release
+    from nessie.mono.passes import hoist, inline, join_calls, monomorphise, random_state, reduce_groups, release
     from nessie.schedule import check as schedule_check
     from nessie.schedule import fuse, pull, schedule
     from nessie.schedule.cost import profiles

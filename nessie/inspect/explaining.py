@@ -7,7 +7,7 @@ The call's graphs are those of the entry at the types, layouts and sizes of its 
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -20,10 +20,18 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
 from nessie.lambda_cu.scope import statements
 from nessie.mono import nodes as mono
+from nessie.mono.passes.reduce_groups import groups_reduced
 from nessie.program_cache import cached_program
 from nessie.running.stopwatch import quickest
 from nessie.schedule.explain.code import with_code
-from nessie.schedule.explain.explain import PRICING_WORK, SCHEDULES, Explanation, FunctionExplained, explain
+from nessie.schedule.explain.explain import (
+    PRICING_WORK,
+    SCHEDULES,
+    Explanation,
+    FunctionExplained,
+    GroupsExplained,
+    explain,
+)
 from nessie.schedule.explain.text import excerpt
 from nessie.schedule.graph.nodes import Graph
 from nessie.schedule.wishes.sizes import sizes_of
@@ -39,12 +47,13 @@ UNSEEN = ("error", "_seed", "_now", "get_environment_variable")        # effects
 def explain_program(job: pipeline.Job, start: forms.Form[Any], program: Any, everything: bool = False) -> Explanation:
     """The schedules of a program of a form that comes before fusing."""
     passes = pipeline.stages_between(job, start, pipeline.pass_named("fuse"))
-    made = {step.ran.output: step.program for step in driver.steps(job, start, program, passes)}
+    ran = {step.ran.name: step for step in driver.steps(job, start, program, passes)}
+    made = {step.ran.output: step.program for step in ran.values()}
     (found,) = driver.steps(job, forms.FLAT, made[forms.FLAT], (pipeline.pass_named("graph"),))
     explained = with_code(explain_graphs(found.program, job, everything), found.program, made[forms.FUSED], job.fuse)
     if forms.MONO not in made:
         return explained
-    return replace(explained, functions=functions(made[forms.MONO], made[forms.FLAT], job))
+    return replace(explained, functions=functions(made[forms.MONO], made[forms.FLAT], job), groups=groups(ran))
 
 
 def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tuple[FunctionExplained, ...]:
@@ -59,6 +68,19 @@ def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tup
                     else "lifted" if f"{f.name}^" in versions else "host")
             where = user_span(what.origin) if what else None
             found.append(FunctionExplained(f.name, runs, user_span(f.origin), reason(what), where))
+    return tuple(found)
+
+
+def groups(ran: Mapping[str, driver.PassResult]) -> tuple[GroupsExplained, ...]:
+    """What the passes that ran make of groups by keys."""
+    if "inline" not in ran:
+        return ()
+    _, told = groups_reduced(ran["inline"].program)
+    found = []
+    for group in told:
+        where = user_span(group.where)
+        why = f"{excerpt(where) or 'what they have'} {group.why}"
+        found.append(GroupsExplained(user_span(group.origin), bool(group.why), why if group.why else "", where))
     return tuple(found)
 
 
@@ -88,11 +110,12 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, values, strict=True)]
     job = replace(job, layouts=tuple(layouts))
     passes = pipeline.stages_between(job, forms.MONO, pipeline.pass_named("simplify"))
-    made = {step.ran.output: step.program for step in driver.steps(job, forms.MONO, program, passes)}
+    ran = {step.ran.name: step for step in driver.steps(job, forms.MONO, program, passes)}
+    made = {step.ran.output: step.program for step in ran.values()}
     flat = made[forms.FLAT]
     job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
     found = explain_program(job, forms.FLAT, flat, everything)
-    found = replace(found, functions=functions(made.get(forms.MONO, program), flat, job))
+    found = replace(found, functions=functions(made.get(forms.MONO, program), flat, job), groups=groups(ran))
     if session.target.name not in MEASURED or has_effects(flat):
         return found
     jobs = {mode: replace(job, target=session.target.name, fuse=mode, wishes=() if mode == "none" else job.wishes)

@@ -6,6 +6,7 @@
     check           validator
     node_types      the types of expressions and of primitives
     walk            the parts of an expression
+    groups          groups by keys, and what is reduced of them
 
     passes/         monomorphise makes the form; the others refine it
     copies/         the work of monomorphise: one copy of each function for each use at other types

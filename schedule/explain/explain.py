@@ -133,9 +133,20 @@ class FunctionExplained:
 
 
 @dataclass(frozen=True)
+class GroupsExplained:
+    """Groups by keys that a call at `place` makes, or does not, as they are only reduced. If they are made: `reason`
+    why, in words, and where that is."""
+    place: Span | None
+    made: bool
+    reason: str = ""
+    where: Span | None = None
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The explanation of a function. `mode`: the schedule whose kernels it runs; `once`: a call runs each region just
-    once; `measured`: seconds in kernels per schedule, if it has been run; `functions`: those that it calls."""
+    once; `measured`: seconds in kernels per schedule, if it has been run; `functions`: those that it calls; `groups`:
+    those by keys."""
     machine: str
     regions: tuple[RegionExplained, ...]
     function: str = ""
@@ -143,6 +154,7 @@ class Explanation:
     once: bool = True
     measured: Mapping[str, float] = field(default_factory=dict)
     functions: tuple[FunctionExplained, ...] = ()
+    groups: tuple[GroupsExplained, ...] = ()
 
 
 def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WORK) -> Explanation:

@@ -1,10 +1,11 @@
 """Turns explanations of schedules into JSON data: times in nanoseconds, sizes in bytes.
 
     {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...],
-     "functions": [...]}
+     "functions": [...], "groups": [...]}
                  "mode": the schedule that runs; "once": a call runs each region just once
     a function   "name", "runs" ("thread", "lifted", "apart" or "host"), "place", and unless it runs per element the
                  "reason" why not, and "where"
+    a group      "place", whether it is "made", and if it is the "reason" why, and "where"
     a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": the names of the mode's
                  kernels in the code, if known
     a schedule   "kernels" (their number), "members" (of each), "again" (the nodes that each computes again, if any),
@@ -23,6 +24,7 @@ from nessie.schedule.explain.explain import (
     SCHEDULES,
     Explanation,
     FunctionExplained,
+    GroupsExplained,
     Member,
     Moved,
     PairExplained,
@@ -37,12 +39,20 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
     return {"function": function, "machine": explained.machine, "mode": explained.mode, "once": explained.once,
             "schedules": {mode: totals(explained, mode) for mode in SCHEDULES},
             "regions": [region_json(region, explained.mode) for region in explained.regions],
-            "functions": [function_json(found) for found in explained.functions]}
+            "functions": [function_json(found) for found in explained.functions],
+            "groups": [groups_json(found) for found in explained.groups]}
 
 
 def function_json(found: FunctionExplained) -> dict[str, Any]:
-    why = {"reason": found.reason, "where": place_json(found.where)} if found.reason else {}
-    return {"name": found.name, "runs": found.runs, "place": place_json(found.place), **why}
+    return {"name": found.name, "runs": found.runs, "place": place_json(found.place), **why_json(found)}
+
+
+def groups_json(found: GroupsExplained) -> dict[str, Any]:
+    return {"place": place_json(found.place), "made": found.made, **why_json(found)}
+
+
+def why_json(found: FunctionExplained | GroupsExplained) -> dict[str, Any]:
+    return {"reason": found.reason, "where": place_json(found.where)} if found.reason else {}
 
 
 def totals(explained: Explanation, mode: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from nessie.schedule.explain.explain import (
     SCHEDULES,
     Explanation,
     FunctionExplained,
+    GroupsExplained,
     Member,
     Moved,
     PairExplained,
@@ -57,6 +58,8 @@ def as_text(function: str, explained: Explanation, everything: bool = False) -> 
         parts.append(region_text(title, replace(explained, measured=measured), region, everything))
     if explained.functions:
         parts.append(functions_text(explained.functions))
+    if explained.groups:
+        parts.append(groups_text(explained.groups))
     return "\n".join(parts)
 
 
@@ -81,6 +84,13 @@ def functions_text(functions: Sequence[FunctionExplained]) -> str:
     """A line for each function that is called: how it runs, and why not per element."""
     rows = [[f.name, RUNS[f.runs], place_text(f.where if f.reason else f.place), f.reason] for f in functions]
     return "\n".join(["functions", *table(rows, left=3)]) + "\n"
+
+
+def groups_text(groups: Sequence[GroupsExplained]) -> str:
+    """A line for each place where groups by keys are made, or need not be, and why they are."""
+    rows = [[excerpt(found.place), "are made" if found.made else "are not made",
+             place_text(found.where or found.place), found.reason or "they are only reduced"] for found in groups]
+    return "\n".join(["groups", *table(rows, left=3)]) + "\n"
 
 
 def footnote(explained: Explanation) -> list[str]:

@@ -244,8 +244,8 @@ def segmented_kernel(more: str, space: str, body: str) -> ir.Kernel:
     return parse_kernel(f"kernel K (n : int, m : int, xs : [int; n], vs : [int; m], {more}) {{{text}\n}}")
 
 
-CUDA = [*sorted(FLAT), "ordered reduce"]
-SORTS = ("order", "firsts")         # GPUs find firsts by sorting, too (sort_firsts)
+CUDA = [*(name for name in sorted(FLAT) if name != "firsts"), "ordered reduce"]         # GPUs have no firsts
+CUDA_SEGMENTED = {name: text for name, text in SEGMENTED.items() if name != "firsts"}
 
 
 def cuda_kernel(name: str) -> ir.Kernel:
@@ -254,9 +254,14 @@ def cuda_kernel(name: str) -> ir.Kernel:
 
 @pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("n, width", [(0, 8), (300, 1)])
-@pytest.mark.parametrize("name", [name for name in CUDA if name not in SORTS])      # test_gpu.py sorts, quickly
+@pytest.mark.parametrize("name", [name for name in CUDA if name != "order"])      # test_gpu.py sorts, quickly
 def test_walks_by_blocks_of_threads(name: str, n: int, width: int) -> None:
     agree_on_gpu(cuda_kernel(name), [n, numbers(n)], width)
+
+
+def test_gpus_do_not_hash() -> None:
+    with pytest.raises(ValueError, match="the pass sort-firsts comes before"):
+        run_cuda(flat_kernel(FLAT["firsts"]), [3, numbers(3)], 3)
 
 
 ORDERED = f"""
@@ -265,7 +270,7 @@ ORDERED = f"""
 
 
 @pytest.mark.sampled(quick=4)
-@pytest.mark.parametrize("name", [name for name in SEGMENTED if name not in SORTS])
+@pytest.mark.parametrize("name", [name for name in CUDA_SEGMENTED if name != "order"])
 def test_walks_of_segments_by_blocks_of_threads(name: str) -> None:
     lengths = [1, 0, 250, 3, 0, 0, 270, 2]
     kernel = segmented_kernel("offs0 : [int; m+1]", "irregular(offs0, m, n)", SEGMENTED[name])

@@ -84,6 +84,38 @@ def nested(items: list[Any]) -> Any:
     return items[0] if len(items) == 1 else (items[0], nested(items[1:]))
 
 
+INTS = [2**31 - 1, -2**31, 0, 2**31 - 1, -1, -2**31]
+PAIRS_OF_INTS = list(zip(INTS, [*INTS[1:], -2**31], strict=True))
+TEXTS = [*map(list, ("b" * 40, "", "b" * 41, "a\U0010ffff", "b" * 40, "\U0010ffff" * 9, "\U0010ffff" * 9 + "a"))]
+ROWS = [[2**31 - 1, -2**31], [], [2**31 - 1], [-2**31] * 5, [2**31 - 1, -2**31], [2**31 - 1, -2**31, 0]]
+
+
+KEYED = {                       # an expression of keys, whose hashes and joined parts need more than 32 bits
+    "remove_duplicates(v)": [2**31 - 1, -2**31, 0, -1], "sort_any(p)": sorted(PAIRS_OF_INTS),
+    "sort_any(s)": sorted(TEXTS), "sort_any(w)": sorted(ROWS),
+    "rank_any(w)": [sorted(range(6), key=lambda i: (ROWS[i], i)).index(i) for i in range(6)],
+    "name(s)": [len(TEXTS) - 1 - TEXTS[::-1].index(x) for x in TEXTS],
+    "name(p)": [len(INTS) - 1 - PAIRS_OF_INTS[::-1].index(x) for x in PAIRS_OF_INTS],
+    "name(w)": [len(ROWS) - 1 - ROWS[::-1].index(x) for x in ROWS],
+    "histogram(v)": [(x, INTS.count(x)) for x in dict.fromkeys(INTS)],
+    "{(k, max_val(vs), min_val(vs), sum(vs), #vs) : (k,vs) in int_collect({(x, y) : (x, y) in p})}": [
+        (k, (max(vs), (min(vs), ((sum(vs) + 2**31) % 2**32 - 2**31, len(vs))))) for k in sorted(set(INTS))
+        for vs in [[y for x, y in PAIRS_OF_INTS if x == k]]],
+    "{max_val({y : y in vs | y > k}) : (k,vs) in int_collect(p)}": [
+        max([y for x, y in PAIRS_OF_INTS if x == k and y > k], default=-2**31) for k in sorted(set(INTS))],
+}
+
+
+def test_keys_of_32_bits_everywhere() -> None:
+    source = f"""function main(v, p, s, w) : ([int], [(int,int)], [[char]], [[int]])
+        -> ([int], [(int,int)], [[char]], [[int]], [int], [int], [int], [int], [(int,int)],
+            [(int,int,int,int,int)], [int]) = ({', '.join(KEYED)});"""
+    for executor in MANY:
+        program = Compiled(source, widths=Widths(64, 32), target="cuda" if "cudasim" in executor else "cpu")
+        found = outcome(program, executor, (INTS, PAIRS_OF_INTS, TEXTS, ROWS))
+        assert agree(found, nested([*KEYED.values()])), f"{executor}: {found}"
+
+
 SINGLES = {                     # an expression of x, which is 0.1, and v, [2^24, 1, 1], and its value, rounded by NumPy
     "x + 0.2": np.float32(0.1) + np.float32(0.2), "x * x": np.float32(0.1) * np.float32(0.1),
     "v[0] + 1.0": np.float32(2**24), "sum(v)": np.float32(2**24 + 2), "sqrt(x)": np.sqrt(np.float32(0.1)),

@@ -28,7 +28,8 @@ from executors import Compiled, Failed
 from gpu_programs import ENDLESS, PROGRAMS, on_gpu
 from kernel_runs import BASES, Meaning, program_of
 from paths import SUPPORT
-from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
+from test_skeletons import CUDA, LENGTHS, cuda_kernel, numbers, segmented_kernel
+from test_skeletons import CUDA_SEGMENTED as SEGMENTED
 
 from nessie.base.source import Interrupted, NessieError, Source
 from nessie.base.system.deadline import Deadline

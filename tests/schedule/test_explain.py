@@ -339,6 +339,26 @@ def test_a_function_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixtur
 # The machine ----------------------------------------------------------------------------------------
 
 
+GROUPS = {                      # of (1, 2) by keys: what they are asked for, what makes them, and what is told of that
+    "{(k, sum(vs), #vs) : (k,vs) in int_collect(kvs)}": ("int_collect(kvs)", "are not made", "they are only reduced"),
+    "{sum({10 / v : v in vs}) : (_,vs) in collect(kvs)}": ("collect(kvs)", "are made", "10 / v may fail"),
+    "{vs : (_,vs) in collect(kvs)}": ("collect(kvs)", "are made", "what they have is more than reduced"),
+    "[collect(kvs)]": ("collect(kvs)", "are made", "what they have is wanted as it is")}
+
+
+@pytest.mark.parametrize("called", [["-t", "[(int, int)]"], ["[(1, 2)]"]])
+@pytest.mark.parametrize("body", GROUPS)
+def test_groups_are_told(body: str, called: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    text = f"function main(kvs) = {body};"
+    path.write_text(text)
+    assert main(["explain", str(path), "-e", "main", *called]) == 0
+    groups, made, why = GROUPS[body]
+    where = text.index("10 /" if why.startswith("10") else groups) + 1
+    head, line = capsys.readouterr().out.splitlines()[-2:]
+    assert (head, line.split()) == ("groups", [*groups.split(), *made.split(), f"{path}:1:{where}", *why.split()])
+
+
 def test_a_measured_profile_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                    monkeypatch: pytest.MonkeyPatch) -> None:
     small = calibrate.Computer(large=2000, short=200, runs=1)

@@ -177,6 +177,8 @@ STARTS = """kernel {name} (counters : int, counts : [int; counters]) {{
 def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> Module:
     """The plan of a kernel that is an ORDER and nothing else. `width`: items a thread in the walks."""
     soac, result = order_of(kernel)
+    if soac.firsts:
+        raise ValueError("GPUs sort to find firsts: the pass sort-firsts comes before")
     walks, keys, offsets = walks_of_keys(kernel, soac, result)
     modules = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
     phases = [phase for module in modules for phase in module.plans[0].phases]

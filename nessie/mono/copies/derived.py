@@ -12,6 +12,7 @@ from math import inf
 from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import (
     BOOL,
+    CHAR,
     FLOAT,
     INT,
     REAL,
@@ -265,6 +266,8 @@ def code(make: Maker, type_: Type, x: Name) -> Exp:
     match type_:
         case Base("float"):
             return make.call("_code_of_float", (), x)
+        case Base("_word"):
+            return x
         case Base("int"):
             return make.call("_word", (), x)
         case Base(name):
@@ -287,17 +290,16 @@ def label(make: Maker, type_: Type, v: Name) -> Exp:
         case Base("float"):
             return make.call("_firsts", (type_,), v)
         case Base():
-            return make.call("_label_ints", (), codes(make, type_, v))
+            return make.call("_label_words", (), codes(make, type_, v))
         case Pair(first, second):
             return make.call("_label_pairs", (), codes(make, first, each(make.first(x), (x, v))),
                              codes(make, second, each(make.rest(x), (x, v))))
-        case Seq(element) if isinstance(element, Base) and element != FLOAT:
-            known = v if element != BOOL else each(codes(make, element, x), (x, v))
-            return make.call("_label_sequences", (INT if element == BOOL else element,), known)
+        case Seq(element) if element in (INT, CHAR, WORD):
+            return make.call("_label_sequences", (element,), v)
         case Seq(element):
             lengths = each(make.call("length", (element,), x), (x, v))
             elements = codes(make, element, make.call("flatten", (element,), v))
-            return make.call("_label_sequences", (INT,), make.call("partition", (INT,), elements, lengths))
+            return make.call("_label_sequences", (WORD,), make.call("partition", (WORD,), elements, lengths))
         case Data():
             content = make.content(type_)
             return make.call("_label", (content,), each(make.opened("y", type_, x, lambda y: y), (x, v)))
@@ -305,14 +307,11 @@ def label(make: Maker, type_: Type, v: Name) -> Exp:
 
 
 def codes(make: Maker, type_: Type, v: Exp) -> Exp:
-    """Return an int for each element, the same for equal ones and only for them."""
-    x = Name("x", type_)
-    match type_:
-        case Base("int"):
-            return v
-        case Base("bool" | "char" as name):
-            return each(make.call({"bool": "btoi", "char": "char_code"}[name], (), x), (x, v))
-    return make.call("_label", (type_,), v)
+    """Return a word for each element, the same for equal ones and only for them."""
+    if type_ in (INT, BOOL, CHAR, WORD):
+        x = Name("x", type_)
+        return each(make.call("_code", (type_,), x), (x, v))
+    return codes(make, INT, make.call("_label", (type_,), v))
 
 
 def place(make: Maker, type_: Type, v: Name) -> Exp:
@@ -354,8 +353,10 @@ def ordered(make: Maker, type_: Type, v: Name) -> Exp:
         case Seq(element):
             lengths = each(make.call("length", (element,), x), (x, v))
             whole = make.call("flatten", (element,), v)
-            elements = make.call("_near", (), whole) if element == INT else make.call("_place", (element,), whole)
-            return make.call("_order_sequences", (INT,), make.call("partition", (INT,), elements, lengths))
+            exact = element in (INT, BOOL)
+            known = codes(make, element, whole) if exact else codes(make, INT, make.call("_place", (element,), whole))
+            elements = make.call("_near", (), known) if element == INT else known
+            return make.call("_order_sequences", (WORD,), make.call("partition", (WORD,), elements, lengths))
         case Data():
             content = make.content(type_)
             return make.call("_ordered", (content,), each(make.opened("y", type_, x, lambda y: y), (x, v)))

@@ -16,7 +16,8 @@ from cuda_programs import SPACES
 from executors import Compiled, Failed
 from gpu_programs import ENDLESS, PROGRAMS, on_gpu
 from kernel_runs import Meaning, program_of
-from test_skeletons import CUDA, LENGTHS, SEGMENTED, cuda_kernel, numbers, segmented_kernel
+from test_skeletons import CUDA, LENGTHS, cuda_kernel, numbers, segmented_kernel
+from test_skeletons import CUDA_SEGMENTED as SEGMENTED
 
 from nessie.base.source import Interrupted, NessieError
 from nessie.base.system.deadline import Deadline

@@ -13,7 +13,8 @@ import pytest
 from built import gpu_code, gpu_device
 from cuda_programs import SPACES
 from kernel_runs import program_of, wrapped
-from test_skeletons import CUDA, SEGMENTED, cuda_kernel, flat_kernel, segmented_kernel
+from test_skeletons import CUDA, cuda_kernel, flat_kernel, segmented_kernel
+from test_skeletons import CUDA_SEGMENTED as SEGMENTED
 
 from nessie.base.source import Unsupported
 from nessie.base.values import DTYPES

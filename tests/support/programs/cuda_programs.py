@@ -13,7 +13,8 @@ from typing import Any
 from built import gpu_code
 from kernel_runs import program_of
 from paths import EXAMPLES
-from test_skeletons import CUDA, SEGMENTED, cuda_kernel, segmented_kernel
+from test_skeletons import CUDA, cuda_kernel, segmented_kernel
+from test_skeletons import CUDA_SEGMENTED as SEGMENTED
 
 from nessie import driver
 from nessie.base.source import Source
