@@ -104,12 +104,13 @@ def thread_name(name: str) -> str:
 
 def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: str, width: int | None) -> Module:
     """The plan of one kernel, and its functions. The one place that chooses a skeleton."""
+    each = width or CHUNK
     width = width or (chunk_width(kernel, tables) if target == "cpu" else RUN)
     kernel = with_good_names(kernel)
     orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]
     match target:
         case "cpu" if orders:
-            return plan_order(kernel, program, tables, width)
+            return plan_order(kernel, program, tables, width, each)
         case "cpu":
             return plan_walk(walk_of(kernel, program), tables, width)
         case "cuda" if orders:

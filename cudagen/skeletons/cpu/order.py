@@ -8,12 +8,14 @@
 
 Keys become ints that order as they do: of a float its bits, turned where it is negative, with one zero and one NaN,
 which is the greatest. A row that is in order already stays. A flat space is one row; a uniform or affine space gets
-its offsets written out. Where the sorted keys are wanted, not their positions, they are gathered at the end; those of a
-flat space are sorted by the target's library. Firsts are found by hashing (skeletons.cpu.firsts).
+its offsets written out. Keys that an array has already are read there. Where the sorted keys are wanted, not their
+positions, they are gathered at the end; those of a flat space are sorted by the target's library. Firsts are found by
+hashing (skeletons.cpu.firsts).
 """
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError
@@ -26,36 +28,41 @@ from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.text import parse
-from nessie.cudagen.skeletons.cpu.firsts import FIRSTS, GREATEST, SMALL
+from nessie.cudagen.skeletons.cpu import firsts
 from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CODES, GATHER, ROWS, sort_text
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.typing import SCALARS
 
 
-def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int) -> Module:
+def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int, each: int) -> Module:
+    """`width`: items a chunk of walks; `each`: of what computes no thunks."""
     soac, result = order_of(kernel)
     walks, keys, offsets = walks_of_keys(kernel, soac, result)
     modules = [plan_walk(walk_of(walk, program), tables, width) for walk in walks]
+    plan = modules[0].plans[0]
+    size = next(b.size for phase in plan.phases for b in phase.buffers if b.name == keys)
+    if given := keys_as_given(kernel, soac):
+        modules, keys = modules[1:], given
     phases = [phase for module in modules for phase in module.plans[0].phases]
-    size = next(b.size for phase in phases for b in phase.buffers if b.name == keys)
     functions: tuple[loops.Function, ...]
-    base = walk_of(walks[0], program).bases[keys][0]
+    base = walk_of(walks[0], program).bases[walks[0].returns[0]][0]
     name = identifier(kernel.name)
     sort = SortOfRows(name, keys, base, size, soac, offsets)
     if soac.firsts:
-        made, functions = [sort.firsts_phase(result)], sort.firsts()
+        made, functions = sort.firsts_of_rows(result) if offsets else sort.firsts_of_all(result, each)
     elif soac.values and not offsets:
         library = f"sort_{'descending' if soac.descending else 'ascending'}"
         made = [Phase(library, named(keys, result), None, (Buffer(result, base, size),), library=True)]
         functions = ()
     elif soac.values:
         order = f"{result}_order"
-        made, functions = [sort.phase(order), sort.gather(order, result, width)], sort.functions(width)
+        made, functions = [sort.phase(order), sort.gather(order, result, each)], sort.functions(each)
     else:
-        made, functions = [sort.phase(result)], sort.functions(width)[:1]
-    plan = replace(modules[0].plans[0], phases=(*phases, *made), results=(ArrayResult(result),) * len(kernel.returns))
+        made, functions = [sort.phase(result)], sort.functions(each)[:1]
+    plan = replace(plan, phases=(*phases, *made), results=(ArrayResult(result),) * len(kernel.returns))
     return Module((*(f for module in modules for f in module.functions), *functions), (plan,))
 
 
@@ -83,10 +90,6 @@ class SortOfRows:
         return self.parsed(sort_text(self.name, turned=turned, **self.rows) + GATHER.format(
             name=self.name, given=declared(self.size), type=self.base, width=width, size=show_exp(self.size)))
 
-    def firsts(self) -> tuple[loops.Function, ...]:
-        return self.parsed(FIRSTS.format(name=self.name, small=SMALL, head_code=CODES[self.base].format("head_key"),
-                                         chunk=ROWS, number=GREATEST if self.base == "float" else "", **self.rows))
-
     @property
     def rows(self) -> dict[str, str]:
         """What texts say of the rows and their keys."""
@@ -101,16 +104,48 @@ class SortOfRows:
 
     def phase(self, order: str) -> Phase:
         """The sort, which leaves positions in `order`."""
-        scratch = [f"{self.keys}_{use}" for use in ("codes", "codes_2", "order_2")]
+        scratch = [f"{order}_{use}" for use in ("codes", "codes_2", "order_2")]
         buffers = tuple([Buffer(name, "int", self.size) for name in (order, *scratch)])
         codes, codes_2, order_2 = scratch
         return self.by_rows("sort", (codes, order, codes_2, order_2), buffers)
 
-    def firsts_phase(self, result: str) -> Phase:
-        table, heads = f"{self.keys}_table", f"{self.keys}_heads"
-        buffers = (Buffer(result, "int", self.size), Buffer(table, "int", op("*", integer(4), self.size)),
-                   Buffer(heads, "int", self.size))
-        return self.by_rows("firsts", (table, heads, result), buffers)
+    def firsts_of_rows(self, result: str) -> tuple[list[Phase], tuple[loops.Function, ...]]:
+        table, heads = f"{result}_table", f"{result}_heads"
+        made = self.by_rows("firsts", (table, heads, result), self.of_tables(result, table, heads))
+        return [made], self.firsts_functions(firsts.ROWS)
+
+    def firsts_of_all(self, result: str, each: int) -> tuple[list[Phase], tuple[loops.Function, ...]]:
+        """Those of a flat space, in chunks of so many elements; all but the first phase only if there are several."""
+        table, heads, counts, parts, codes = (
+            f"{result}_{use}" for use in ("table", "heads", "counts", "parts", "codes"))
+        each = max(1, each // firsts.SHARE)
+        chunks = op("/", op("+", self.size, integer(each - 1)), integer(each))
+        several = op("min", integer(1), op("/", self.size, integer(each + 1)))
+        counters = Buffer(counts, "int", op("*", integer(firsts.PARTS + 1), chunks))
+        given = passed(self.size)
+
+        def phase(function: str, arrays: tuple[str, ...], number: loops.Exp, *buffers: Buffer) -> Phase:
+            return Phase(f"{self.name}_{function}", (*given, *named(*arrays)), number, buffers)
+
+        made = [
+            phase("firsts", (self.keys, table, heads, counts, result), chunks, counters,
+                  *self.of_tables(result, table, heads)),
+            phase("starts", (counts,), several),
+            phase("parts", (self.keys, heads, counts, parts, codes), op("*", several, chunks),
+                  *(Buffer(name, "int", op("*", several, self.size)) for name in (parts, codes))),
+            phase("joined", (counts, parts, codes, table), op("*", several, integer(firsts.PARTS))),
+            phase("found", (counts, parts, codes, result), op("*", several, chunks))]
+        return made, self.firsts_functions(firsts.WHOLE, width=each, size=show_exp(self.size), parts=firsts.PARTS,
+                                           counters=firsts.PARTS + 1, part_code=CODES[self.base].format("part_key"))
+
+    def of_tables(self, result: str, table: str, heads: str) -> tuple[Buffer, ...]:
+        return (Buffer(result, "int", self.size), Buffer(table, "int", op("*", integer(4), self.size)),
+                Buffer(heads, "int", self.size))
+
+    def firsts_functions(self, text: str, **more: Any) -> tuple[loops.Function, ...]:
+        return self.parsed(text.format(
+            name=self.name, small=firsts.SMALL, head_code=CODES[self.base].format("head_key"), chunk=ROWS,
+            number=firsts.GREATEST if self.base == "float" else "", **self.rows, **more))
 
     def by_rows(self, function: str, arrays: tuple[str, ...], buffers: tuple[Buffer, ...]) -> Phase:
         sizes = (*passed(self.segments), loops.Name(self.offsets)) if self.offsets else passed(self.size)
@@ -160,6 +195,15 @@ def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[
             binds.append(ir.Bind((ends,), lengths_scan(soac.space, segments)))
     return [ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,), bind.names,
                       origin=kernel.origin) for at, bind in enumerate(binds)], keys, offsets
+
+
+def keys_as_given(kernel: ir.Kernel, soac: ir.Order) -> str:
+    """The parameter that has the keys as they are sorted, '' where they are computed."""
+    body, size = soac.thunk.body, soac.space.size if isinstance(soac.space, ir.Flat) else soac.space.total
+    if not isinstance(body, ir.Read) or body.index != ir.Var(soac.thunk.params[-1]):
+        return ""
+    whole = (ir.Array(base, size) for base in SCALARS)
+    return next((p.name for p in kernel.params if p.name == body.array and p.type in whole), "")
 
 
 def is_narrow(thunk: ir.Thunk, kernel: ir.Kernel) -> bool:

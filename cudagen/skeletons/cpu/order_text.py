@@ -166,6 +166,10 @@ host {name}_gather(int first_chunk, int last_chunk, {given}{type}[] keys, int[] 
 
 ABOUT = {"sort": "Each row in stable order of its keys, as positions: by insertion, or digit by digit.",
          "firsts": "For each element the first of its row that has the same key, by a hash table for each row.",
+         "starts": "Where each chunk's heads of each part go.",
+         "parts": "Each chunk's heads go to their parts.",
+         "joined": "For each head the first that has the same code, by a hash table for each part.",
+         "found": "For each element what its head has found.",
          "gather": "The keys in that order."}
 
 

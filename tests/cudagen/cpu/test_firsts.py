@@ -10,6 +10,7 @@ import pytest
 import nessie
 
 SIZES = [0, 1, 2, 127, 128, 129, 600, 5000]
+LONG = 30_000                   # several chunks
 FEW, MANY = 7, 1 << 62
 
 
@@ -37,7 +38,7 @@ def test_names_of_equal_keys(kind: str, different: int) -> None:
     program = nessie.compile(f"""function flat(v) : [{kind}] -> [int] = name(v);
         function rows(m) : [[{kind}]] -> [[int]] = {{name(r) : r in m}};""")
     keys = [drawn(kind, size, different) for size in SIZES]
-    for given in keys:
+    for given in (*keys, drawn(kind, LONG, different), drawn(kind, LONG, LONG // 3)):
         assert list(program.flat(given)) == lasts(given)
     offsets = np.concatenate([[0], np.cumsum(SIZES)])
     content = keys[0] if kind == "char" else np.concatenate(keys)
