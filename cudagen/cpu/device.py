@@ -139,7 +139,7 @@ class Cpu(Launches):
 
     def sort(self, function: str, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         """A phase of the library: from the first array to the second."""
-        SORTS[function](*arrays)
+        SORTS[function](*arrays, threads=self.pool.threads)
 
     def download(self, array: Array) -> np.ndarray[Any, Any]:
         return self.memory.release(array)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.cudagen.cpu import sorting
 
 PROGRAM = """
 function orders(rows) = {rank(r) : r in rows};
@@ -61,3 +62,22 @@ def test_rows_are_in_order(kind: str) -> None:
         if of.dtype == np.int64:
             assert np.array_equal(down[row], ranks(np.argsort(~of, kind="stable"))), (kind, row)
     assert np.array_equal(program().one(KEYS[kind]), ranks(np.argsort(KEYS[kind], kind="stable")))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "few", "specials", "ints", "sorted"])
+def test_values_of_any_number_of_threads(kind: str) -> None:
+    """The same bits as a stable sort by one thread gives them: zeros and NaNs tell which is which."""
+    n, random = 3 * sorting.EACH + 5, np.random.default_rng(1)
+    ints = random.integers(-2**62, 2**62, n)
+    nans = np.array([0x7ff8000000000001, 0x7ff8000000000002, 0, 1 << 63, 1], np.uint64).view(np.float64)
+    values = {"numbers": random.random(n), "few": random.integers(0, 3, n) * 1.0, "ints": ints,
+              "specials": np.where(random.random(n) < 0.7, random.choice(nans, n), random.random(n)),
+              "sorted": np.arange(n) * 1.0}[kind]
+    expected = values[np.argsort(values, kind="stable")]
+    for threads in (1, 2, 3, 7):
+        result = np.empty_like(values)
+        sorting.sort_ascending(values, result, threads)
+        assert (result.view(np.int64) == expected.view(np.int64)).all()
+        sorting.sort_descending(values, result, threads)
+        numbers = np.sum(values == values)
+        assert (result[:numbers] == expected[:numbers][::-1]).all() and np.isnan(result[numbers:]).all()
