@@ -48,7 +48,7 @@ def save(machine: str, rows: Sequence[Row], path: Path) -> None:
 
 
 def head(other: bool) -> str:
-    return (f"{'workload':24}{'size':>16}{'Nessie':>11}" + f"{'before':>11}" * other
+    return (f"{'milliseconds of':24}{'size':>16}{'Nessie':>11}" + f"{'before':>11}" * other
             + f"{'best peer':>11}  {'':8}{'C':>9}{'peer/Nessie':>13}{'C/Nessie':>10}")
 
 
@@ -56,7 +56,7 @@ def line(row: Row) -> str:
     name, best = row.best
     before = f"{milliseconds(row.before):>11}" if row.before is not None else ""
     return (f"{row.name:24}{row.size:>16}{milliseconds(row.nessie):>11}{before}{milliseconds(best):>11}  {name:8}"
-            f"{milliseconds(row.c):>9}{best / row.nessie:13.2f}{ratio(row.c, row):>10}")
+            f"{milliseconds(row.c):>9}{ratio(best, row):>13}{ratio(row.c, row):>10}")
 
 
 def checks_head() -> str:
@@ -78,12 +78,13 @@ def milliseconds(seconds: float | None) -> str:
 
 
 def ratio(seconds: float | None, row: Row) -> str:
-    return "-" if seconds is None else f"{seconds / row.nessie:.2f}"
+    return "-" if seconds is None or seconds != seconds else f"{seconds / row.nessie:.2f}"
 
 
 def summary(rows: Sequence[Row]) -> str:
-    behind = ", ".join(row.name for row in rows if row.peers and row.best[1] < row.nessie)
-    return f"{means(rows)}; behind the best peer: {behind or 'none'}"
+    behind = "; ".join(row.name for row in rows if row.peers and row.best[1] < row.nessie)
+    took_part = ", ".join(sorted({name for row in rows for name in row.peers})) or "none"
+    return f"{means(rows)}\npeers that took part: {took_part}\nbehind the best peer: {behind or 'none'}"
 
 
 def means(rows: Sequence[Row]) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from nessie.base import effects
 from nessie.base.records import dataclass
-from nessie.base.source import InternalError, Interrupted, NessieError, Origin, called_from, places
+from nessie.base.source import UNCHECKED, InternalError, Interrupted, NessieError, Origin, called_from, places
 from nessie.base.system.deadline import deadline
 from nessie.base.system.deep import interruptible
 from nessie.base.system.limits import out_of_memory, too_deep
@@ -66,7 +66,6 @@ from nessie.lambda_cu.scope import calls_in, inner_calls
 
 __all__ = ["HostLimits", "Stats", "execute"]
 
-UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 MOVING = (Jump, Move, Drop)             # what the host level's statements become beside the work
 
 Frame = list[Any]                       # what the slots hold; None where nothing

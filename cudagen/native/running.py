@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.located import Located
-from nessie.base.source import Origin
+from nessie.base.source import UNCHECKED, Origin
 from nessie.base.system.limits import too_deep
 from nessie.cudagen.host.device import Array, Held, OutOfMemory
 from nessie.cudagen.host.limits import ACTIVATION
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from nessie.cudagen.host.host import Host
 
 POLLS = 256                     # polls between two looks at the clock
-UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
 WHY = {number: name for name, number in LEAVES.items()}
 
 

@@ -47,7 +47,7 @@ class Unroller:
                 return bound + lets, part
             case mono.Prim("elt", (sequence, mono.Const(int() as at))):
                 lets, sequence = self.spread(sequence)
-                if isinstance(sequence, mono.Literal) and at < len(sequence.elements):
+                if isinstance(sequence, mono.Literal) and 0 <= at < len(sequence.elements):
                     return bound + lets, sequence.elements[at]
                 return bound + lets, mono.Prim("elt", (sequence, exp.arguments[1]), exp.type, origin=exp.origin)
             case mono.Prim("length" | "flatten" as name, (sequence,)):

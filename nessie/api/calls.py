@@ -22,7 +22,7 @@ from nessie.api.plans import PATIENCE, Kinds, Names, Plan, Take, taking
 from nessie.api.values.results import check_leaves
 from nessie.api.values.sequences import check_offsets
 from nessie.api.values.taking import Taken
-from nessie.base.source import Interrupted, NessieError
+from nessie.base.source import Interrupted, NessieError, as_error, blamed
 from nessie.base.system.deadline import NEVER, Deadline
 from nessie.base.system.deep import run_deep
 from nessie.base.system.forking import STEADY, anew_in_children, cached_property
@@ -139,6 +139,8 @@ class Calls:
                 raise
             except NessieError as error:
                 raise self.with_values(error, found, taken, seed) from error.__cause__
+            except Exception as error:
+                raise blamed(as_error(error), self.session.job.unchecked) from error
         found = self.typed.get((function, taken.types, taken.names))
         if found is not None and limit is NEVER and found.shallow and not types_python():
             return work()           # a change of threads takes as long as a small call

@@ -144,6 +144,9 @@ class IllFormed(Exception):
     """A program breaks an invariant of its form."""
 
 
+UNCHECKED = "with run-time checks the error says more: leave --unchecked out, or set arg_check on"
+
+
 class InternalError(Exception):
     """An error of Nessie itself: a pass broke its promise."""
 
@@ -169,3 +172,11 @@ def as_error(failure: Exception, *places: tuple[Span, str]) -> NessieError | Int
             parts = [str(part) for part in (failure.filename, failure.strerror or failure) if part]
             return NessieError(": ".join(parts), *places)
     return InternalError(f"{type(failure).__name__}: {failure}")
+
+
+def blamed(error: NessieError | InternalError, unchecked: bool, *places: tuple[Span, str]) -> \
+        NessieError | InternalError:
+    """Return the error of a program that ran, `unchecked` or not: what no check has found is not Nessie's mistake."""
+    if unchecked and isinstance(error, InternalError):
+        return NessieError(f"without its checks, the program went wrong: {error}", *places, hint=UNCHECKED)
+    return error

@@ -273,7 +273,7 @@ def is_number(text: str) -> bool:
 
 
 SWITCH = {"on": True, "off": False}
-NUMBER, SWITCHED, BEFORE = "a number", "on or off", "32 or 64, before anything is defined"
+NUMBER, SWITCHED, BEFORE = "a number", "on or off", "32 or 64, before anything is evaluated"
 SETTINGS = (
     Setting("print_length", NUMBER, lambda session: str(session.print_length), set_print_length),
     Setting("arg_check", SWITCHED, lambda session: "off" if session.job.unchecked else "on", set_arg_check),
@@ -310,7 +310,7 @@ NESL_COMMANDS = (
     Row("set", "arg_check on/off", "whether indices, lengths and divisors are checked", set_),
     Row("set", "verbose on/off", "tell how many kernels each form launches, over how many elements", set_),
     Row("set", "memory_size N", "the most memory for arrays, in words of 8 bytes", set_),
-    Row("set", "float BITS", "the bits of floats, 32 or 64, before anything is defined", set_),
+    Row("set", "float BITS", "the bits of floats, 32 or 64, before anything is evaluated", set_),
     Row("set", "int BITS", "the bits of ints, in the same way", set_),
     Row("shell", '"COMMAND"', "run another program, with --allow-shell", shell),
     Row("help", "[NAME]", "this; with a name, the same as describe", help_),

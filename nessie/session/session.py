@@ -15,7 +15,17 @@ from nessie import driver, pipeline
 from nessie.base.fitted import fitted
 from nessie.base.names import shown_name
 from nessie.base.records import dataclass
-from nessie.base.source import Consequence, InternalError, Interrupted, LostOutput, NessieError, Source, Span, as_error
+from nessie.base.source import (
+    Consequence,
+    InternalError,
+    Interrupted,
+    LostOutput,
+    NessieError,
+    Source,
+    Span,
+    as_error,
+    blamed,
+)
 from nessie.base.text.types_text import show_scheme
 from nessie.base.text.values_text import show_value
 from nessie.base.types import Data, Fun, Pair, Scheme, Type, expand
@@ -85,7 +95,8 @@ class Session:
             except (BrokenPipeError, LostOutput):       # nobody reads what is printed
                 raise
             except Exception as error:
-                found = as_error(error, *([(form.span, "while evaluating this")] if form.span else []))
+                places = [(form.span, "while evaluating this")] if form.span else []
+                found = blamed(as_error(error, *places), self.job.unchecked, *places)
                 if isinstance(found, Consequence) and named(found.span).lower() not in failed:
                     found = NessieError(found.message, *found.places, hint=found.hint)
                 failed |= names_defined(form)

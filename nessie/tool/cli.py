@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nessie.base.source import Interrupted, NessieError, Source, Span, UsageError, as_error
+from nessie.base.source import Interrupted, NessieError, Source, Span, UsageError, as_error, blamed
 from nessie.base.system.deep import forget_interrupt, run_deep
 from nessie.base.types import Fun, Type
 from nessie.inspect.views import VIEWS, Call, Subject
@@ -79,7 +79,7 @@ def main(words: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return signals.BROKEN_PIPE or FAILED
     except Exception as error:
-        complain(as_error(error))
+        complain(blamed(as_error(error), options.unchecked))
     return FAILED
 
 

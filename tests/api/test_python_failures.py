@@ -80,3 +80,10 @@ def test_a_prompt_of_python_shows_progress() -> None:
 def test_programs_that_nobody_types_show_none(capfd: pytest.CaptureFixture[str]) -> None:
     assert nessie.compile(PROGRAM).spin(30_000) > 0
     assert capfd.readouterr().err == ""
+
+
+def test_without_checks_the_program_is_blamed() -> None:
+    program = nessie.compile("function look(v, is) = {v[i] : i in is};", target="reference", unchecked=True)
+    with pytest.raises(nessie.NessieError, match="without its checks, the program went wrong") as raised:
+        program.look([1, 2], [0, 5])
+    assert "leave --unchecked out" in raised.value.hint

@@ -60,7 +60,7 @@ def test_widths_are_set_before_anything_is_defined() -> None:
         for found in Session(Target("reference")).run(Source("test", "set int 16;")):
             assert isinstance(found, NessieError)
             raise found
-    assert error.value.hint == "it takes 32 or 64, before anything is defined, and is 64 now"
+    assert error.value.hint == "it takes 32 or 64, before anything is evaluated, and is 64 now"
 
 
 def test_files_hold_what_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
