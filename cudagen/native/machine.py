@@ -163,7 +163,12 @@ class Machine:
 
     def taken_out(self, handle: int, base: str) -> Array:
         """The handle's array, held once more for the caller; the handle has one use less."""
-        array, made = self.handed_over(handle, base), at(handle, len(HANDLE))
+        made = at(handle, len(HANDLE))
+        address, length, uses, class_, _, _ = made
+        if class_ != OTHERS and uses == 1:          # nothing else needs the handle
+            self.recycle(handle)
+            return Array(base, length, self.blocks.pop(address), 1)
+        array = self.handed_over(handle, base)
         made[HANDLE.index("uses")] -= 1
         if made[HANDLE.index("uses")] == 0:
             self.forget(handle)
