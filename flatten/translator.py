@@ -18,6 +18,7 @@ from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import from_host_term, solid
 from nessie.flatten.values.values import Both, Scalar, Sequence, Value, constant, delayed
 from nessie.mono import nodes as mono
+from nessie.mono.analysis.provenance import Path
 from nessie.mono.analysis.summaries import Summary
 from nessie.mono.node_types import type_of
 from nessie.mono.walk import expressions, map_parts
@@ -37,6 +38,7 @@ class Translator:
     summaries: dict[str, Summary] = field(default_factory=dict)
     frame: Frame = field(default_factory=Frame)
     recursion: bool = True              # may threads recur?
+    versions: dict[str, dict[frozenset[Path], str]] = field(default_factory=dict)       # their names, by their rows
 
     def value(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:
         """Return the value of the expression over the domain. `hint` is the base of the names of its results."""

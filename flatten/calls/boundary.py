@@ -4,6 +4,8 @@ A sequence crosses as a view: starts and lengths, the payload's size, the payloa
 plain arrays (a virtual concatenation, a range not stored yet) is stored first: in place if it is small against
 what the views see of it, else compacted. One comparison at run time decides, so a copy never costs more than either.
 
+Sequences whose elements lie one after another cross without bounds where the other side takes them so.
+
 A sequence whose payloads the other side knows crosses as bounds only (flatten.calls.crossing). A sequence of the host
 lies in just one of several payloads, and is narrowed to that one: a choice of names at run time.
 """
@@ -19,6 +21,7 @@ from nessie.flatten.calls.crossing import (
     Carried,
     Crossing,
     Frame,
+    Rows,
     Within,
     as_it_lies,
     of_element,
@@ -29,7 +32,7 @@ from nessie.flatten.calls.crossing import (
 from nessie.flatten.ranges.ranges import SIZE
 from nessie.flatten.threads.scalars import monoid
 from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, free_domain, minus, op
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, free_domain, irregular, minus, op
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, store, view
 from nessie.flatten.values.spaces import space_of
@@ -76,6 +79,12 @@ def params_of(emitter: Emitter, type_: Type, domain: Domain, crossing: Crossing 
         case Pair(first, second):
             return [*params_of(emitter, first, domain, of_first(crossing), hint),
                     *params_of(emitter, second, domain, of_second(crossing), hint)]
+        case Seq(item) if isinstance(crossing, Rows):
+            offsets = [] if domain is HOST else [emitter.declare(f"{hint}_offsets", ir.Array(INT, domain.size, 1))]
+            params = offsets + params_of_leaf(emitter, item, crossing.element, hint)
+            for known in params[:len(offsets) + 1]:
+                emitter.know(known.name, SIZE)
+            return params
         case Seq(item):
             bounds = [scalar(INT, f"{hint}_start"), scalar(INT, f"{hint}_length")]
             for bound in bounds:
@@ -120,28 +129,45 @@ def received(params: Iterable[ir.Param]) -> Iterator[ir.Atom]:
     return iter([ir.Var(param.name) for param in params])
 
 
-def unpack(type_: Type, domain: Domain, atoms: Iterator[ir.Atom], crossing: Crossing = None) -> Value:
+def unpack(emitter: Emitter, type_: Type, domain: Domain, atoms: Iterator[ir.Atom], crossing: Crossing = None) -> Value:
     """Rebuild the value that crossed as these names and, for sizes and on the host, constants."""
+    if isinstance(crossing, Rows):
+        assert isinstance(type_, Seq)
+        return unpack_rows(emitter, type_.element, domain, atoms, crossing)
     match type_:
         case Base(base):
             atom = next(atoms)
             return stored(domain, atom.name, base) if isinstance(atom, ir.Var) else constant(atom.value, base)
         case Pair(first, second):
-            a = unpack(first, domain, atoms, of_first(crossing))
-            return Both(a, unpack(second, domain, atoms, of_second(crossing)))
+            a = unpack(emitter, first, domain, atoms, of_first(crossing))
+            return Both(a, unpack(emitter, second, domain, atoms, of_second(crossing)))
         case Seq(item):
             start, length = next(atoms), next(atoms)
             if isinstance(crossing, Within):
                 return reference(bounds_view(domain, start, length, crossing.leaves), domain)
-            return bounds_view(domain, start, length, (unpack_leaf(item, atoms, of_element(crossing)),))
+            return bounds_view(domain, start, length, (unpack_leaf(emitter, item, atoms, of_element(crossing)),))
     raise TypeError(type_)
 
 
-def unpack_leaf(item: Type, atoms: Iterator[ir.Atom], crossing: Crossing = None) -> Leaf:
+def unpack_leaf(emitter: Emitter, item: Type, atoms: Iterator[ir.Atom], crossing: Crossing = None) -> Leaf:
     """Rebuild the payload that crossed: its size, then its elements."""
-    size = next(atoms)
-    space = free_domain(size.name if isinstance(size, ir.Var) else int(size.value))
-    return Leaf(space, unpack(item, space, atoms, crossing))
+    space = free_domain(size_in(next(atoms)))
+    return Leaf(space, unpack(emitter, item, space, atoms, crossing))
+
+
+def unpack_rows(emitter: Emitter, item: Type, domain: Domain, atoms: Iterator[ir.Atom], crossing: Rows) -> Value:
+    """Rebuild sequences that crossed as offsets, on the host as a size, and their payload."""
+    if domain is HOST:
+        space = emitter.host_space(size_in(next(atoms)))
+    else:
+        offsets, size = next(atoms), next(atoms)
+        assert isinstance(offsets, ir.Var)
+        space = irregular(domain, offsets.name, size_in(size))
+    return dense(domain, space, unpack(emitter, item, space, atoms, crossing.element))
+
+
+def size_in(atom: ir.Atom) -> ir.Size:
+    return atom.name if isinstance(atom, ir.Var) else int(atom.value)
 
 
 def reference(bounds: Sequence, domain: Domain) -> Value:
@@ -188,6 +214,8 @@ class Packer:
             case Sequence(), Seq(item):
                 if isinstance(crossing, Within):
                     return self.bounds_into(value, domain, crossing.leaves)
+                if isinstance(crossing, Rows):
+                    return self.rows(value, item, domain, crossing)
                 return self.sequence(value, item, domain, of_element(crossing))
         raise TypeError(type_)
 
@@ -207,6 +235,14 @@ class Packer:
             held = domain is HOST and all([leaf.key in self.frame.held for leaf in value.leaves])
             value = self.narrowed(value, item) if held and len(value.leaves) > 1 else self.by_size(value, item, domain)
         return [*self.bounds(value, domain), *self.leaf(value.leaves[0], item, inner)]
+
+    def rows(self, value: Sequence, item: Type, domain: Domain, crossing: Rows) -> list[ir.Atom]:
+        """Return offsets, on the host none, and the payload."""
+        assert value.dense and value.home is domain
+        space = value.space.space
+        offsets: list[ir.Atom] = [ir.Var(space.offsets)] if isinstance(space, ir.Irregular) else []
+        assert (domain is HOST) == (not offsets)
+        return [*offsets, *self.leaf(value.leaves[0], item, crossing.element)]
 
     def leaf(self, leaf: Leaf, item: Type, crossing: Crossing = None) -> list[ir.Atom]:
         """The payload's size, then its elements."""
@@ -253,7 +289,7 @@ class Packer:
 
         results = params_of(emitter, Seq(item), HOST, Carried(inside), self.hint)
         crossing = choice(emitter, op("<", start, size), before, after, results)
-        return bounds_of(unpack(Seq(item), HOST, iter(crossing), Carried(inside)))
+        return bounds_of(unpack(emitter, Seq(item), HOST, iter(crossing), Carried(inside)))
 
     def by_size(self, value: Sequence, item: Type, domain: Domain) -> Sequence:
         """Return the sequences with one payload, stored except for the payloads of its elements. It is compacted where
@@ -275,7 +311,7 @@ class Packer:
         smaller = ir.Op("<=", (seen, atom_of(held.space.size)))
         results = params_of(emitter, Seq(item), domain, Carried(inside), self.hint)
         crossing = choice(emitter, smaller, compact, keep, results)
-        return bounds_of(unpack(Seq(item), domain, iter(crossing), Carried(inside)))
+        return bounds_of(unpack(emitter, Seq(item), domain, iter(crossing), Carried(inside)))
 
 
 def holds_type(emitter: Emitter, array: str, base: str) -> bool:

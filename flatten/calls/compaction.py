@@ -67,4 +67,4 @@ def chosen(emitter: Emitter, value: Sequence, item: Type, domain: Domain, hint: 
     payloads = [params_of_leaf(emitter, item, hint=hint) for _ in value.leaves]
     crossing = iter(choice(emitter, few, copy, keep, [*bounds, *(param for params in payloads for param in params)]))
     first, count = next(crossing), next(crossing)
-    return bounds_view(domain, first, count, tuple([unpack_leaf(item, crossing) for _ in value.leaves]))
+    return bounds_view(domain, first, count, tuple([unpack_leaf(emitter, item, crossing) for _ in value.leaves]))

@@ -1,5 +1,6 @@
 """The crossing of a value over a boundary (a call, a branch of the host), level by level of its sequences: with their
-payloads, or as bounds only where the other side has the payloads already.
+payloads, or as bounds only where the other side has the payloads already. A sequence of the host, or sequences whose
+elements lie one after another, cross without bounds where the other side is made for that: as rows.
 """
 from __future__ import annotations
 
@@ -26,7 +27,14 @@ class Carried:
     element: Crossing
 
 
-Crossing = None | tuple["Crossing", "Crossing"] | Within | Carried      # None: all payloads are taken along
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Sequences that are all of their payload, one after another: they cross as offsets, on the host as a size, and
+    their payload."""
+    element: Crossing
+
+
+Crossing = None | tuple["Crossing", "Crossing"] | Within | Carried | Rows       # None: all payloads are taken along
 
 
 def of_first(crossing: Crossing) -> Crossing:
@@ -38,7 +46,7 @@ def of_second(crossing: Crossing) -> Crossing:
 
 
 def of_element(crossing: Crossing) -> Crossing:
-    return crossing.element if isinstance(crossing, Carried) else None
+    return crossing.element if isinstance(crossing, Carried | Rows) else None
 
 
 def as_it_lies(value: Value) -> Crossing:
@@ -125,13 +133,16 @@ def of_result(signature: Signature, payloads: Payloads) -> Crossing:
     return None
 
 
-def of_argument(type_: Type, path: Path, pools: Pools, payloads: Payloads) -> Crossing:
-    """Return an argument's crossing: what is pooled crosses as bounds."""
+def of_argument(type_: Type, path: Path, pools: Pools, payloads: Payloads,
+                rows: frozenset[Path] = frozenset()) -> Crossing:
+    """Return an argument's crossing: what is pooled crosses as bounds, `rows` as such."""
     match type_:
-        case Pair(first, second) if pools:
-            return (of_argument(first, (*path, 0), pools, payloads), of_argument(second, (*path, 1), pools, payloads))
-        case Seq(element) if pools:
+        case Pair(first, second) if pools or rows:
+            return (of_argument(first, (*path, 0), pools, payloads, rows),
+                    of_argument(second, (*path, 1), pools, payloads, rows))
+        case Seq(element) if pools or rows:
             if path in pools:
                 return Within(tuple([payloads[p] for p in pools[path]]))
-            return Carried(of_argument(element, (*path, "e"), pools, payloads))
+            inside = of_argument(element, (*path, "e"), pools, payloads, rows)
+            return Rows(inside) if path in rows else Carried(inside)
     return None

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nessie.base.names import Names
+from nessie.base.parts import updated
 from nessie.base.types import Type
 from nessie.flatten.calls.apart import is_divided, small
 from nessie.flatten.calls.boundary import (
@@ -33,11 +34,13 @@ from nessie.flatten.calls.crossing import (
     PLAIN,
     SEQUENTIAL,
     UNDECIDED,
+    Crossing,
     Frame,
     Payloads,
     of_argument,
     of_result,
 )
+from nessie.flatten.calls.rows import rows_among
 from nessie.flatten.calls.unrolled import unrolled
 from nessie.flatten.rules.combining import fold
 from nessie.flatten.rules.conditionals import divided
@@ -50,6 +53,8 @@ from nessie.mono import nodes as mono
 from nessie.mono.analysis.provenance import Path, sequence_paths
 from nessie.mono.analysis.summaries import Pools, Summary, named
 from nessie.mono.walk import binders
+
+NO_ROWS: frozenset[Path] = frozenset()
 
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
@@ -74,8 +79,9 @@ def call_version(t: Translator, exp: mono.Call, kind: str, arguments: list[Value
     """Call this version of the function on the activations of the domain. `apart`: the limit up to which it runs
     activations apart in its turn. None: as its caller."""
     function = t.functions[exp.function]
-    name = version(t, function, kind)
-    atoms, passed = pass_on(t, function, arguments, domain)
+    rows = rows_among(function, t.summaries[function.name], arguments, domain) if kind in (PLAIN, LIFTED) else NO_ROWS
+    name = version(t, function, kind, rows)
+    atoms, passed = pass_on(t, function, arguments, domain, rows)
     if domain is not HOST:
         atoms = [atom_of(domain.size), *atoms]
     if kind == LIFTED and is_divided(t, function):
@@ -83,14 +89,13 @@ def call_version(t: Translator, exp: mono.Call, kind: str, arguments: list[Value
     crossing = of_result(t.summaries[function.name].result, passed)
     results = params_of(t.emitter, exp.type, domain, crossing, hint)
     t.emitter.emit(ir.Call(tuple(results), name, tuple(atoms), origin=exp.origin))
-    return unpack(exp.type, domain, received(results), crossing)
+    return unpack(t.emitter, exp.type, domain, received(results), crossing)
 
 
 def divided_call(t: Translator, exp: mono.Call, arguments: list[Value], domain: Domain, hint: str) -> Value:
     """Call the lifted version on large activations, the sequential one on small ones (flatten.calls.apart)."""
     function = t.functions[exp.function]
-    arguments = [unpack(p.type, domain, iter(Packer(t.emitter, p.name, t.frame).pack(a, p.type, domain)))
-                 for a, p in zip(arguments, function.parameters)]
+    arguments = [crossed(t, a, p, domain) for a, p in zip(arguments, function.parameters)]
     is_small, limit = small(t, arguments, domain)
     return divided(t, is_small, domain, hint,
                    lambda side: call_apart(t, exp, arguments, side, hint),
@@ -114,29 +119,36 @@ def call_apart(t: Translator, exp: mono.Call, arguments: list[Value], domain: Do
     results = params_of(emitter, exp.type, domain, None, hint)
     emitter.emit(ir.Branch(tuple(results), ir.Var(done.name), ir.Block((), tuple([ir.Var(p.name) for p in given])),
                            ir.Block(statements, tuple(lifted)), origin=exp.origin))
-    return unpack(exp.type, domain, received(results))
+    return unpack(emitter, exp.type, domain, received(results))
 
 
-def pass_on(t: Translator, function: mono.Function, arguments: list[Value],
-            domain: Domain) -> tuple[list[ir.Atom], Payloads]:
+def pass_on(t: Translator, function: mono.Function, arguments: list[Value], domain: Domain,
+            rows: frozenset[Path] = NO_ROWS) -> tuple[list[ir.Atom], Payloads]:
     """Return the arguments as names, and the payloads that the function then knows. A call of itself passes its pools
     on."""
     pools = t.summaries[function.name].pools
     known = t.frame.payloads
     if t.frame.function != function.name:
-        arguments = [unpack(p.type, domain, iter(Packer(t.emitter, p.name, t.frame).pack(a, p.type, domain)))
-                     for a, p in zip(arguments, function.parameters)]
+        arguments = [crossed(t, a, p, domain, of_argument(p.type, (k,), {}, known, rows))
+                     for k, (a, p) in enumerate(zip(arguments, function.parameters))]
         known = Payloads(arguments, {})
     atoms: list[ir.Atom] = []
     passed = []
     for k, (argument, p) in enumerate(zip(arguments, function.parameters)):
-        crossing = of_argument(p.type, (k,), pools, known)
+        crossing = of_argument(p.type, (k,), pools, known, rows)
         packed = Packer(t.emitter, p.name, t.frame).pack(argument, p.type, domain, crossing)
         atoms += packed
-        passed.append(unpack(p.type, domain, iter(packed), crossing))
+        passed.append(unpack(t.emitter, p.type, domain, iter(packed), crossing))
     for path, item, hint in pooled(function, pools):
         atoms += Packer(t.emitter, hint).leaf(known[path], item)
     return atoms, Payloads(passed, {path: known[path] for path in pools})
+
+
+def crossed(t: Translator, argument: Value, parameter: mono.Parameter, domain: Domain,
+            crossing: Crossing = None) -> Value:
+    """Return the argument as it arrives."""
+    packed = Packer(t.emitter, parameter.name, t.frame).pack(argument, parameter.type, domain, crossing)
+    return unpack(t.emitter, parameter.type, domain, iter(packed), crossing)
 
 
 def pooled(function: mono.Function, pools: Pools) -> list[tuple[Path, Type, str]]:
@@ -145,19 +157,20 @@ def pooled(function: mono.Function, pools: Pools) -> list[tuple[Path, Type, str]
             for path, item in sequence_paths(p.type, (k,)) if path in pools]
 
 
-def version(t: Translator, function: mono.Function, kind: str) -> str:
-    """Return the name of this version, which is made at the first call."""
-    name = function.name + kind
-    if name not in t.emitter.functions:
+def version(t: Translator, function: mono.Function, kind: str, rows: frozenset[Path] = NO_ROWS) -> str:
+    """Return the name of this version, which is made at the first call. Those that differ in rows are numbered."""
+    names = t.versions.setdefault(function.name + kind, {})
+    if rows not in names:
+        names[rows] = name = function.name + kind + (f":{len(names) + 1}" if names else "")
         t.emitter.functions[name] = placeholder = ir.Function(name, (), (), ir.Block((), ()))
-        made = MAKERS[kind](t, function, kind)
+        made = updated(MAKERS[kind](t, function, kind, rows), name=name)
         assert t.emitter.functions[name] is placeholder
         t.emitter.functions[name] = made
-    return name
+    return names[rows]
 
 
-def host_version(t: Translator, function: mono.Function, kind: str) -> ir.Function:
-    env, frame, params = parameters(t, function, HOST, kind)
+def host_version(t: Translator, function: mono.Function, kind: str, rows: frozenset[Path]) -> ir.Function:
+    env, frame, params = parameters(t, function, HOST, kind, rows)
     crossing = of_result(t.summaries[function.name].result, frame.payloads)
     inside = unrolled(function.body, Names(binders(t.program))) if kind == SEQUENTIAL else function.body
 
@@ -171,11 +184,11 @@ def host_version(t: Translator, function: mono.Function, kind: str) -> ir.Functi
                        origin=function.origin)
 
 
-def lifted_version(t: Translator, function: mono.Function, kind: str) -> ir.Function:
+def lifted_version(t: Translator, function: mono.Function, kind: str, rows: frozenset[Path]) -> ir.Function:
     emitter = t.emitter
     size = emitter.declare("n", "int")
     domain = free_domain(size.name)
-    env, frame, params = parameters(t, function, domain, kind)
+    env, frame, params = parameters(t, function, domain, kind, rows)
     crossing = of_result(t.summaries[function.name].result, frame.payloads)
     if is_divided(t, function):
         params.append(emitter.declare("apart", "int"))
@@ -200,12 +213,12 @@ def lifted_version(t: Translator, function: mono.Function, kind: str) -> ir.Func
                        origin=function.origin)
 
 
-def offer(t: Translator, function: mono.Function, kind: str) -> ir.Function:
+def offer(t: Translator, function: mono.Function, kind: str, rows: frozenset[Path]) -> ir.Function:
     """The version that offers activations to be run apart, and declines."""
     emitter = t.emitter
     size, done = emitter.declare("n", "int"), emitter.declare("done", "bool")
     domain = free_domain(size.name)
-    _, frame, params = parameters(t, function, domain, kind)
+    _, frame, params = parameters(t, function, domain, kind, rows)
 
     def body() -> list[ir.Atom]:
         return [ir.Const(False, "bool"), *nothing_for(emitter, params_of(emitter, function.result, domain))]
@@ -216,7 +229,7 @@ def offer(t: Translator, function: mono.Function, kind: str) -> ir.Function:
                        version(t, function, SEQUENTIAL), origin=function.origin)
 
 
-MAKERS: dict[str, Callable[[Translator, mono.Function, str], ir.Function]] = {
+MAKERS: dict[str, Callable[[Translator, mono.Function, str, frozenset[Path]], ir.Function]] = {
     PLAIN: host_version, SEQUENTIAL: host_version, LIFTED: lifted_version, APART: offer}
 
 
@@ -233,22 +246,22 @@ def outside(t: Translator, frame: Frame,
         emitter.tables, emitter.origin, t.frame = held
 
 
-def parameters(t: Translator, function: mono.Function, domain: Domain,
-               kind: str) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
+def parameters(t: Translator, function: mono.Function, domain: Domain, kind: str,
+               rows: frozenset[Path]) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
     """Return the parameters' values, the frame that knows them, and all parameters that are passed: pools come last."""
     summary = t.summaries[function.name]
     last: list[ir.Param] = []
     pools = {}
     for path, item, hint in pooled(function, summary.pools):
         names = params_of_leaf(t.emitter, item, hint=hint)
-        pools[path] = unpack_leaf(item, received(names))
+        pools[path] = unpack_leaf(t.emitter, item, received(names))
         last += names
     env: dict[str, Value] = {}
     params: list[ir.Param] = []
     for k, p in enumerate(function.parameters):
-        crossing = of_argument(p.type, (k,), summary.pools, Payloads([], pools))
+        crossing = of_argument(p.type, (k,), summary.pools, Payloads([], pools), rows)
         names = params_of(t.emitter, p.type, domain, crossing, p.name)
-        env[p.name] = unpack(p.type, domain, received(names), crossing)
+        env[p.name] = unpack(t.emitter, p.type, domain, received(names), crossing)
         params += names
     return env, frame_of(function, summary, Payloads(list(env.values()), pools), kind), params + last
 

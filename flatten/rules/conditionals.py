@@ -51,7 +51,7 @@ def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -
     then, orelse = [ir.Block(tuple(part.statements), tuple(names)) for part, names in zip(parts, atoms)]
     results = params_of(emitter, type_, HOST, crossing, hint)
     emitter.emit(ir.Branch(tuple(results), condition, then, orelse, origin=exp.origin))
-    return unpack(type_, HOST, received(results), crossing)
+    return unpack(emitter, type_, HOST, received(results), crossing)
 
 
 def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain, hint: str) -> Value:

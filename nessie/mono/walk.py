@@ -47,9 +47,14 @@ def binders(program: mono.Program) -> Iterator[str]:
     """Yield all names that the program binds."""
     for function in program.functions:
         yield from (parameter.name for parameter in function.parameters)
-        for exp in expressions(function.body):
-            match exp:
-                case mono.Let(name):
-                    yield name
-                case mono.Each(_, generators):
-                    yield from (g.name for g in generators)
+        yield from binders_of(function.body)
+
+
+def binders_of(body: Exp) -> Iterator[str]:
+    """Yield all names that the expression binds."""
+    for exp in expressions(body):
+        match exp:
+            case mono.Let(name):
+                yield name
+            case mono.Each(_, generators):
+                yield from (g.name for g in generators)

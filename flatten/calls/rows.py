@@ -1,0 +1,67 @@
+"""Arguments that cross as rows: sequences that are all of their payload, one after another, at every call of a version.
+
+A version of a function takes a sequence as bounds into a payload, since it may be any part of one; elements are then
+found through these bounds, and a space for them needs a scan. A graph, or a matrix, is mostly passed on unchanged
+through a recursion. So there is a version for each set of parameters that lie as rows: those that the function passes
+on to itself as they are. Other parameters may lie otherwise at each call, and would double the versions.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nessie.base.types import Pair, Seq, Type
+from nessie.flatten.calls.boundary import arrays_only
+from nessie.flatten.values.domains import HOST, Domain
+from nessie.flatten.values.values import Both, Sequence, Value
+from nessie.lambda_cu import nodes as ir
+from nessie.mono import nodes as mono
+from nessie.mono.analysis.provenance import Path
+from nessie.mono.analysis.summaries import Pools, Summary
+from nessie.mono.walk import binders_of, expressions
+
+
+def rows_among(function: mono.Function, summary: Summary, arguments: list[Value], domain: Domain) -> frozenset[Path]:
+    """Return the paths to the arguments' sequences that may cross as rows."""
+    unchanged = passed_on(function, summary)
+    return frozenset([path for k, (p, value) in enumerate(zip(function.parameters, arguments, strict=True))
+                      if k in unchanged and not is_pooled(k, summary.pools) and all_stored(value)
+                      for path in rows_in(value, p.type, (k,), domain)])
+
+
+def passed_on(function: mono.Function, summary: Summary) -> set[int]:
+    """Return the parameters that the function passes on, as they are, at every call of itself. A function that calls
+    itself through others has none."""
+    if summary.again - {function.name}:
+        return set()
+    bound = set(binders_of(function.body))
+    calls = [e.arguments for e in expressions(function.body)
+             if isinstance(e, mono.Call) and e.function == function.name]
+    return {k for k, p in enumerate(function.parameters) if p.name not in bound
+            and all([isinstance(a[k], mono.Var) and a[k].name == p.name for a in calls])}
+
+
+def is_pooled(k: int, pools: Pools) -> bool:
+    return any([k in (path[0], *[p[0] for p in into]) for path, into in pools.items()])
+
+
+def all_stored(value: Value) -> bool:
+    """Is every payload in it an array?"""
+    match value:
+        case Both(first, second):
+            return all_stored(first) and all_stored(second)
+        case Sequence(leaves=leaves):
+            return len(leaves) == 1 and arrays_only(leaves[0].value, leaves[0].space, None)
+    return True
+
+
+def rows_in(value: Value, type_: Type, path: Path, domain: Domain) -> Iterator[Path]:
+    match value, type_:
+        case Both(a, b), Pair(first, second):
+            yield from rows_in(a, first, (*path, 0), domain)
+            yield from rows_in(b, second, (*path, 1), domain)
+        case Sequence(), Seq(item):
+            on_host = value.home is HOST and domain is HOST
+            segments = value.home is domain and isinstance(value.space.space, ir.Irregular) and "e" in path
+            if value.dense and (on_host or segments):
+                yield path
+            yield from rows_in(value.leaves[0].value, item, (*path, "e"), value.space)
