@@ -47,6 +47,7 @@ class Sweep:
     writing    arrays are stored; a summary only computes
     unordered  elements are not walked in order, even where a PERMUTE's last write wins
     limits     the count of a FILTER when the chunk ends; None: whatever
+    told       FILTERs whose summary tells the sweep, for each element, whether it survives
     """
     code: Code
     tables: Tables
@@ -59,6 +60,7 @@ class Sweep:
     lanes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     lane: loops.Exp | None = None
     limits: dict[str, loops.Exp | None] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
 
     # Thunks and arrays ----------------------------------------------------------------------
 
@@ -154,7 +156,7 @@ class Sweep:
         return Value(loops.Name(name), value.type)
 
     def filter(self, step: Step, soac: ir.Filter, here: Here) -> None:
-        holds = self.code.let("holds", scalar_value(self.values(soac.predicate, here))).exp
+        holds = self.holds(step, soac, here)
         with self.code.block() as survives:
             self.survivor(step, 0, soac.value, here)
         rank = rank_of(step, 0)
@@ -162,6 +164,19 @@ class Sweep:
             self.code.statements += without_branch(survives, holds, self.limits.get(rank))
         elif survives:
             self.code.add(loops.If(holds, tuple(survives)))
+
+    def holds(self, step: Step, soac: ir.Filter, here: Here) -> loops.Exp:
+        """Whether the element survives; failures of a predicate are recorded where it is computed."""
+        code, told = self.code, step.name in self.told
+        if told and self.writing:
+            held = Value(loops.Load(code.array(told_by(step), "bool"), here.index), "bool")
+            return code.let("holds", held).exp
+        recording, code.recording = code.recording, code.recording or told
+        holds = code.let("holds", scalar_value(self.values(soac.predicate, here)))
+        code.recording = recording
+        if told:
+            code.store(told_by(step), here.index, holds)
+        return holds.exp
 
     def partition(self, step: Step, soac: ir.Partition, here: Here) -> None:
         """Both sides, each under its guard. Where the element goes is its rank on its side, before it counts there."""
@@ -291,6 +306,11 @@ def scalar_value(values: tuple[Value, ...]) -> Value:
 
 def rank_of(step: Step, side: int) -> str:
     return f"{step.name}_count{side}"
+
+
+def told_by(step: Step) -> str:
+    """The array that tells which elements survive a FILTER."""
+    return f"{step.name}_told"
 
 
 def position_of(step: Step, side: int) -> str:

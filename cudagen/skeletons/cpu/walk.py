@@ -1,6 +1,7 @@
 """A kernel's plan on the CPU: what each phase's function does, around the walk of its chunks.
 
-    summary    chunked   only where there are carries: each chunk's total of each carry
+    summary    chunked   only where there are carries: each chunk's total of each carry, and which elements survive a
+                         FILTER whose predicate reads elements that lie anywhere: the sweep need not find them again
     prefixes   once      turns the totals into what comes before each chunk; the counts of survivors become known
     sweep      chunked   the walk: all elements, all stores
     finish     once      totals in chunk order, segments that lay in several chunks, what runs once; scalars to cells
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
-from nessie.cudagen.kernels.walk import SEGMENT, UNIT, Step, Walk, using
+from nessie.cudagen.kernels.walk import ROOT, SEGMENT, UNIT, Step, Walk, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Buffer
@@ -19,7 +20,7 @@ from nessie.cudagen.skeletons.chunks import Chunks, Span, border_function, each_
 from nessie.cudagen.skeletons.cpu.finish import finish
 from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import walk_chunk
-from nessie.cudagen.skeletons.elements import Sweep, position_of, rank_of, states_of
+from nessie.cudagen.skeletons.elements import Sweep, position_of, rank_of, states_of, told_by
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
     all_steps,
@@ -34,6 +35,7 @@ from nessie.cudagen.skeletons.kernel import (
 )
 from nessie.cudagen.skeletons.states import COUNT, assign, combine, current, declare, held, keep
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.scope import writes_in_order
 from nessie.lambda_cu.selection import selection
 
@@ -74,6 +76,7 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     code.recording = False
     early_scalars(kernel, code)
     run = kernel.sweep(code, kernel.carries, needed_by_carries(kernel), writing=False)
+    run.told = told(kernel)
     use_lanes(run, kernel.carries)
 
     def chunk_body(chunk: loops.Exp) -> None:
@@ -91,6 +94,8 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     buffers = [b for state in kernel.carries for b in state_buffers(state, "carry", op("+", count, integer(1)))]
     if restarting(kernel):
         buffers.append(Buffer("ends", "int", count))
+    buffers += [Buffer(told_by(step), "bool", elements_in(kernel, chunks.root)) for step in kernel.walk.at(ROOT)
+                if step.name in run.told]
     kernel.phase("summary", code, count, tuple(buffers))
 
 
@@ -108,6 +113,36 @@ def summary_walk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -
 
 def restarting(kernel: Kernel) -> bool:
     return any(state.restarts for state in kernel.carries)
+
+
+def told(kernel: Kernel) -> frozenset[str]:
+    """The FILTERs of the root whose summary tells the sweep which elements survive: where that takes more than a
+    byte's way to memory and back. The summary must walk all elements."""
+    if not kernel.carries or all(state.restarts for state in kernel.carries):
+        return frozenset()
+    needed = needed_by_carries(kernel)
+    return frozenset(step.name for step in kernel.walk.at(ROOT) if step.name in needed
+                     and isinstance(step.bind.soac, ir.Filter) and gathers(step.bind.soac.predicate))
+
+
+def gathers(thunk: ir.Thunk) -> bool:
+    """Does the thunk read elements at places that it has read?"""
+    loaded: set[str] = set()            # names of what is made of elements
+
+    def is_loaded(exp: ir.Exp) -> bool:
+        return any(isinstance(e, ir.Read) or (isinstance(e, ir.Var) and e.name in loaded) for e in subexpressions(exp))
+
+    for exp in subexpressions(thunk.body):
+        match exp:
+            case ir.Let(names, value) if is_loaded(value):
+                loaded.update(names)
+            case ir.Read(_, index) if is_loaded(index):
+                return True
+    return False
+
+
+def elements_in(kernel: Kernel, root: ir.Space) -> loops.Exp:
+    return size_exp(kernel, root.size if isinstance(root, ir.Flat) else root.total)
 
 
 def needed_by_carries(kernel: Kernel) -> frozenset[str]:
@@ -179,6 +214,7 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
     early_scalars(kernel, code)
     counted_sizes(kernel, code)
     run = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
+    run.told = told(kernel)
     use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
 
     def chunk_body(chunk: loops.Exp) -> None:
