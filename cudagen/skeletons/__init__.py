@@ -6,6 +6,7 @@
     states          running values: accumulators, prefixes, counts
     finals          the results when all elements are done
     survivors       FILTER without a branch
+    told            what one sweep tells the next of survivors
     targets         where a PERMUTE or REDUCE_BY_INDEX writes
 
     cpu/            walk, order

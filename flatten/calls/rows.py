@@ -37,7 +37,11 @@ def passed_on(function: mono.Function, summary: Summary) -> set[int]:
     calls = [e.arguments for e in expressions(function.body)
              if isinstance(e, mono.Call) and e.function == function.name]
     return {k for k, p in enumerate(function.parameters) if p.name not in bound
-            and all([isinstance(a[k], mono.Var) and a[k].name == p.name for a in calls])}
+            and all([is_name(arguments[k], p.name) for arguments in calls])}
+
+
+def is_name(exp: mono.Exp, name: str) -> bool:
+    return isinstance(exp, mono.Var) and exp.name == name
 
 
 def is_pooled(k: int, pools: Pools) -> bool:

@@ -14,7 +14,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import field
 
 from nessie.base.parts import updated
@@ -77,10 +77,18 @@ class Numbering:
             if self.changed:
                 continue
             endless = [name for name in found if self.unknown(self.given[name])]
-            if not endless:
-                return found
             for name in endless:                # they never give anything
                 self.given[name] = [own(r.name) for r in self.functions[name].results]
+            if not (self.with_a_result(found) or endless):
+                return found
+
+    def with_a_result(self, names: Iterable[str]) -> bool:
+        """Have each function give one result, by which graphs call it; whether one gave none before."""
+        bare = [f for name in names if (f := self.functions[name]).results
+                and not any([key == own(r.name) for key, r in zip(self.given[name] or (), f.results, strict=True)])]
+        for f in bare:
+            self.given[f.name] = [own(f.results[0].name), *(self.given[f.name] or ())[1:]]
+        return bool(bare)
 
     def unknown(self, keys: list[Key] | None) -> bool:
         return keys is None or UNKNOWN in keys
@@ -100,8 +108,6 @@ class Numbering:
         before = self.given[function.name]
         if before is not None:
             given = self.less(function, before, given)
-        if not any([key == UNKNOWN or key == own(r.name) for key, r in zip(given, function.results, strict=True)]):
-            given[:1] = [own(r.name) for r in function.results[:1]]         # by which graphs call it
         if given != before:
             self.given[function.name], self.changed = given, True
         return values

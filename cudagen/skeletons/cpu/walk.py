@@ -34,8 +34,8 @@ from nessie.cudagen.skeletons.kernel import (
     to_cell,
 )
 from nessie.cudagen.skeletons.states import COUNT, assign, combine, current, declare, held, keep
+from nessie.cudagen.skeletons.told import NOTHING, Told, told
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.scope import writes_in_order
 from nessie.lambda_cu.selection import selection
 
@@ -76,7 +76,7 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     code.recording = False
     early_scalars(kernel, code)
     run = kernel.sweep(code, kernel.carries, needed_by_carries(kernel), writing=False)
-    run.told = told(kernel)
+    run.told = told_by_summary(kernel)
     use_lanes(run, kernel.carries)
 
     def chunk_body(chunk: loops.Exp) -> None:
@@ -95,7 +95,7 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     if restarting(kernel):
         buffers.append(Buffer("ends", "int", count))
     buffers += [Buffer(told_by(step), "bool", elements_in(kernel, chunks.root)) for step in kernel.walk.at(ROOT)
-                if step.name in run.told]
+                if step.name in run.told.put_off]
     kernel.phase("summary", code, count, tuple(buffers))
 
 
@@ -115,30 +115,11 @@ def restarting(kernel: Kernel) -> bool:
     return any(state.restarts for state in kernel.carries)
 
 
-def told(kernel: Kernel) -> frozenset[str]:
-    """The FILTERs of the root whose summary tells the sweep which elements survive: where that takes more than a
-    byte's way to memory and back. The summary must walk all elements."""
+def told_by_summary(kernel: Kernel) -> Told:
+    """A summary tells of FILTERs if it walks all elements."""
     if not kernel.carries or all(state.restarts for state in kernel.carries):
-        return frozenset()
-    needed = needed_by_carries(kernel)
-    return frozenset(step.name for step in kernel.walk.at(ROOT) if step.name in needed
-                     and isinstance(step.bind.soac, ir.Filter) and gathers(step.bind.soac.predicate))
-
-
-def gathers(thunk: ir.Thunk) -> bool:
-    """Does the thunk read elements at places that it has read?"""
-    loaded: set[str] = set()            # names of what is made of elements
-
-    def is_loaded(exp: ir.Exp) -> bool:
-        return any(isinstance(e, ir.Read) or (isinstance(e, ir.Var) and e.name in loaded) for e in subexpressions(exp))
-
-    for exp in subexpressions(thunk.body):
-        match exp:
-            case ir.Let(names, value) if is_loaded(value):
-                loaded.update(names)
-            case ir.Read(_, index) if is_loaded(index):
-                return True
-    return False
+        return NOTHING
+    return told(kernel.walk, needed_by_carries(kernel))
 
 
 def elements_in(kernel: Kernel, root: ir.Space) -> loops.Exp:
@@ -214,7 +195,7 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
     early_scalars(kernel, code)
     counted_sizes(kernel, code)
     run = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
-    run.told = told(kernel)
+    run.told = told_by_summary(kernel)
     use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
 
     def chunk_body(chunk: loops.Exp) -> None:

@@ -1,0 +1,68 @@
+"""Filters whose predicates gather: what the CPU's first sweep tells the second, and what it puts off."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from executors import Compiled, assert_all_agree
+
+from nessie.cudagen.kernels.walk import walk_of
+from nessie.cudagen.skeletons.told import gathers, told
+from nessie.lambda_cu import nodes as ir
+
+XS, YS = [2, 0, 3, 1, 1, 2, 0], [5, -1, 7, -3]
+CASES: dict[str, tuple[str, Any]] = {           # of xs, places in ys, and ys
+    "a predicate that gathers": ("{x in xs | ys[x] < 0}", (XS, YS)),
+    "of nothing": ("{x in xs | ys[x] < 0}", ([], YS)),
+    "a failure where the element would not survive": ("{x in xs | ys[x] < 0}", ([1, 9, 3, -1], YS)),
+    "pairs of what was gathered": ("{(p, q) in zip(ys -> xs, ys -> reverse(xs)) | p /= q}", (XS, YS)),
+    "a failure in what is put off": ("{(p, q) in zip(ys -> xs, ys -> reverse(xs)) | p /= q}", ([0, 1, 4, 0], YS)),
+    "what is made of what was gathered": (
+        "let gs = ys -> xs; hs = {g * g : g in gs} in {h + g : h in hs; g in gs | h > 9}", (XS, YS)),
+    "gathered for others, too": ("let gs = ys -> xs in ({g in gs | g > 0}, sum(gs), gs)", (XS, YS)),
+    "a value that only survivors have": ("{100 / ys[x] : x in xs | ys[x] /= 7}", (XS, YS)),
+    "a failing division of a survivor": ("{100 / (ys[x] + 1) : x in xs | ys[x] < 0}", (XS, YS)),
+    "a sum of survivors": ("sum({y * y : y in ys -> xs | y > 0})", (XS, YS)),
+    "survivors of survivors": ("{x in {x in xs | ys[x] < 6} | ys[rem(x + 1, #ys)] > 0}", (XS, YS)),
+    "rows of neighbours": ("{w in flatten({[0:x] : x in xs} -> {abs(rem(y, #xs)) : y in ys}) | ys[w] < 6}", (XS, YS)),
+    "survivors of each row": ("{{i in [0:x] | ys[xs[i]] > 0} : x in xs}", (XS, YS)),
+    "written where they survive": ("ys <- {(x, 1) : x in {x in xs | ys[x] < 0}}", (XS, YS)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_executors_agree(name: str) -> None:
+    body, arguments = CASES[name]
+    given, rows = "([int], [int])", {"pairs": "[(int, int)]", "gathered": "([int], int, [int])", "a sum": "int",
+                                     "survivors of each": "[[int]]"}
+    result = next((type_ for start, type_ in rows.items() if name.startswith(start)), "[int]")
+    result = "[(int, int)]" if "put off" in name else result
+    program = Compiled(f"function main(xs, ys) : {given} -> {result} = {body};")
+    assert_all_agree(program, arguments, "fail" in name)
+
+
+def filters(source: str) -> list[tuple[bool, int]]:
+    """Of each FILTER of the program as it is fused: is it told, and how many MAPs are put off?"""
+    program = Compiled(source).executable("ilp")
+    found = []
+    for kernel in program.kernels:
+        if any(isinstance(bind.soac, ir.Filter) for bind in kernel.binds):
+            walk = walk_of(kernel, program)
+            done = told(walk, frozenset(step.name for step in walk.steps))
+            found += [(step.name in done.put_off, len(done.put_off.get(step.name, ()))) for step in walk.steps
+                      if isinstance(step.bind.soac, ir.Filter)]
+    return found
+
+
+@pytest.mark.parametrize("body, expected", [
+    ("{x in xs | ys[x] < 0}", [(True, 0)]), ("{x in xs | x < 0}", [(False, 0)]),
+    ("{g in ys -> xs | g > 0}", [(True, 1)])])
+def test_what_is_told(body: str, expected: list[tuple[bool, int]]) -> None:
+    assert filters(f"function main(xs, ys) : ([int], [int]) -> [int] = {body};") == expected
+
+
+def test_a_place_that_was_read_gathers() -> None:
+    i, x = ir.Var("i"), ir.Var("x")
+    assert gathers(ir.Thunk(("i",), ir.Let(("x",), ir.Read("xs", i), ir.Read("ys", x)), ("xs", "ys")))
+    assert gathers(ir.Thunk(("i",), ir.Read("ys", ir.Read("xs", i)), ("xs", "ys")))
+    assert not gathers(ir.Thunk(("i",), ir.Let(("x",), ir.Op("+", (i, ir.Var("n"))), ir.Read("ys", x)), ("ys", "n")))
