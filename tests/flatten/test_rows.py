@@ -50,10 +50,10 @@ CASES: dict[str, tuple[str, str, Any]] = {
 }
 
 
-def compiled(name: str) -> tuple[Compiled, Any]:
+def compiled(name: str, target: str = "cpu") -> tuple[Compiled, Any]:
     body, type_, argument = CASES[name]
     given, result = type_.split(" -> ")
-    return Compiled(f"{FUNCTIONS}\nfunction main(g) : {given} -> {result} = {body};"), (argument,)
+    return Compiled(f"{FUNCTIONS}\nfunction main(g) : {given} -> {result} = {body};", target=target), (argument,)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -64,7 +64,7 @@ def test_executors_agree(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["passed on", "a search", "searches at once"])
 def test_the_gpu_agrees(name: str) -> None:
-    assert_the_gpu_agrees(*compiled(name))
+    assert_the_gpu_agrees(*compiled(name, "cuda"))
 
 
 def test_no_round_finds_the_rows_again() -> None:
