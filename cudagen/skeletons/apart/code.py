@@ -12,8 +12,6 @@ and all that runs returns zeros.
 """
 from __future__ import annotations
 
-from functools import reduce
-
 from nessie.base.source import Origin
 from nessie.base.values import DTYPES
 from nessie.cudagen.host.device import NO_FAILURE
@@ -75,7 +73,9 @@ class ThreadCode(Code):
         top = at = self.let_int("free", state(TOP))
         if aims:
             low, roof = [loops.Name(p.name) for p in GOAL]
-            beyond = reduce(lambda a, b: op("+", a, b), lengths, low)
+            beyond: loops.Exp = low
+            for length in lengths:
+                beyond = op("+", beyond, length)
             at = self.let_int("free", op("select", op("<=", beyond, roof), low, top))
         places = []
         for length in lengths:

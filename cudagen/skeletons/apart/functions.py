@@ -64,13 +64,11 @@ class Writer:
 
     def block(self, block: ir.Block, ends: tuple[ir.Param, ...]) -> None:
         """`ends`: where this is the end of the function, what its results become."""
-        *before, last = block.statements or (None,)
-        for statement in before:
-            self.statement(statement)
-        if last is not None:
-            given = {atom.name for p, atom in zip(ends, block.results) if isinstance(p.type, ir.Array)
-                     and isinstance(atom, ir.Var)}
-            self.statement(last, bool(given) and given <= arrays_made(last))
+        given = {atom.name for p, atom in zip(ends, block.results) if isinstance(p.type, ir.Array)
+                 and isinstance(atom, ir.Var)}
+        for statement in block.statements:
+            last = statement is block.statements[-1]
+            self.statement(statement, last and bool(given) and given <= arrays_made(statement))
 
     def statement(self, statement: ir.Statement, ends: bool = False) -> None:
         """`ends`: the function's arrays are made here, and nothing comes after."""
