@@ -20,7 +20,6 @@ from nessie.cudagen.skeletons.chunks import segment_of, start_of
 from nessie.cudagen.skeletons.states import COUNT, ONE, Monoid, State, assign, combine, current, declare
 from nessie.cudagen.skeletons.survivors import branch_free, stores, without_branch
 from nessie.cudagen.skeletons.targets import target
-from nessie.cudagen.skeletons.told import NOTHING, Told
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS
 from nessie.lambda_cu.passes.sort_reductions import atomic_operation
@@ -48,7 +47,7 @@ class Sweep:
     writing    arrays are stored; a summary only computes
     unordered  elements are not walked in order, even where a PERMUTE's last write wins
     limits     the count of a FILTER when the chunk ends; None: whatever
-    told       FILTERs whose summary tells the sweep, for each element, whether it survives; what is put off
+    told       FILTERs whose summary tells the sweep, for each element, whether it survives
     """
     code: Code
     tables: Tables
@@ -61,7 +60,7 @@ class Sweep:
     lanes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     lane: loops.Exp | None = None
     limits: dict[str, loops.Exp | None] = field(default_factory=dict)
-    told: Told = NOTHING
+    told: frozenset[str] = frozenset()
 
     # Thunks and arrays ----------------------------------------------------------------------
 
@@ -116,15 +115,14 @@ class Sweep:
         """All that happens at one element of a place. Where a survivor's rank is not known its failures are told by
         the index outside, which comes in the same order."""
         for step in self.walk.at(here.place):
-            if step.name in self.active and not (self.writing and step.name in self.told.maps):
+            if step.name in self.active:
                 self.code.order_index = order_index
                 self.step(step, here)
 
     def step(self, step: Step, here: Here) -> None:
         match step.bind.soac:
             case ir.Map(thunk):
-                with self.recording(step.name in self.told.maps):
-                    self.bind(step.bind.names, here.index, self.values(thunk, here))
+                self.bind(step.bind.names, here.index, self.values(thunk, here))
             case ir.Reduce(thunk):
                 if state := self.states.get(step.name):
                     self.accumulate(state, self.values(thunk, here))
@@ -169,24 +167,16 @@ class Sweep:
 
     def holds(self, step: Step, soac: ir.Filter, here: Here) -> loops.Exp:
         """Whether the element survives; failures of a predicate are recorded where it is computed."""
-        code, told = self.code, step.name in self.told.put_off
+        code, told = self.code, step.name in self.told
         if told and self.writing:
             held = Value(loops.Load(code.array(told_by(step), "bool"), here.index), "bool")
             return code.let("holds", held).exp
-        with self.recording(told):
-            holds = code.let("holds", scalar_value(self.values(soac.predicate, here)))
+        before, code.recording = code.recording, code.recording or told
+        holds = code.let("holds", scalar_value(self.values(soac.predicate, here)))
+        code.recording = before
         if told:
             code.store(told_by(step), here.index, holds)
         return holds.exp
-
-    @contextmanager
-    def recording(self, told: bool) -> Iterator[None]:
-        """Failures of what the summary tells, or of what is put off, are recorded by the summary alone."""
-        before = self.code.recording
-        if told:
-            self.code.recording = not self.writing
-        yield
-        self.code.recording = before
 
     def partition(self, step: Step, soac: ir.Partition, here: Here) -> None:
         """Both sides, each under its guard. Where the element goes is its rank on its side, before it counts there."""
@@ -211,8 +201,6 @@ class Sweep:
         place = Place("residual", step.name, side)
         outer_index = self.code.order_index
         inner = self.inner(step, place, here)
-        for late in self.told.put_off.get(step.name, ()) if self.writing else ():
-            self.step(late, here)
         selected = selection(step.bind)
         names = selected.values[side] if selected else ()
         if self.writing or any(name in self.active for name in names):

@@ -34,7 +34,7 @@ from nessie.cudagen.skeletons.kernel import (
     to_cell,
 )
 from nessie.cudagen.skeletons.states import COUNT, assign, combine, current, declare, held, keep
-from nessie.cudagen.skeletons.told import NOTHING, Told, told
+from nessie.cudagen.skeletons.told import told
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import writes_in_order
 from nessie.lambda_cu.selection import selection
@@ -95,7 +95,7 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     if restarting(kernel):
         buffers.append(Buffer("ends", "int", count))
     buffers += [Buffer(told_by(step), "bool", elements_in(kernel, chunks.root)) for step in kernel.walk.at(ROOT)
-                if step.name in run.told.put_off]
+                if step.name in run.told]
     kernel.phase("summary", code, count, tuple(buffers))
 
 
@@ -115,10 +115,10 @@ def restarting(kernel: Kernel) -> bool:
     return any(state.restarts for state in kernel.carries)
 
 
-def told_by_summary(kernel: Kernel) -> Told:
+def told_by_summary(kernel: Kernel) -> frozenset[str]:
     """A summary tells of FILTERs if it walks all elements."""
     if not kernel.carries or all(state.restarts for state in kernel.carries):
-        return NOTHING
+        return frozenset()
     return told(kernel.walk, needed_by_carries(kernel))
 
 
