@@ -237,8 +237,8 @@ class Folder:
         free = free_variables(each, sources)
         made = self.function(operator, each, sources, free, early)
         start_of = [] if early else [identity(operator, type_)]
-        start = (mono.Const(0, self.ints), lengths[0], *start_of)
-        call: mono.Exp = mono.Call(made.name, (*start, *free.values()), type_, origin=origin)
+        given = (mono.Const(0, self.ints), lengths[0], *start_of, *free.values())
+        call: mono.Exp = mono.Call(made.name, given, type_, origin=origin)
         for length in lengths[1:] if not checked else ():
             equal = mono.Prim("==", (lengths[0], length), BOOL, origin=origin)
             call = mono.Prim("check", (equal, mono.String(UNEQUAL), call), type_, origin=origin)

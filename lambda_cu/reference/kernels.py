@@ -237,4 +237,5 @@ def first_equals(keys: NDArray[Any], over: Segments) -> Indices:
     """Return for each position the first in its segment that has an equal key; NaN equals nothing."""
     _, codes = np.unique(keys, return_inverse=True, equal_nan=False)
     _, first, group = np.unique(over.segment * (len(keys) + 1) + codes, return_index=True, return_inverse=True)
-    return first[group].astype(np.int64)
+    found: Indices = first[group].astype(np.int64)
+    return found

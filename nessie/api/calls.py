@@ -309,7 +309,7 @@ class Calls:
         if count == 1:
             arguments = found.arguments(taken.values)
             compiled = found.compiled.get((found.layouts(arguments), target))
-            plans[function, kinds] = compiled and self.planned(found, compiled, given, arguments)
+            plans[function, kinds] = None if compiled is None else self.planned(found, compiled, given, arguments)
 
     def planned(self, found: Typed, compiled: Compiled, given: Sequence[Any], arguments: Sequence[Any]) -> Plan | None:
         """The plan of calls like this one, in which the values `given` became the program's `arguments`."""
@@ -322,6 +322,7 @@ class Calls:
             if take is None:
                 return None
             takes.append(take)
+        assert not isinstance(compiled.built, ir.Program)
         layout, make = compiled.built.program.entry.result, partial(self.caller, compiled)
         return Plan(found, order, takes, layout, found.result, self.memory, make)
 

@@ -142,7 +142,7 @@ class Program:
         if kinds is None:
             return self._called(function, given, named, target)[0]
         plan = self._calls.plan_for(function, kinds)
-        names = plan and plan.names(given)
+        names = None if plan is None else plan.names(given)
         if plan is None or names is None:
             plans = self._calls.plans
             result, arguments = self._called(function, given, named, target)
@@ -151,8 +151,7 @@ class Program:
         held = self._calls.call_again(plan, names, lambda: self._taken(function, given))
         if plan.result is not None:
             return plan.result(held)
-        return self._results([]).value(f"what {function} gives", plan.flat_result(held),
-                                                           plan.found.result)
+        return self._results([]).value(f"what {function} gives", plan.flat_result(held), plan.found.result)
 
     def _called(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str) -> tuple[Any, Taken]:
         """The result of any call, and its arguments."""

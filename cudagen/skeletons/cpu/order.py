@@ -202,7 +202,7 @@ def keys_as_given(kernel: ir.Kernel, soac: ir.Order) -> str:
     body, size = soac.thunk.body, soac.space.size if isinstance(soac.space, ir.Flat) else soac.space.total
     if not isinstance(body, ir.Read) or body.index != ir.Var(soac.thunk.params[-1]):
         return ""
-    whole = (ir.Array(base, size) for base in SCALARS)
+    whole = [ir.Array(base, size) for base in SCALARS]
     return next((p.name for p in kernel.params if p.name == body.array and p.type in whole), "")
 
 
