@@ -48,12 +48,12 @@ def generate(program: ir.Program, target: str, width: int | None = None) -> Modu
     modules = [of_kernel(kernel, program, tables, target, width) for kernel in program.kernels
                if kernel.name not in only_apart]
     if target == "cpu":
-        modules.append(apart(program, tables))
+        modules.append(apart(program, tables, width or CHUNK))
     functions = (*device_functions(program, tables), *(f for module in modules for f in module.functions))
     return Module(functions, tuple([plan for module in modules for plan in module.plans]))
 
 
-def apart(program: ir.Program, tables: Tables) -> Module:
+def apart(program: ir.Program, tables: Tables, chunk: int) -> Module:
     """The plans of what is offered to be run apart, as far as threads can do that."""
     found: dict[str, loops.Function] = {}
     plans: list[Plan] = []
@@ -61,7 +61,7 @@ def apart(program: ir.Program, tables: Tables) -> Module:
     for offer in program.functions:
         if offer.apart:
             try:
-                inside = thread_functions(offer.apart, program, tables)
+                inside = thread_functions(offer.apart, program, tables, chunk)
                 made = plan_apart(offer, functions[offer.apart], thread_name(offer.apart))
             except Declined:
                 continue
@@ -70,12 +70,12 @@ def apart(program: ir.Program, tables: Tables) -> Module:
     return Module(tuple(found.values()), tuple(plans))
 
 
-def thread_functions(name: str, program: ir.Program, tables: Tables) -> list[loops.Function]:
+def thread_functions(name: str, program: ir.Program, tables: Tables, chunk: int) -> list[loops.Function]:
     """The thread functions of the host function of this name, and of all that it calls and runs."""
     calls = calls_of_functions(program)
     run = kernels_run(program, name, calls)
     kernels = {k.name: thread_name(k.name) for k in program.kernels if k.name in run}
-    made = [thread_kernel(walk_of(with_good_names(k), program), tables, kernels[k.name])
+    made = [thread_kernel(walk_of(with_good_names(k), program), tables, kernels[k.name], chunk)
             for k in program.kernels if k.name in run]
     reached = reachable(calls, (name,))
     names = {f.name: thread_name(f.name) for f in program.functions if f.name in reached}

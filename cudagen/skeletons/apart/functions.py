@@ -30,6 +30,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 
 Names = Mapping[str, str]               # of kernels and functions: what they are called in loops
+LITERAL = 64                            # elements at most: each is a store, in every activation
 NO_GOAL = (integer(0), integer(-1))
 PASSED = tuple([loops.Name(p.name) for p in ARRAYS])
 
@@ -120,6 +121,8 @@ class Writer:
 
     def data(self, result: ir.Param, values: tuple[int | float | bool | str, ...]) -> None:
         assert isinstance(result.type, ir.Array)
+        if len(values) > LITERAL:
+            raise Declined("it has a long literal")
         self.code.take([(result.name, result.type, integer(len(values)))])
         base = wide(result.type.base)
         for at, value in enumerate(values):

@@ -8,17 +8,19 @@ from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.apart.code import GOAL, Declined, ThreadCode, loops_type, parameters_of
 from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk
-from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
+from nessie.cudagen.skeletons.cpu.lanes import elements, rounds, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import segment_end
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
 from nessie.cudagen.skeletons.finals import final_values
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, beginning, counts, early_scalars
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
+from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.scope import soac_expressions
 
 
-def thread_kernel(walk: Walk, tables: Tables, name: str) -> loops.Function:
-    """The function that walks the kernel. Declined if it calls what looks at the run's error words."""
+def thread_kernel(walk: Walk, tables: Tables, name: str, chunk: int) -> loops.Function:
+    """The function that walks the kernel. Declined if it calls what looks at the run's error words. Of a row that is
+    longer than a chunk, a launched kernel adds up the chunks' sums, so a thread leaves those of floats to it."""
     kernel, root = walk.kernel, walk.root
     decline(kernel, tables)
     code = ThreadCode({}, {}, walk.stored)
@@ -29,7 +31,7 @@ def thread_kernel(walk: Walk, tables: Tables, name: str) -> loops.Function:
     take_results(made, code)
     run = made.sweep(code, list(made.states.values()), all_steps(made))
     if root is not None:
-        walk_all(made, run, root)
+        walk_all(made, run, root, chunk)
     for step in walk.steps:
         final_values(made, run, step, run.now)
     code.look_at_checks()
@@ -41,8 +43,8 @@ def decline(kernel: ir.Kernel, tables: Tables) -> None:
     for bind in kernel.binds:
         if isinstance(bind.soac, ir.Order):
             raise Declined("it sorts")
-        called = [tables.scalar_functions[e.function] for thunk in INDEX_THUNKS.of(bind.soac)
-                  for e in subexpressions(thunk.body) if isinstance(e, ir.CallScalar)]
+        called = [tables.scalar_functions[e.function] for exp in soac_expressions(bind.soac)
+                  for e in subexpressions(exp) if isinstance(e, ir.CallScalar)]
         if any([d.polls or d.nests for d in called]):
             raise Declined("it calls a function that loops or recurs at each element")
 
@@ -89,7 +91,7 @@ def fill(code: ThreadCode, soac: ir.Write, at: int, name: str) -> None:
 # The walk ---------------------------------------------------------------------------------------
 
 
-def walk_all(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
+def walk_all(kernel: Kernel, run: Sweep, root: ir.Space, chunk: int) -> None:
     code = run.code
     use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
     for state in kernel.states.values():
@@ -98,10 +100,15 @@ def walk_all(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
     for step in kernel.walk.steps:
         for side in (0, 1):
             run.limits[rank_of(step, side)] = None
+    rounding = any([rounds(state) for state in kernel.states.values()])
+
+    def row(low: loops.Exp, high: loops.Exp, *segment: loops.Exp) -> None:
+        if rounding:
+            code.add(loops.If(op("<", integer(chunk), op("-", high, low)), code.give_up()))
+        elements(run, low, high, *segment)
+
     if isinstance(root, ir.Flat):
-        elements(run, integer(0), code.size(root.size))
-        return
+        return row(integer(0), code.size(root.size))
     whole = Span(integer(0), integer(0), code.size(root.segments), code.size(root.total))
-    segmented_chunk(code, root, whole, lambda s: run.segment(s, prologue=True),
-                    lambda low, high, s, start: elements(run, low, high, s, start),
+    segmented_chunk(code, root, whole, lambda s: run.segment(s, prologue=True), row,
                     lambda s: segment_end(kernel, run, integer(0), s, None))

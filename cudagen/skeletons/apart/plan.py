@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
+from nessie.cudagen.host.device import DEPTH
 from nessie.cudagen.kernels.code import RESERVED, identifier, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
@@ -179,7 +180,8 @@ class Offer:
                       loops.Parameter("starts", "int", True), loops.Parameter("arenas", "bool", True, True),
                       loops.Parameter("states", "int", True, True), loops.Parameter("taken", "int", True, True),
                       loops.Parameter("gave", "int", True, True), loops.Parameter("cells", "int", True),
-                      loops.Parameter("interrupt", "int", True), loops.Parameter(WORKERS, "int"))
+                      loops.Parameter("errors", "int", True), loops.Parameter("interrupt", "int", True),
+                      loops.Parameter(WORKERS, "int"))
         return loops.Function(f"{self.title}_apart", "host", parameters, body, origin=self.offer.origin)
 
     def activation(self) -> list[loops.Stmt]:
@@ -193,8 +195,9 @@ class Offer:
             else:
                 arguments.append(loops.Load(mine.name, name("i")))
         given = tuple([self.names.fresh("given") for _ in self.called.results])
+        calls = op("min", integer(CALLS), loops.Load("errors", integer(DEPTH)))
         begin: list[loops.Stmt] = [set_state(word, value) for word, value in (
-            (TOP, integer(0)), (END, name("arena_size")), (GAVE_UP, integer(0)), (LEFT, integer(CALLS)))]
+            (TOP, integer(0)), (END, name("arena_size")), (GAVE_UP, integer(0)), (LEFT, calls))]
         passed = (*arguments, name("state"), name("arena"), name("interrupt"))
         fits: loops.Exp = op("==", state(GAVE_UP), integer(0))
         for s in self.sequences:
