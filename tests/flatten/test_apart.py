@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from amounts import examples
 from built import cpu_device, execute
@@ -11,6 +12,7 @@ from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import nessie
 from nessie.base.source import IllFormed
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.host import host
@@ -233,3 +235,33 @@ def test_random_functions(source: str, vs: list[list[int]], k: int) -> None:
         found = outcome(program, executor, [vs, k])
         assert agree(expected, found), f"{executor}: {found}, not {expected}"
         expected = found
+
+
+SUMS = """
+function halved(v, k) =
+  if k == 0 then sum(v)
+  else let r = {halved(w, k - 1) : w in [take(v, #v - 1), drop(v, 1)]} in r[0] + r[1] + sum(v);
+function main(m, k) = {halved(r, k) : r in m};
+function last(v) = if #v < 2 then #v else let r = {last(w) : w in [drop(v, 1)]} in r[0] + 1;
+function lasts(m) = {last(r) : r in m};
+"""
+
+
+@pytest.mark.parametrize("length", [3, 32_768, 32_770, 70_000])
+def test_sums_of_floats_have_their_bits_whatever_is_beside_them(length: int) -> None:
+    """Rows longer than a chunk, too, and with as many arenas as memory is left for."""
+    numbers = np.random.default_rng(length)
+    row, other = numbers.random(length), numbers.random(300_000)
+    found = set()
+    for options in ({"threads": 1}, {"threads": 2}, {"threads": 16}, {"threads": 16, "memory": 100_000_000}):
+        program = nessie.compile(SUMS, **options)
+        for before, after in (([], []), ([], [other]), ([other[:7]], [row[:2], other])):
+            found.add(float(program.main([*before, row, *after], 2)[len(before)]).hex())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_depth_holds_apart(target: str) -> None:
+    assert nessie.compile(SUMS, depth=60, target=target).lasts([list(range(50))]).tolist() == [50]
+    with pytest.raises(nessie.NessieError, match="recursion is deeper than 10 calls"):
+        nessie.compile(SUMS, depth=10, target=target).lasts([list(range(50))])
