@@ -3,7 +3,7 @@
     norm2-flat.svg, norm2-fused.svg     norm2's dependence graph, not fused and fused       `nessie graph`
     speed.svg                           benchmarks/results/two-cores.json as bars           matplotlib
     peers.svg                           benchmarks/results/peers.json as bars               matplotlib
-    speed.md                            the table of benchmarks/results/peers.json
+    speed.md, README.md                 the tables of benchmarks/results/peers.json
     prompt.svg                          forms and answers, coloured as at the prompt        rich
     inspector.png                       the page of all stages of norm2                     a Chromium
 
@@ -37,6 +37,9 @@ from nessie.session.session import Session  # noqa: E402
 from nessie.tool.cli import main as nessie  # noqa: E402
 
 MARK = "<!-- table: python docs/pictures.py speed.md writes it from benchmarks/results/peers.json -->"
+README_MARK = MARK.replace("speed.md", "README.md")
+README_ROWS = ("dot product", "filter", "stencil 2-D", "sort rows", "sort, 10^7", "group by", "word histogram",
+               "spmv, zipf", "pagerank", "bfs", "convex hull", "quicksort")
 NORM2 = ["nesl_examples/norm2.nesl", "-e", "norm2"]
 BROWSERS = (os.environ.get("CHROME", ""), "chromium", "chromium-browser", "google-chrome", "chrome")
 TYPED = ("function mean(v) = sum(v) / float(#v);",
@@ -94,6 +97,14 @@ def speed_page() -> bytes:
     return f"{kept}\nOn {machine}; {report.means(rows)}.\n\n{report.table(rows)}".encode()
 
 
+def readme() -> bytes:
+    """README.md, with the table of some workloads behind its mark, up to an empty line."""
+    before, mark, rest = (ROOT / "README.md").read_text("utf-8").partition(README_MARK + "\n\n")
+    after = re.sub(r"\A(\|.*\n)+\n", "", rest)
+    rows = {row.name: row for row in report.saved()[1]}
+    return f"{before}{mark}{report.table([rows[name] for name in README_ROWS])}\n{after}".encode()
+
+
 def transcript() -> str:
     """What is typed, and what it gives."""
     session, lines = Session(Target("reference")), []
@@ -138,6 +149,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "speed.svg": speed,
     "peers.svg": peers,
     "speed.md": speed_page,
+    "README.md": readme,
     "prompt.svg": prompt,
     "inspector.png": inspector,
 }
@@ -148,8 +160,9 @@ def main(names: list[str]) -> Any:
     for name in names or PICTURES:
         if name not in PICTURES:
             raise SystemExit(f"there is no picture {name}; there are {', '.join(PICTURES)}")
-        (DOCS / name).write_bytes(PICTURES[name]())
-        print(DOCS / name)
+        path = (ROOT if name == "README.md" else DOCS) / name
+        path.write_bytes(PICTURES[name]())
+        print(path)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import re
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -45,8 +46,9 @@ def test_the_bars_are_those_of_the_results(name: str) -> None:
     assert texts(PICTURES.PICTURES[name]().decode()) == texts((DOCS / name).read_text("utf-8"))
 
 
-def test_the_table_is_that_of_the_results() -> None:
-    assert PICTURES.PICTURES["speed.md"]() == (DOCS / "speed.md").read_bytes(), "run python docs/pictures.py speed.md"
+@pytest.mark.parametrize("name, folder", [("speed.md", DOCS), ("README.md", ROOT)])
+def test_the_tables_are_those_of_the_results(name: str, folder: Path) -> None:
+    assert PICTURES.PICTURES[name]() == (folder / name).read_bytes(), f"run python docs/pictures.py {name}"
 
 
 def test_every_picture_is_shown_and_made() -> None:
