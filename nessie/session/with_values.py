@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError, Span, Unsupported, user_span
+from nessie.base.source import NessieError, Span, Unsupported, called_from, places, user_span
 from nessie.base.system.deadline import deadline
 from nessie.base.types import Type, Var
 from nessie.base.values import Flat, Nested
@@ -81,16 +81,18 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
                 (span, label), (_, found) = error.places[0], again.places[0]
                 written = squeezed(span.source.text[span.start:span.end])
                 parts = [part for part in (label, found) if part and squeezed(part) != written]
-                told.places = ((span, ": ".join(parts)), *error.places[1:])
+                calls = called_from((span,), [call.site.origin for call in reversed(world.calls) if call.site])
+                told.places = ((span, ": ".join(parts)), *(error.places[1:] or places(calls)[1:]))
     return told
 
 
 def is_same(error: NessieError, again: NessieError, world: interpreter.World) -> bool:
     """Whether both errors have the same place and the same calls of the user's functions around it, none of them
-    twice."""
+    twice; an error that tells its element came in the element's own thread, which calls as the interpreter does."""
     bodies = [id(call.body) for call in world.calls]
     calls: set[Span] = {span for call in world.calls if call.site and (span := user_span(call.site.origin))}
-    return (bool(again.places) and again.places[0][0] == error.places[0][0] and len(set(bodies)) == len(bodies)
+    return (bool(again.places) and again.places[0][0] == error.places[0][0]
+            and (len(set(bodies)) == len(bodies) or error.places[0][1] != "")
             and all(span in calls for span, _ in error.places[1:]))
 
 

@@ -69,3 +69,22 @@ def test_a_bug_of_the_interpreter_hides_no_error(monkeypatch: pytest.MonkeyPatch
         raise KeyError("lost")
     monkeypatch.setattr(interpreter, "run", broken)
     assert "out of bounds" in failure("v = [5, 7]; v[3];").message
+
+
+IN_THREADS = """function at(v, x, i) = if i < 0 then v[x] else 1 + at(v, x + 1, i - 1);
+function down(n) = if n > 3 then down(n - 1) + 10 / n else 10 / (n - 3);
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("form, label, callers", [
+    ("{at([5, 6, 7], x, 0) : x in [1, 0, 2]};", "at element 2: the index is 3, the length 3",
+     ["at(v, x + 1, i - 1)", "at([5, 6, 7], x, 0)"]),
+    ("{down(n) : n in [1, 0, 6, 5]};", "at element 2: 10 / 0", ["down(n - 1)", "down(n)"]),
+    ("down(3);", "10 / 0", ["down(3)"])])
+def test_recursion_in_a_thread_tells_element_values_and_callers(target: str, form: str, label: str,
+                                                                callers: list[str]) -> None:
+    error = failure(IN_THREADS + form, Target(target))
+    assert told(error) == label
+    assert [(span.source.text[span.start:span.end], said) for span, said in error.places[1:]] == [
+        (caller, "called from here") for caller in callers]
