@@ -34,7 +34,7 @@ from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, names, p
 DIVISIONS = ("rem", "mod")
 FAILED = Name("failed")
 MISSED = Name("missed.")        # no name of the text has a point
-LANES = "missed.lanes"          # an array
+MISSED_LANES = "missed.lanes"   # an array
 AGAIN = "again"
 PASSED, MISS = integer(2), integer(3)
 
@@ -57,9 +57,10 @@ def editions(function: Function, plain: Function) -> tuple[Function, ...]:
     declared: list[Stmt] = []
     if sizes := {s.high for s in statements(body) if isinstance(s, For) and stores_misses(s)}:
         (size,) = sizes
-        declared = [loops.Shared(LANES, "int", int(size.value))] if isinstance(size, loops.Const) else []
-        begin.append(each("lane.before", size, lambda lane: Store(LANES, lane, integer(0))))
-        end.insert(0, each("lane.after", size, lambda lane: Set(MISSED.name, op("or", MISSED, Load(LANES, lane)))))
+        declared = [loops.Shared(MISSED_LANES, "int", int(size.value))] if isinstance(size, loops.Const) else []
+        begin.append(each("lane.before", size, lambda lane: Store(MISSED_LANES, lane, integer(0))))
+        found = each("lane.after", size, lambda lane: Set(MISSED.name, op("or", MISSED, Load(MISSED_LANES, lane))))
+        end.insert(0, found)
     fast = replace(function, body=(*declared, *body[:shared], *begin, *body[shared:], *end))
     return fast, again
 
@@ -95,13 +96,13 @@ def changed(statement: Stmt, misses: Iterator[Name], read: frozenset[str]) -> li
     missed: Stmt = Set(MISSED.name, op("or", MISSED, miss))
     if lanes(statement):
         lane = Name(statement.index)
-        missed = Store(LANES, lane, op("or", Load(LANES, lane), miss))
+        missed = Store(MISSED_LANES, lane, op("or", Load(MISSED_LANES, lane), miss))
     body = (Var(miss.name, "int", PASSED), *[missing(s, miss) for s in statement.body], missed)
     return [updated(statement, body=body)]
 
 
 def stores_misses(loop: For) -> bool:
-    return any(isinstance(s, Store) and s.array == LANES for s in loop.body)
+    return any(isinstance(s, Store) and s.array == MISSED_LANES for s in loop.body)
 
 
 def missing(statement: Stmt, miss: Name) -> Stmt:

@@ -231,9 +231,9 @@ class CpuLauncher(Launcher):
             arrays[buffer.name] = array
             words[buffer.slot] = array.buffer.address
             if buffer.fill is not None:
-                begin(device, view(array), buffer.fill)
+                fill(device, view(array), buffer.fill)
             elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy]:
-                begin(device, view(array), view(arguments[buffer.copy]))
+                fill(device, view(array), view(arguments[buffer.copy]))
         if step.sort:
             given = {p.name: a for p, a in zip(self.plan.parameters, arguments, strict=True)}
             device.sort(step.function, [view(arrays.get(name) or given[name]) for name in step.sort])
@@ -262,7 +262,7 @@ class CpuLauncher(Launcher):
         return UNPACKERS[result.base](cells[result.slot])
 
 
-def begin(device: Cpu, array: np.ndarray[Any, Any], source: Any) -> None:
+def fill(device: Cpu, array: np.ndarray[Any, Any], source: Any) -> None:
     """Put one value, or those of another array, in the array: a large one by all threads, since its pages are new."""
     if array.nbytes < LARGE:
         np.copyto(array, source)

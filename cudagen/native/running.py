@@ -97,7 +97,6 @@ class Edition:
         """The instruction that the record there belongs to."""
         return place.code.instructions[bisect_right(place.instructions, (address - self.base) // WORD) - 1]
 
-
     def run(self, host: Host) -> Run:
         """For a run of the host level."""
         return Run(host, self)

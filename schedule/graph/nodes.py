@@ -52,6 +52,7 @@ from __future__ import annotations
 
 from nessie.base.located import Located
 from nessie.base.records import dataclass
+from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
 
 Size = ir.Size
@@ -158,8 +159,7 @@ def segments_of(space: Space) -> Size | None:
     return space.segments if isinstance(space, Elements | Survivors) else None
 
 
-WIDTHS = {"bool": 1, "char": 4, "int": 8, "float": 8, "int32": 4, "float32": 4, "int16": 2, "int8": 1,
-          "uint8": 1, "uint16": 2, "uint32": 4}
+WIDTHS = {base: dtype.itemsize for base, dtype in DTYPES.items()}      # bytes
 
 
 class Index:

@@ -133,5 +133,3 @@ def parameters_of(code: ThreadCode, params: tuple[ir.Param, ...]) -> list[loops.
         else:
             code.values[p.name] = Value(loops.Name(name), p.type)
     return found
-
-

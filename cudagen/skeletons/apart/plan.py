@@ -83,7 +83,7 @@ class Offer:
 
     def module(self) -> Module:
         bounds, apart, done = self.bounds(), self.apart(), self.done()
-        chunks = op("min", name(self.count), integer(CHUNKS))
+        chunks = self.chunks()
         phases = (self.phase(bounds, None, (Buffer("starts", "int", op("+", chunks, integer(1))),)),
                   self.phase(apart, chunks, self.buffers()), self.phase(done, None, ()))
         inputs = tuple([input_of(p) for p in self.params])
@@ -103,11 +103,23 @@ class Offer:
         arguments = tuple([name("cells" if p.name == "cells_bool" else p.name) for p in parameters])
         return Phase(function.name, arguments, chunks, buffers)
 
+    # Sizes ----------------------------------------------------------------------------------
+
+    def chunks(self) -> loops.Exp:
+        return op("min", name(self.count), integer(CHUNKS))
+
+    def arenas(self) -> loops.Exp:
+        """How many there are: for as many chunks as may run at once."""
+        return op("min", name(WORKERS), self.chunks())
+
+    def arena_size(self) -> loops.Exp:
+        """Bytes of an arena, as `cells` says how large the largest activation is."""
+        return op("*", op("max", loops.Load("cells", integer(1)), integer(LEAST)), integer(ARENA))
+
     def buffers(self) -> tuple[Buffer, ...]:
-        arena = op("*", op("max", loops.Load("cells", integer(1)), integer(LEAST)), integer(ARENA))
-        found = [Buffer("arenas", "bool", op("*", name(WORKERS), arena)),
-                 Buffer("states", "int", op("*", name(WORKERS), integer(WORDS))),
-                 Buffer("taken", "int", name(WORKERS), 0), Buffer("gave", "int", integer(1), 0)]
+        found = [Buffer("arenas", "bool", op("*", self.arenas(), self.arena_size())),
+                 Buffer("states", "int", op("*", self.arenas(), integer(WORDS))),
+                 Buffer("taken", "int", self.arenas(), 0), Buffer("gave", "int", integer(1), 0)]
         for result in self.results:
             if isinstance(result.type, ir.Array):
                 over_all = result.type.size == self.count
@@ -130,7 +142,7 @@ class Offer:
 
     def activations(self, body: tuple[loops.Stmt, ...]) -> tuple[loops.Stmt, ...]:
         """Do this for each activation of the chunk."""
-        chunks = op("min", name(self.count), integer(CHUNKS))
+        chunks = self.chunks()
         low = op("/", op("*", name("chunk"), name(self.count)), chunks)
         high = op("/", op("*", op("+", name("chunk"), integer(1)), name(self.count)), chunks)
         return (loops.Let("low", "int", low), loops.Let("high", "int", high),
@@ -144,7 +156,7 @@ class Offer:
         each = self.activations((
             loops.Let("elements", "int", total), loops.Set("most", op("max", name("most"), name("elements"))),
             loops.Set("all", op("+", name("all"), op("+", name("elements"), integer(ROOM))))))
-        chunks = op("min", name(self.count), integer(CHUNKS))
+        chunks = self.chunks()
         body = (loops.Var("all", "int", integer(0)), loops.Var("most", "int", integer(0)),
                 loops.For("chunk", integer(0), chunks, (loops.Store("starts", name("chunk"), name("all")), *each)),
                 loops.Store("starts", chunks, name("all")), loops.Store("cells", integer(0), name("all")),
@@ -161,16 +173,15 @@ class Offer:
                               body, origin=self.offer.origin)
 
     def apart(self) -> loops.Function:
-        size = op("*", op("max", loops.Load("cells", integer(1)), integer(LEAST)), integer(ARENA))
         search = loops.While(name("searching"), (
             loops.Atomic("exchange", "taken", name("slot"), integer(1), "old"),
             loops.If(op("==", name("old"), integer(0)), (loops.Set("searching", loops.Const(False, "bool")),),
-                     (loops.Set("slot", op("rem", op("+", name("slot"), integer(1)), name(WORKERS))),))))
+                     (loops.Set("slot", op("rem", op("+", name("slot"), integer(1)), self.arenas())),))))
         chunk = (*[loops.Var(self.next[s.size], "int", loops.Load("starts", name("chunk"))) for s in self.sequences],
                  *self.activations((loops.If(op("==", loops.Load("gave", integer(0), "volatile"), integer(0)),
                                              tuple(self.activation())),)))
         body = (loops.Var("slot", "int", integer(0)), loops.Var("searching", "bool", loops.Const(True, "bool")), search,
-                loops.Let("arena_size", "int", size),
+                loops.Let("arena_size", "int", self.arena_size()),
                 loops.Part("arena", "bool", "arenas", op("*", name("slot"), name("arena_size"))),
                 loops.Part("state", "int", "states", op("*", name("slot"), integer(8 * WORDS))),
                 loops.For("chunk", name(loops.CHUNK_RANGE[0]), name(loops.CHUNK_RANGE[1]), chunk),
