@@ -422,6 +422,8 @@ class Run:
     def apart(self, instruction: Invoke, left: int) -> None:
         """Have the device do what is offered; the slot `left` says whether that is left to the function."""
         frame = self.slots(instruction, instruction.arguments)
+        if self.device.memory.limit is not None:    # arenas are large: the machine keeps none of its memory
+            self.machine.give_back()
         done = self.host.apart(instruction, frame)
         at(self.frame() + WORD * left, 1)[0] = not done
         if not done:
