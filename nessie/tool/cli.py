@@ -51,12 +51,14 @@ LEAVES = 0.2                    # seconds after a Ctrl-C until the process ends,
 
 def main(words: list[str] | None = None) -> int:
     """Run a command line. Returns the exit status; one above 128 means a signal, by which the process should die."""
+    unchecked = False
     try:
         open_streams()
         if "_ARGCOMPLETE" in os.environ:            # a shell asks
             from nessie.tool.shell_completion import answer
             return answer()
         options = parse_command_line(sys.argv[1:] if words is None else words)
+        unchecked = options.unchecked
         if isinstance(sys.stdout, io.TextIOWrapper):    # what the terminal cannot show is shown by its code
             sys.stdout.reconfigure(errors="backslashreplace")
         if options.command is None:
@@ -79,7 +81,7 @@ def main(words: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return signals.BROKEN_PIPE or FAILED
     except Exception as error:
-        complain(blamed(as_error(error), options.unchecked))
+        complain(blamed(as_error(error), unchecked))
     return FAILED
 
 
