@@ -16,13 +16,14 @@ from nessie.flatten.values.values import Both, Sequence, Value
 from nessie.lambda_cu import nodes as ir
 from nessie.mono import nodes as mono
 from nessie.mono.analysis.provenance import Path
-from nessie.mono.analysis.summaries import Pools, Summary
+from nessie.mono.analysis.summaries import Pools, Summary, named
 from nessie.mono.walk import binders_of, expressions
 
 
 def rows_among(function: mono.Function, summary: Summary, arguments: list[Value], domain: Domain) -> frozenset[Path]:
-    """Return the paths to the arguments' sequences that may cross as rows."""
-    unchanged = passed_on(function, summary)
+    """Return the paths to the arguments' sequences that may cross as rows: of parameters into which neither results nor
+    pooled parameters are bounds."""
+    unchanged = passed_on(function, summary) - {path[0] for path in named(summary)}
     return frozenset([path for k, (p, value) in enumerate(zip(function.parameters, arguments, strict=True))
                       if k in unchanged and not is_pooled(k, summary.pools) and all_stored(value)
                       for path in rows_in(value, p.type, (k,), domain)])

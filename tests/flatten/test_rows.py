@@ -23,6 +23,8 @@ function deep(g, k) = if k == 0 then {{sum(r) : r in p} : p in g} else deep(g, k
 function weighed(g, k) = if k == 0 then sum({x * sum(r) : (r, x) in g}) else weighed(g, k - 1);
 function swap(a, b, k) = if k == 0 then a else swap(b, a, k - 1);
 function narrowed(g, h, k) = if k == 0 then {#r : r in g} else narrowed({r in h | #r > k}, h, k - 1);
+function go(k, v, w, g, h) =
+  let s = sum([0:k]) in if k < 1 then (v, g) else let p = v; q = g in go(k - 1, v, v, g, g);
 function inner(g, n) =
   if n == 0 then 0 else let g = {{x + 1 : x in r} : r in g} in sum({sum(r) : r in g}) + inner(g, n - 1);
 """
@@ -46,6 +48,9 @@ CASES: dict[str, tuple[str, str, Any]] = {
     "exchanged in each": ("{swap(h, [[9]], 3) : h in g}", "[[[int]]] -> [[[int]]]", PAIRS),
     "made anew": ("narrowed(g, g, 1)", "[[int]] -> [int]", GRAPH),
     "a name that is bound again": ("inner(g, 3)", "[[int]] -> int", GRAPH),
+    "passed on twice, and given back": (
+        "({go(k, [1], [2], g, g) : k in [0, 2]}, go(3, [1], [2], g, [[5]]))",
+        "[[int]] -> ([([int], [[int]])], ([int], [[int]]))", GRAPH),
     "a matrix": ("hop({[0:#g] : _ in g}, dist(1, #g), 2)", "[[int]] -> [int]", GRAPH),
 }
 
