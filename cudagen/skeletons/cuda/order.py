@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nessie.base.source import Unsupported
 from nessie.cudagen.host.device import STOPPED
 from nessie.cudagen.kernels.code import identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
@@ -178,7 +179,7 @@ def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, widt
     """The plan of a kernel that is an ORDER and nothing else. `width`: items a thread in the walks."""
     soac, result = order_of(kernel)
     if soac.firsts:
-        raise ValueError("GPUs sort to find firsts: the pass sort-firsts comes before")
+        raise Unsupported("GPUs find equal keys by sorting: --target cuda says how")
     walks, keys, offsets = walks_of_keys(kernel, soac, result)
     modules = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
     phases = [phase for module in modules for phase in module.plans[0].phases]
