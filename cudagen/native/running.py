@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from nessie.base.call_graph import reachable
 from nessie.base.located import Located
 from nessie.base.source import UNCHECKED, Origin
 from nessie.base.system.limits import too_deep
@@ -445,13 +446,9 @@ class Run:
 
 def called_from(entry: str, codes: Sequence[Code]) -> dict[str, Code]:
     """The functions that the entry leads to; others are what the device is offered, and have kernels without plans."""
-    by_name, found, waiting = {code.name: code for code in codes}, dict[str, Code](), [entry]
-    while waiting:
-        code = by_name[waiting.pop()]
-        if code.name not in found:
-            found[code.name] = code
-            waiting += [i.function for i in code.instructions if isinstance(i, Invoke)]
-    return found
+    calls = {code.name: [i.function for i in code.instructions if isinstance(i, Invoke)] for code in codes}
+    found = reachable(calls, (entry,))
+    return {code.name: code for code in codes if code.name in found}
 
 
 def origin_of(instruction: Instruction | None, outside: Origin) -> Origin:

@@ -15,7 +15,7 @@ from nessie.flatten.translator import Translator
 from nessie.library.primitives import IN_MONO
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
-from nessie.mono.walk import expressions
+from nessie.mono.walk import mentioned
 
 SWAPPED = {"==": "==", "/=": "/=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 EMPTY = {("==", 0), ("<", 1), ("<=", 0)}        # #r and this: it is empty
@@ -94,7 +94,7 @@ class Parting:
         return None
 
     def movable(self, exp: mono.Exp, empty: Set[str], local: frozenset[str]) -> bool:
-        return not self.fails and self.idle(exp, empty) and not local & mentioned(exp)
+        return not self.fails and self.idle(exp, empty) and local.isdisjoint(mentioned(exp))
 
     def idle(self, exp: mono.Exp, empty: Set[str]) -> bool:
         """Does the expression do but a constant number of things that cannot fail?"""
@@ -148,7 +148,3 @@ class Parting:
             case mono.Prim("length", (sequence,)):
                 return self.is_empty(sequence, empty)
         return False
-
-
-def mentioned(exp: mono.Exp) -> set[str]:
-    return {e.name for e in expressions(exp) if isinstance(e, mono.Var)}

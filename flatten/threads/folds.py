@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
+from nessie.base.call_graph import reachable
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.types import BOOL, FLOAT32, INT, INT32, Base, Type
@@ -26,7 +27,6 @@ from nessie.flatten.threads.reductions import (
     REDUCE,
     copied,
     element,
-    element_type,
     free_variables,
     identity,
     of_elements,
@@ -36,7 +36,7 @@ from nessie.flatten.threads.reductions import (
 )
 from nessie.flatten.threads.thread import Purity
 from nessie.mono import nodes as mono
-from nessie.mono.node_types import narrow_types, type_of
+from nessie.mono.node_types import element_type, narrow_types, type_of
 from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, parts
 
 FEW, LARGE = 32, 500            # elements that are written out, and nodes that come of them
@@ -88,14 +88,8 @@ def once(exp: mono.Exp) -> Iterator[str]:
 
 def needed(program: mono.Program) -> mono.Program:
     """Return the program without functions that nothing calls."""
-    functions = {f.name: f for f in program.functions}
-    seen, waiting = set[str](), [program.entry]
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            fold = functions[name].fold
-            waiting += [*called(functions[name].body), *([fold.operator] if fold else [])]
+    graph = {f.name: [*called(f.body), *([f.fold.operator] if f.fold else [])] for f in program.functions}
+    seen = reachable(graph, (program.entry,))
     return replace(program, functions=tuple([f for f in program.functions if f.name in seen]))
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.base.source import Origin
-from nessie.base.types import BOOL, Base, Seq, Type
+from nessie.base.types import BOOL, Base, Type
 from nessie.flatten.threads import scalars
 from nessie.lambda_cu import ops
 from nessie.mono import nodes as mono
-from nessie.mono.node_types import type_of
-from nessie.mono.walk import expressions, map_parts
+from nessie.mono.node_types import element_type
+from nessie.mono.walk import expressions, map_parts, mentioned
 
 REDUCE = "reduce_"
 WRONG_RANGE = "In [s:e:l], e must be >= to s, and l must be positive."
@@ -22,7 +22,7 @@ def together(name: str, value: mono.Exp, exp: mono.Exp) -> mono.Exp | None:
     elements: sum({e : x in {d : y in s}}) is sum({let x = d in e : y in s})."""
     match exp, value:
         case mono.Prim(reduce, (mono.Each(body, (mono.Generator(_, mono.Var(source)),)) as each,)), \
-                mono.Each() if source == name and reduce.startswith(REDUCE) and not mentions(body, name):
+                mono.Each() if source == name and reduce.startswith(REDUCE) and name not in mentioned(body):
             joined = of_elements(each, value)
             return joined and replace(exp, arguments=(joined,))
     return None
@@ -37,10 +37,6 @@ def of_elements(each: mono.Each, source: mono.Each) -> mono.Each | None:
     (generator,) = each.generators
     body = mono.Let(generator.name, source.body, each.body, origin=source.origin)
     return mono.Each(body, source.generators, source.filter, origin=each.origin)
-
-
-def mentions(exp: mono.Exp, name: str) -> bool:
-    return any(isinstance(e, mono.Var) and e.name == name for e in expressions(exp))
 
 
 def identity(operator: str, type_: Type) -> mono.Const:
@@ -60,12 +56,6 @@ def total(exp: mono.Exp, safe: Collection[str] = ()) -> bool:
             case mono.Each():
                 return False
     return True
-
-
-def element_type(source: mono.Exp) -> Type:
-    type_ = type_of(source)
-    assert isinstance(type_, Seq)
-    return type_.element
 
 
 def range_length(start: mono.Const, end: mono.Exp, origin: Origin) -> mono.Exp:

@@ -135,17 +135,21 @@ class Calls:
             seed = self.session.target.world.seed
             try:
                 return self.run(found, given, taken, target), found.result, variables
-            except Interrupted:             # it has no values, and is awaited
-                raise
-            except NessieError as error:
-                raise self.with_values(error, found, taken, seed) from error.__cause__
             except Exception as error:
-                raise blamed(as_error(error), self.session.job.unchecked) from error
+                raise self.told(error, found, lambda: taken, seed) from error.__cause__
         found = self.typed.get((function, taken.types, taken.names))
         if found is not None and limit is NEVER and found.shallow and not types_python():
             return work()           # a change of threads takes as long as a small call
         with progress_of_call(self.session.job.activity) as meanwhile:
             return run_deep(work, limit, meanwhile=meanwhile)
+
+    def told(self, error: Exception, found: Typed, taken: Callable[[], Taken], seed: int) -> Exception:
+        """The error of a call, as Python is told: with the failing values; without checks, as the program's fault."""
+        if isinstance(error, Interrupted):              # it has no values, and is awaited
+            return error
+        if isinstance(error, NessieError):
+            return self.with_values(error, found, taken(), seed)
+        return blamed(as_error(error), True) if self.session.job.unchecked else error
 
     def with_values(self, error: NessieError, found: Typed, taken: Taken, seed: int) -> NessieError:
         """The error of this call, with the failing values if they are found soon."""
@@ -292,10 +296,8 @@ class Calls:
         """What the names of the result hold. `taken`: the arguments, for an error."""
         try:
             return plan.call(names, self.memory_for(self.target("cpu")))
-        except Interrupted:
-            raise
-        except NessieError as error:
-            raise self.with_values(error, plan.found, taken(), self.session.target.world.seed) from error.__cause__
+        except Exception as error:
+            raise self.told(error, plan.found, taken, self.session.target.world.seed) from error.__cause__
 
     def called(self, plans: dict[tuple[str, Kinds], Plan | int | None], function: str, kinds: Kinds,
                given: Sequence[Any], taken: Taken, target: str) -> None:

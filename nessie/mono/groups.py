@@ -6,7 +6,6 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import field, replace
 from math import inf
 
@@ -15,10 +14,10 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.types import BOOL, INT, Base, Pair, Seq, Type
 from nessie.mono import nodes as mono
-from nessie.mono.node_types import type_of
+from nessie.mono.node_types import element_type, type_of
 from nessie.mono.nodes import Exp
-from nessie.mono.passes.hoist import may_fail, mentioned
-from nessie.mono.walk import expressions, is_trivial, let_chain, map_parts
+from nessie.mono.passes.hoist import may_fail
+from nessie.mono.walk import binders_of, is_trivial, let_chain, map_parts, mentioned
 
 COMBINED = {"reduce_+": "+", "reduce_max": "max", "reduce_min": "min", "reduce_or": "max", "reduce_and": "min"}
 UNITS: dict[str, dict[str, int | float | str]] = {          # of the operators, by types
@@ -66,7 +65,7 @@ class Groups:
         (group,) = [generator.name for generator in exp.generators]
         head = mono.Var(self.names.fresh("head"), element_type(self.heads))
         inside = [part for part in (exp.filter, exp.body) if part is not None]
-        body = Body(self, group, head, {name for part in inside for name in bound_in(part)})
+        body = Body(self, group, head, {name for part in inside for name in binders_of(part)})
         condition = None if exp.filter is None else body.without(exp.filter)
         over_heads = replace(exp, body=body.without(exp.body), generators=(mono.Generator(head.name, self.heads),),
                              filter=condition)
@@ -130,7 +129,7 @@ class Body:
                 return Values(value.name, value, None)
             case mono.Var(name):
                 found = self.known.get(name)
-                if found and any(binds for part in (found.value, found.condition) if part for binds in bound_in(part)):
+                if found and any([*binders_of(part)] for part in (found.value, found.condition) if part):
                     self.known[name] = None             # what binds names stands in one place
                 return found
             case mono.Each(body, (mono.Generator(name, inner),), condition) if values := self.values(inner):
@@ -175,7 +174,7 @@ class Body:
         known = set(mentioned(exp))
         if may_fail(exp):
             raise Wanted(exp, "may fail")
-        if (self.inside - {variable, *bound_in(exp)}) & known:
+        if (self.inside - {variable, *binders_of(exp)}) & known:
             raise Wanted(exp, "needs more than the key and a value")
         if self.group in known and has_floats(self.groups.pair.first):
             raise Wanted(exp, "needs the key, which has floats")
@@ -187,22 +186,6 @@ def with_value(exp: Exp, name: str, value: Exp) -> Exp:
     if isinstance(exp, mono.Var):
         return value if exp.name == name else exp
     return map_parts(exp, lambda part: with_value(part, name, value))
-
-
-def bound_in(exp: Exp) -> Iterator[str]:
-    """The names that the expression binds."""
-    for inner in expressions(exp):
-        match inner:
-            case mono.Let(name):
-                yield name
-            case mono.Each(_, generators):
-                yield from (g.name for g in generators)
-
-
-def element_type(sequence: Exp) -> Type:
-    type_ = type_of(sequence)
-    assert isinstance(type_, Seq)
-    return type_.element
 
 
 def has_floats(type_: Type) -> bool:

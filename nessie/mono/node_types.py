@@ -31,6 +31,13 @@ from nessie.mono.nodes import Exp
 from nessie.mono.walk import expressions
 
 
+def element_type(sequence: Exp) -> Type:
+    """The type of the sequence's elements."""
+    type_ = type_of(sequence)
+    assert isinstance(type_, Seq)
+    return type_.element
+
+
 def narrow_types(program: mono.Program) -> set[Base]:
     """Return the types of narrow numbers that values of the program have."""
     types = [type_ for f in program.functions for type_ in (f.result, *(p.type for p in f.parameters))]

@@ -43,6 +43,11 @@ def called(exp: Exp) -> list[str]:
     return [e.function for e in expressions(exp) if isinstance(e, mono.Call)]
 
 
+def mentioned(exp: Exp) -> Iterator[str]:
+    """Yield the variables that the expression mentions."""
+    return (e.name for e in expressions(exp) if isinstance(e, mono.Var))
+
+
 def binders(program: mono.Program) -> Iterator[str]:
     """Yield all names that the program binds."""
     for function in program.functions:

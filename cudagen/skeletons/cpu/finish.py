@@ -70,7 +70,6 @@ def finish_segment(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp)
     code.add(loops.If(op("<", part.s0, part.s1), tuple(ends), tuple(goes_on)))
 
 
-
 def last_of(run: Sweep, chunks: Chunks, state: State) -> tuple[Value, ...]:
     """The value of a total, or of a carry after the last element."""
     if state.kind == "total":

@@ -23,24 +23,28 @@ PARTS = 256                     # of all heads
 SHARE = 4                       # of a chunk, whose table fits into a core's cache
 GREATEST = " and code /= greatest"      # no NaN
 
-TABLE = """
-    int most = 2 * (high - low);
-    int begin = 4 * low;
-    var int slots = min(most, {small});
-    var int taken = low;
-    for (at = 0; at < slots; at += 1) {{
+FREE = """    for (at = 0; at < slots; at += 1) {{
       table[begin + 2 * at + 1] = -1;
     }}
-    for (i = low; i < high; i += 1) {{
-      {type} key = keys[i];
-      int code = {code};
-      var int slot = begin + 2 * mul_high(mix(code), slots);
+"""
+
+LOOKUP = """      var int slot = begin + 2 * mul_high(mix(code), slots);
       var int first = table[slot + 1];
       while (first >= 0 and table[slot] /= code) {{
         slot = slot + 2 == begin + 2 * slots ? begin : slot + 2;
         first = table[slot + 1];
       }}
-      firsts[i] = first < 0 ? i : first;
+"""
+
+TABLE = """
+    int most = 2 * (high - low);
+    int begin = 4 * low;
+    var int slots = min(most, {small});
+    var int taken = low;
+""" + FREE + """    for (i = low; i < high; i += 1) {{
+      {type} key = keys[i];
+      int code = {code};
+""" + LOOKUP + """      firsts[i] = first < 0 ? i : first;
       if (first < 0{number}) {{
         table[slot] = code;
         table[slot + 1] = i;
@@ -136,18 +140,9 @@ host {name}_joined(int first_chunk, int last_chunk, {given}int[] counts, int[] p
     int high = counts[last + part];
     int begin = 4 * low;
     int slots = 2 * (high - low);
-    for (at = 0; at < slots; at += 1) {{
-      table[begin + 2 * at + 1] = -1;
-    }}
-    for (i = low; i < high; i += 1) {{
+""" + FREE + """    for (i = low; i < high; i += 1) {{
       int code = codes[i];
-      var int slot = begin + 2 * mul_high(mix(code), slots);
-      var int first = table[slot + 1];
-      while (first >= 0 and table[slot] /= code) {{
-        slot = slot + 2 == begin + 2 * slots ? begin : slot + 2;
-        first = table[slot + 1];
-      }}
-      if (first < 0) {{
+""" + LOOKUP + """      if (first < 0) {{
         first = parts[i];
         table[slot] = code;
         table[slot + 1] = first;

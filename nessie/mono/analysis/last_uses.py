@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from nessie.base.types import Seq, Type, is_scalars
+from nessie.base.types import Type, is_scalars
 from nessie.mono import nodes as mono
 from nessie.mono.analysis.provenance import (
     FRESH,
@@ -23,7 +23,7 @@ from nessie.mono.analysis.provenance import (
     sequence_signature,
 )
 from nessie.mono.analysis.summaries import Summary, calls_in, named
-from nessie.mono.node_types import type_of
+from nessie.mono.node_types import element_type, type_of
 from nessie.mono.walk import parts
 
 Place = tuple[str, int]                 # a function, and the number of its parameter
@@ -78,7 +78,7 @@ class Passing:
                 self.bind(name, type_of(value), self.found[id(value)])
             case mono.Each(_, generators):
                 for g in generators:
-                    self.bind(g.name, element_of(g), of_element(self.found[id(g.source)]))
+                    self.bind(g.name, element_type(g.source), of_element(self.found[id(g.source)]))
         return []
 
     def leave(self, exp: mono.Exp) -> list[Step]:
@@ -94,7 +94,7 @@ class Passing:
                 self.found[id(exp)] = self.found[id(body)]
                 return []
             case mono.Each(body, generators):
-                self.use([g.source for g in generators if is_scalars(element_of(g))], self.place)
+                self.use([g.source for g in generators if is_scalars(element_type(g.source))], self.place)
                 self.found[id(exp)] = sequence_signature(self.found[id(body)])
                 return []
         self.found[id(exp)] = of_parts(exp, [self.found[id(part)] for part in parts(exp)], self.returned)
@@ -126,12 +126,6 @@ class Passing:
         if any(self.last.get(name, 0) > end for name, shared in self.shares.items() if shared & sources):
             return None
         return {(self.function.name, k) for k, p in enumerate(self.function.parameters) if p.name in sources}
-
-
-def element_of(generator: mono.Generator) -> Type:
-    type_ = type_of(generator.source)
-    assert isinstance(type_, Seq)
-    return type_.element
 
 
 def names_of(signature: Signature) -> set[str]:

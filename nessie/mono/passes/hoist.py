@@ -15,9 +15,9 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
 from dataclasses import field, replace
 
+from nessie.base.call_graph import reachable
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.types import BOOL, INT, Base, Pair, Seq, Type, zero_of
@@ -25,7 +25,7 @@ from nessie.library.primitives import IN_MONO, REAL
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
 from nessie.mono.nodes import Exp
-from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, parts
+from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, mentioned, parts
 
 CHEAP = frozenset({"length", "elt", "dist", "iseq", "subseq"})          # primitives that fuse with who reads them
 
@@ -36,27 +36,15 @@ def hoist(program: mono.Program) -> mono.Program:
     within = [name for f in program.functions for e in expressions(f.body) if isinstance(e, mono.Each)
               for part in (e.body, e.filter) if part is not None for name in called(part)]
     calls = {f.name: set(called(f.body)) for f in program.functions}
-    lifted = reached(within, calls)
+    lifted = reachable(calls, within)
     callers: dict[str, set[str]] = {name: set() for name in calls}
     for name, callees in calls.items():
         for callee in callees:
             callers[callee].add(name)
-    hoister = Hoister(Names(binders(program)), frozenset(reached(
-        [f.name for f in program.functions if any(map(is_effect, expressions(f.body)))], callers)))
+    hoister = Hoister(Names(binders(program)), frozenset(reachable(
+        callers, [f.name for f in program.functions if any(map(is_effect, expressions(f.body)))])))
     return replace(program, functions=tuple([
         f if f.name in lifted else replace(f, body=hoister.exp(f.body)) for f in program.functions]))
-
-
-def reached(start: list[str], steps: Mapping[str, Set[str]]) -> set[str]:
-    """The functions from which these steps lead, and those where they lead."""
-    found: set[str] = set()
-    waiting = start
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += steps[name]
-    return found
 
 
 @dataclass(frozen=True)
@@ -146,10 +134,6 @@ class Walk:
         return (self.hoister.is_work(exp)
                 and self.bound.isdisjoint(mentioned(exp)) and self.hoister.effects.isdisjoint(called(exp))
                 and not any(map(is_effect, expressions(exp))) and not (self.failing and may_fail(exp)))
-
-
-def mentioned(exp: Exp) -> Iterator[str]:
-    return (e.name for e in expressions(exp) if isinstance(e, mono.Var))
 
 
 def is_effect(exp: Exp) -> bool:

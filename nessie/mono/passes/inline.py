@@ -19,9 +19,8 @@ from itertools import chain
 from nessie.base.call_graph import callees_first
 from nessie.base.names import Names
 from nessie.base.source import Origin
-from nessie.base.types import Seq, Type
 from nessie.mono import nodes as mono
-from nessie.mono.node_types import type_of
+from nessie.mono.node_types import element_type, type_of
 from nessie.mono.nodes import Exp
 from nessie.mono.walk import binders, expressions, is_trivial, let_chain, map_parts
 
@@ -185,12 +184,6 @@ class Copy:
         fresh = self.inliner.binders.fresh(name) if self.renamed else name
         self.by[name] = mono.Var(fresh, type_of(value))
         return [*bound, (fresh, value)]
-
-
-def element_type(source: Exp) -> Type:
-    type_ = type_of(source)
-    assert isinstance(type_, Seq)
-    return type_.element
 
 
 def project(projection: mono.First | mono.Second) -> Exp:
