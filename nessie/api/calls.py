@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from nessie.api.plans import PATIENCE, Kinds, Names, Plan, Take, taking
+from nessie.api.plans import PATIENCE, Callers, Kinds, Names, Plan, Take, taking
 from nessie.api.values.results import check_leaves
 from nessie.api.values.sequences import check_offsets
 from nessie.api.values.taking import Taken
@@ -32,7 +32,7 @@ from nessie.cudagen.host import host
 from nessie.cudagen.host.memory import Memory, Pooled
 from nessie.cudagen.host.nodes import Compute, Invoke, Perform
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.layout import layout_of_value
+from nessie.lambda_cu.layout import layout_of_value, to_names
 from nessie.lambda_cu.parts import children, subexpressions
 from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic_expression
@@ -66,12 +66,15 @@ class Number:
 
 @dataclass
 class Compiled:
-    """Code that a target runs (nessie.program_cache), and idle devices that have it loaded."""
+    """Code that a target runs (nessie.program_cache), and idle devices that have it loaded. After `patience` more
+    calls on a CPU, its callers run it, if it can have any."""
     built: CpuProgram | GpuProgram | ir.Program
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
     shallow: bool               # does a run take a stack of the usual size?
     idle: list[Any] = field(default_factory=list)
+    patience: int = PATIENCE
+    callers: Callers | None = None
 
     def device(self) -> Any:
         try:
@@ -165,9 +168,9 @@ class Calls:
         """Give the memory that no call uses back to the system. Returns the number of bytes."""
         idle = [device for found in list(self.typed.values()) for compiled in list(found.compiled.values())
                 for device in list(compiled.idle)]
-        for plan in list(self.plans.values()):
-            if isinstance(plan, Plan):
-                plan.give_back()
+        for compiled in [c for found in list(self.typed.values()) for c in list(found.compiled.values())]:
+            if compiled.callers is not None:
+                compiled.callers.give_back()
         memories: list[Pooled] = [self.memory, *[device.memory for device in idle]]
         return sum([memory.release_kept() for memory in memories])
 
@@ -266,8 +269,13 @@ class Calls:
         return limit
 
     def on_device(self, compiled: Compiled, given: list[Any], taken: Taken, memory: int, name: str) -> Any:
-        device, built = compiled.device(), compiled.built
+        built = compiled.built
         assert not isinstance(built, ir.Program)
+        if name == "cpu" and (callers := self.callers_when_often(compiled)):
+            names = [part for value, layout in zip(given, built.program.entry.arguments, strict=True)
+                     for part in to_names(value, layout)]
+            return callers.flat_result(callers.call(names, memory))
+        device = compiled.device()
         self.session.job.activity.begin("running", lambda: device.stats.launches)
         if name == "cpu":
             device.memory = self.memory         # what a call has freed, any other may use
@@ -295,7 +303,7 @@ class Calls:
     def call_again(self, plan: Plan, names: Names, taken: Callable[[], Taken]) -> Names:
         """What the names of the result hold. `taken`: the arguments, for an error."""
         try:
-            return plan.call(names, self.memory_for(self.target("cpu")))
+            return plan.callers.call(names, self.memory_for(self.target("cpu")))
         except Exception as error:
             raise self.told(error, plan.found, taken, self.session.target.world.seed) from error.__cause__
 
@@ -324,9 +332,21 @@ class Calls:
             if take is None:
                 return None
             takes.append(take)
-        assert not isinstance(compiled.built, ir.Program)
-        layout, make = compiled.built.program.entry.result, partial(self.caller, compiled)
-        return Plan(found, order, takes, layout, found.result, self.memory, make)
+        return Plan(found, order, takes, found.result, self.callers_of(compiled))
+
+    def callers_when_often(self, compiled: Compiled) -> Callers | None:
+        """The callers, from some call on, of what can have them; none where somebody watches or copies count."""
+        if compiled.alone or not compiled.shallow or self.limits.memory is not None or types_python():
+            return None
+        compiled.patience -= 1
+        return self.callers_of(compiled) if compiled.patience < 0 else None
+
+    def callers_of(self, compiled: Compiled) -> Callers:
+        if compiled.callers is None:
+            assert not isinstance(compiled.built, ir.Program)
+            layout = compiled.built.program.entry.result
+            compiled.callers = Callers(layout, self.memory, partial(self.caller, compiled))
+        return compiled.callers
 
     def caller(self, compiled: Compiled, memory: int) -> Caller:
         with STEADY:

@@ -1,10 +1,11 @@
 """Calls that have been made before: what a call with arguments of the same kinds needs not find out again.
 
-A function's result is typed, compiled and laid out by the kinds of its arguments alone, if these are scalars and plain
-arrays that the program reads where they lie: by Python's types, and by dtypes. A Plan knows what becomes of each
-argument, has the program on machines of native code (nessie.cudagen.native.calling), and knows how the result is read.
-It is made when the same kinds have come a few times, of calls that need no other thread, have no effects, and run on
-the CPU. What does not fit is left to nessie.api.calls.
+A function's result is typed, compiled and laid out by the kinds of its arguments alone, if these are scalars, texts,
+and arrays that the program reads where they lie, in Nested and Tuples too: by Python's types, dtypes and dimensions. A
+Plan knows what becomes of each argument, has the program on machines of native code (nessie.cudagen.native.calling),
+and knows how the result is read. It is made when the same kinds have come a few times, of calls that need no other
+thread, have no effects, and run on the CPU. Other arguments of such calls, as lists, are converted each time
+(nessie.api.values), and run on the same machines (Callers). What does not fit is left to nessie.api.calls.
 """
 from __future__ import annotations
 
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nessie.api.values.sequences import CHARACTER, Nested, Tuples, recheck
 from nessie.base.types import CHAR, FLOAT, Base, Seq, Type
-from nessie.base.values import Flat
+from nessie.base.values import DTYPES, Column, Flat, Uniform, code_points
+from nessie.base.values import Nested as Rows
 from nessie.base.widths import Widths
 from nessie.cudagen.host.device import Array
 from nessie.cudagen.host.memory import Memory, view
@@ -26,49 +29,42 @@ if TYPE_CHECKING:
     from nessie.cudagen.native.calling import Caller
 
 PATIENCE = 20                   # calls of one kind before they get a plan
-SCALARS = (int, float, bool)
+SIMPLE = (int, float, bool, str)
 
-Kinds = tuple[Any, ...]         # of arguments: a scalar's type, an array's dtype
+Kinds = tuple[Any, ...]         # of arguments: a type, an array's dtype or (dimensions, dtype), of parts (type, kinds)
 Names = list[Any]
 Take = Callable[[Any], Names | None]        # None: the value is not what it seemed
 
 
 def kinds_of(given: Sequence[Any]) -> Kinds | None:
-    """The arguments' kinds; None: one has none."""
+    """The kinds of arguments, or of the parts of one; None: one has none."""
     kinds: list[Any] = []
     for value in given:
         kind: Any = type(value)
         if kind is np.ndarray:
             flags = value.flags
-            if value.ndim != 1 or not flags.c_contiguous or not flags.aligned:
+            if not flags.c_contiguous or not flags.aligned or not value.ndim:
                 return None
-            kind = value.dtype
-        elif kind not in SCALARS:
+            kind = value.dtype if value.ndim == 1 else (value.ndim, value.dtype)
+        elif kind is Nested or kind is Tuples:
+            simple = value.checked is value.offsets if kind is Nested else value.make is None
+            inside = kinds_of((value.content,) if kind is Nested else value.columns) if simple else None
+            if inside is None:
+                return None
+            kind = kind, inside
+        elif kind not in SIMPLE:
             return None
         kinds.append(kind)
     return tuple(kinds)
 
 
-class Plan:
-    """`found` is the function at its types. `order`: the numbers of the arguments that the program takes; `takes` makes
-    their names' contents; `make` makes a caller, which may take so many bytes."""
+class Callers:
+    """Machines of native code that run one program's entry, whose result has this layout. `make` makes one that may
+    take so many bytes; `memory` has the arrays."""
 
-    def __init__(self, found: Any, order: Sequence[int], takes: Sequence[Take], layout: ir.Layout, type_: Type,
-                 memory: Memory, make: Callable[[int], Caller]) -> None:
-        self.found, self.order, self.takes, self.layout, self.memory, self.make = \
-            found, order, takes, layout, memory, make
+    def __init__(self, layout: ir.Layout, memory: Memory, make: Callable[[int], Caller]) -> None:
+        self.layout, self.memory, self.make = layout, memory, make
         self.idle: list[Caller] = []
-        self.result = self.result_for(layout, type_)
-
-    def names(self, given: Sequence[Any]) -> Names | None:
-        """The contents of the names of the program's arguments; None: an argument is not what it seemed."""
-        found: Names = []
-        for number, take in zip(self.order, self.takes):
-            part = take(given[number])
-            if part is None:
-                return None
-            found += part
-        return found
 
     def call(self, names: Names, memory: int) -> Names:
         """The contents of the names of the result."""
@@ -87,15 +83,6 @@ class Plan:
         return from_names([(release(held) if held.buffer.size else view(held).copy()) if isinstance(held, Array)
                            else held for held in names], self.layout)
 
-    def result_for(self, layout: ir.Layout, type_: Type) -> Callable[[Names], Any] | None:
-        """What reads a result for Python of which the caller has no part already. None: nothing simple."""
-        if isinstance(type_, Base) and type_ != CHAR:
-            return lambda names: names[0]
-        match layout, type_:
-            case ir.SeqLayout(ir.ScalarLayout(), "dense"), Seq(Base() as element) if element != CHAR:
-                return lambda names: self.flat_result(names).column
-        return None
-
     def give_back(self) -> None:
         """Give the memory that no call uses to the device's memory."""
         callers = []
@@ -105,12 +92,41 @@ class Plan:
         self.idle += callers
 
 
+class Plan:
+    """`found` is the function at its types, `callers` run it. `order`: the numbers of the arguments that the program
+    takes; `takes` makes their names' contents."""
+
+    def __init__(self, found: Any, order: Sequence[int], takes: Sequence[Take], type_: Type, callers: Callers) -> None:
+        self.found, self.order, self.takes, self.callers = found, order, takes, callers
+        self.result = self.result_for(callers.layout, type_)
+
+    def names(self, given: Sequence[Any]) -> Names | None:
+        """The contents of the names of the program's arguments; None: an argument is not what it seemed."""
+        found: Names = []
+        for number, take in zip(self.order, self.takes):
+            part = take(given[number])
+            if part is None:
+                return None
+            found += part
+        return found
+
+    def result_for(self, layout: ir.Layout, type_: Type) -> Callable[[Names], Any] | None:
+        """What reads a result for Python of which the caller has no part already. None: nothing simple."""
+        if isinstance(type_, Base) and type_ != CHAR:
+            return lambda names: names[0]
+        match layout, type_:
+            case ir.SeqLayout(ir.ScalarLayout(), "dense"), Seq(Base() as element) if element != CHAR:
+                return lambda names: self.callers.flat_result(names).column
+        return None
+
+
 def taking(value: Any, argument: Any, type_: Type, widths: Widths) -> Take | None:
     """How a value like this one becomes the contents of names. None: not simply."""
+    if isinstance(value, str):
+        return character if type_ == CHAR else text
     if isinstance(argument, Flat):
-        plain = isinstance(value, np.ndarray) and isinstance(argument.column, np.ndarray) and \
-            argument.column.dtype == value.dtype and np.may_share_memory(argument.column, value)
-        return (lambda array: [len(array), array]) if plain else None
+        inside = reading(value, argument.column)
+        return inside and (lambda given: [len(given), *inside(given)])
     if isinstance(value, bool):
         return lambda given: [given]
     if isinstance(value, float):
@@ -119,6 +135,59 @@ def taking(value: Any, argument: Any, type_: Type, widths: Widths) -> Take | Non
         return partial(real, widths)
     least, most = widths.min_int, widths.max_int
     return lambda given: [given] if least <= given <= most else None
+
+
+def character(given: str) -> Names | None:
+    return [given] if len(given) == 1 else None
+
+
+def text(given: str) -> Names:
+    return [len(given), code_points(given)]
+
+
+def reading(value: Any, column: Column) -> Callable[[Any], Names] | None:
+    """How a sequence like this one, whose elements became this column, becomes the contents of the column's names.
+    None: not simply."""
+    match value, column:
+        case np.ndarray(ndim=1), np.ndarray() if value.dtype == column.dtype:
+            return lambda array: [array]
+        case np.ndarray(ndim=1), np.ndarray() if value.dtype == CHARACTER:
+            return lambda array: [array.view(DTYPES["char"])]
+        case np.ndarray(), Uniform() if value.dtype == base_dtype(column):
+            return rows_of_array
+        case Nested(), Rows():
+            inside = reading(value.content, column.content)
+            return inside and (lambda given: rows_of(given, inside(given.content)))
+        case Tuples(), tuple():
+            parts: list[Callable[[Any], Names]] = []
+            for number, part in enumerate(value.columns, 1 - len(value.columns)):
+                own, column = column if number else (column, None)
+                take = reading(part, own)
+                if take is None:
+                    return None
+                parts.append(take)
+            return lambda given: [name for take, part in zip(parts, given.columns) for name in take(part)]
+    return None
+
+
+def rows_of(given: Nested, content: Names) -> Names:
+    size = len(given.content)
+    recheck(given, size)
+    return [given.offsets, size, *content]
+
+
+def rows_of_array(array: np.ndarray[Any, Any]) -> Names:
+    names, count = [], len(array)
+    for length in array.shape[1:]:
+        count *= length
+        names += [length, count]
+    return [*names, array.reshape(-1)]
+
+
+def base_dtype(column: Column) -> Any:
+    while isinstance(column, Uniform):
+        column = column.content
+    return column.dtype if isinstance(column, np.ndarray) else None
 
 
 def real(widths: Widths, given: int) -> Names | None:

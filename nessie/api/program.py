@@ -151,7 +151,7 @@ class Program:
         held = self._calls.call_again(plan, names, lambda: self._taken(function, given))
         if plan.result is not None:
             return plan.result(held)
-        return self._results([]).value(f"what {function} gives", plan.flat_result(held), plan.found.result)
+        return self._results([]).value(f"what {function} gives", plan.callers.flat_result(held), plan.found.result)
 
     def _called(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str) -> tuple[Any, Taken]:
         """The result of any call, and its arguments."""

@@ -23,6 +23,14 @@ function words(n) = "n is " ++ @n;
 function rows(v) = {[0:x] : x in v};
 function not_yet(b) = not(b);
 function sorted(v) = sort(v);
+function totals(vv) : [[float]] -> [float] = {sum(v) : v in vv};
+function deep(vvv) : [[[float]]] -> [float] = {sum({sum(v) : v in vv}) : vv in vvv};
+function grown(vv) = {{x + 1 : x in v} : v in vv};
+function unchanged(vv) : [[int]] -> [[int]] = vv;
+function lengths(words) : [[char]] -> [int] = {#w : w in words};
+function keyed(ps) : [(int, (float, bool))] -> float = sum({if b then x * float(k) else 0.0 : (k, (x, b)) in ps});
+function spaces(text) = count({c == space : c in text});
+function code(c) : char -> int = char_code(c);
 """
 OFTEN = range(PATIENCE + 5)
 
@@ -77,6 +85,73 @@ def test_results_are_the_callers(program: nessie.Program) -> None:
     assert program.small(1).tolist() == [1, 2, 3] and program.small(-1).tolist() == [-1]
     squares = program.squares(v)
     assert (program.squares(v + 1) == (v + 1) ** 2).all() and (squares == v * v).all()
+
+
+def test_nested_arguments(program: nessie.Program) -> None:
+    nested = nessie.Nested([0, 2, 2, 3], np.array([1.0, 2.0, 3.0]))
+    assert often(program, "totals", nested).tolist() == [3.0, 0.0, 3.0]
+    assert program.totals(nessie.Nested([0], np.zeros(0))).tolist() == []
+    assert program.totals(nessie.Nested([0, 0, 0], np.zeros(0))).tolist() == [0.0, 0.0]
+    assert program.totals(nessie.Nested([0, 1], np.array([7], np.int32))).tolist() == [7.0]      # another kind
+    again = nessie.Nested([0, 1, 3], nested)
+    assert often(program, "deep", again).tolist() == [3.0, 3.0]
+    for shape in (3, 4), (0, 4), (3, 0), (5, 1):
+        whole = np.arange(shape[0] * shape[1], dtype=float).reshape(shape)
+        assert often(program, "totals", whole).tolist() == whole.sum(1).tolist()
+    cube = np.arange(24.0).reshape(2, 3, 4)
+    assert often(program, "deep", cube).tolist() == cube.sum((1, 2)).tolist()
+    assert often(program, "totals", cube[0].T).tolist() == cube[0].sum(0).tolist()               # has no plan
+    words = nessie.Nested([0, 2, 5], np.array(list("abcde")))
+    assert often(program, "lengths", words).tolist() == [2, 3]
+
+
+def test_nested_results_are_the_callers(program: nessie.Program) -> None:
+    nested = nessie.Nested([0, 2, 2, 3], np.array([1, 2, 3]))
+    grown = often(program, "grown", nested)
+    assert grown.to_list() == [[2, 3], [], [4]] and program.grown(grown).to_list() == [[3, 4], [], [5]]
+    grown.content[0] = 100
+    assert program.grown(nested).to_list() == [[2, 3], [], [4]] and nested.to_list() == [[1, 2], [], [3]]
+    same = often(program, "unchanged", nested)
+    same.content[0] = 100
+    assert nested.to_list() == [[1, 2], [], [3]]
+
+
+def test_offsets_are_checked(program: nessie.Program) -> None:
+    nested = nessie.Nested([0, 2, 2, 3], np.array([1.0, 2.0, 3.0]))
+    often(program, "totals", nested)
+    wrong = nessie.Nested([0, 2], np.array([1.0, 2.0]))
+    wrong.offsets = np.array([0, 5])
+    with pytest.raises(nessie.NessieError, match="offsets run from 0"):
+        program.totals(wrong)
+    wrong = nessie.Nested([0, 2], np.array([1.0, 2.0]))
+    wrong.content = np.zeros(1)
+    with pytest.raises(nessie.NessieError, match="offsets run from 0"):
+        program.totals(wrong)
+    wrong.offsets = np.array([0.0, 1.0])                # no words of 64 bits: they are converted
+    assert program.totals(wrong).tolist() == [0.0]
+
+
+def test_tuples_and_texts(program: nessie.Program) -> None:
+    pairs = nessie.Tuples(np.array([1, 2]), nessie.Tuples(np.array([2.0, 3.0]), np.array([True, False])))
+    assert often(program, "keyed", pairs) == 2.0
+    assert program.keyed(nessie.Tuples(np.array([], int), nessie.Tuples(np.zeros(0), np.zeros(0, bool)))) == 0.0
+    assert often(program, "spaces", "a b c") == 2 and program.spaces("") == 0 and program.spaces("\u4e00 ") == 1
+    assert often(program, "code", "a") == 97
+    with pytest.raises(nessie.NessieError, match="char"):
+        program.code("ab")
+
+
+def test_lists_run_on_the_same_machines(program: nessie.Program) -> None:
+    rows = [[1, 2], [], [3]]
+    for number in range(2 * PATIENCE + 5):
+        assert program.grown([*rows, [number]]).to_list() == [[2, 3], [], [4], [number + 1]]
+        assert program.spaces(["a", " "]) == 1
+    (found,) = [f for (name, *_), f in program._calls.typed.items() if name == "grown"]
+    assert all(compiled.callers for compiled in found.compiled.values())
+    assert {program.at([1, 2], 1) for _ in OFTEN} == {2}
+    with pytest.raises(nessie.NessieError, match="the index is 7, the length 2"):
+        program.at([1, 2], 7)
+    assert program.at([1, 2], 0) == 1
 
 
 def test_other_results(program: nessie.Program) -> None:
