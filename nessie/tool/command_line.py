@@ -97,7 +97,7 @@ def size(text: str) -> tuple[str, float]:
 
 
 def architecture(text: str) -> str:
-    return text if re.fullmatch(r"sm_\d+[af]?", text) else wrong(text, "an architecture, such as sm_90")
+    return text if re.fullmatch(r"(sm|compute)_\d+[af]?", text) else wrong(text, "an architecture, such as sm_90")
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -181,8 +181,8 @@ OPTIONS = (
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
     Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)} (of which what each kernel takes of the GPU "
            "is printed; -o DIR writes the code; default: what -o ends in)", ("compile",), EMITTED),
-    Option(("--arch",), "SM", "the GPU that cubins are for, such as sm_90 (default: the one here)", ("compile",),
-           type=architecture),
+    Option(("--arch",), "SM", "the GPU that cubins are for, such as sm_90; compute_90 is PTX (default: the one here)",
+           ("compile",), type=architecture),
     Option(("--after",), "PASS", "the pass whose result to print", ("show",), tuple(p.name for p in PASSES)),
     Option(("--format",), "FORMAT", "dot, svg, json or png (default: what -o ends in, else dot)", ("graph",),
            tuple(dict.fromkeys(ENDINGS["graph"].values()))),

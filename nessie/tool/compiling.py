@@ -84,12 +84,12 @@ def emit_files(options: argparse.Namespace) -> int:
 def emit_cubins(options: argparse.Namespace) -> int:
     """Print each function's use of the GPU's resources. If -o names a folder, write the machine code there, a file for
     each kernel."""
-    if Path(options.output or "").suffix == f".{CUBIN}":
+    if Path(options.output or "").suffix in (f".{CUBIN}", ".ptx"):
         raise UsageError(f"{options.output}: there is a cubin for each kernel", hint="name the folder for them with -o")
     from nessie.cudagen.cuda.nvidia.cubin_files import cubin_files, usage_table
     files = cubin_files(loops_for_gpu(options), stem(options), options.arch)
     for name, file in files.items() if options.output else ():
-        driver.write_into(Path(options.output), name, file.cubin)
+        driver.write_into(Path(options.output), name, file.code)
     say(usage_table(files))
     return 0
 

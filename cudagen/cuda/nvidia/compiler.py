@@ -1,8 +1,11 @@
-"""CUDA text to machine code for a GPU (a cubin), by NVRTC or else by nvcc; kept on disk by text, compiler and GPU.
+"""CUDA text to code for a GPU, by NVRTC or else by nvcc; kept on disk by text, compiler and GPU.
 
-    compiled(text, architecture)    the cubin of all of a program's kernels
+    compiled(text, architecture)    the code of all of a program's kernels, for the GPU that runs them
     found()                         which compiler there is
     architectures(compiler)         for which GPUs it compiles
+
+Code for an architecture that the compiler knows (sm_90) is a cubin, machine code. A GPU may be newer than the compiler:
+then the code is PTX for the newest virtual architecture it knows (compute_90), which the GPU's driver compiles.
 
 NVRTC is a library: of the package nvidia-cuda-nvrtc, or of a CUDA toolkit. nvcc takes four times as long.
 """
@@ -22,6 +25,7 @@ from nessie.cudagen.cuda.nvidia.nvrtc import Nvrtc, Refused, library_path
 
 OLDEST = (7, 0)                             # from then on a warp's threads run on their own, as kernels expect
 FLAGS = ("--fmad=false", "--std=c++17")     # a product is rounded before it is added to, as elsewhere
+VIRTUAL = "compute_"                        # begins the names of architectures whose code is PTX
 MOST_TOLD = 2000                            # characters of a compiler's complaint
 UNKNOWN_GPU = re.compile(r"(invalid value for --gpu-|Unsupported gpu )architecture")     # they have no status for it
 INSTALL = "pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12), or the CUDA toolkit"
@@ -67,8 +71,25 @@ def architectures(compiler: Compiler) -> list[str]:
 
 
 def too_old(architecture: str) -> bool:
-    """A temporary folder for kernels, whatever a compiler may make of them."""
-    return int(re.sub(r"\D", "", architecture)) < int("{}{}".format(*OLDEST))
+    return number(architecture) < int("{}{}".format(*OLDEST))
+
+
+def number(architecture: str) -> int:
+    """The compute capability in an architecture's name: 90 of sm_90, sm_90a and compute_90."""
+    return int(re.sub(r"\D", "", architecture))
+
+
+def is_virtual(architecture: str) -> bool:
+    """Is code for it PTX, and not a cubin?"""
+    return architecture.startswith(VIRTUAL)
+
+
+def nearest(architecture: str, known: list[str]) -> str:
+    """The architecture that code for this one is made for: its own, or where it is newer than all that are known, the
+    newest of them as a virtual one."""
+    if known and number(architecture) > max(map(number, known)):
+        return f"{VIRTUAL}{max(map(number, known))}"
+    return architecture
 
 
 def unsupported(compiler: Compiler, architecture: str) -> Unsupported:
@@ -83,12 +104,13 @@ def unsupported(compiler: Compiler, architecture: str) -> Unsupported:
 
 
 def compiled(text: str, architecture: str) -> bytes:
-    """The cubin for a GPU such as sm_90."""
+    """The code for a GPU such as sm_90: a cubin, or PTX where the GPU is newer than the compiler."""
     compiler = found()
     assert compiler is not None
+    chosen = nearest(architecture, architectures(compiler))
     status = compiler.path.resolve().stat()
-    made_for = f"cubin {architecture} {compiler} {status.st_size} {status.st_mtime_ns} {FLAGS}"
-    return cached(text, made_for, lambda text: build(compiler, text, architecture))
+    made_for = f"cubin {chosen} {compiler} {status.st_size} {status.st_mtime_ns} {FLAGS}"
+    return cached(text, made_for, lambda text: build(compiler, text, chosen))
 
 
 def build(compiler: Compiler, text: str, architecture: str) -> bytes:
@@ -96,7 +118,8 @@ def build(compiler: Compiler, text: str, architecture: str) -> bytes:
 
 
 def build_verbosely(compiler: Compiler, text: str, architecture: str, *more: str) -> tuple[bytes, str]:
-    """The cubin, and what the compiler says meanwhile; `more` are further options of its."""
+    """The code, a cubin or for a virtual architecture PTX, and what the compiler says meanwhile; `more` are further
+    options of its."""
     if too_old(architecture):
         raise unsupported(compiler, architecture)
     make = by_nvrtc if compiler.name == "NVRTC" else by_nvcc
@@ -110,14 +133,15 @@ def build_verbosely(compiler: Compiler, text: str, architecture: str, *more: str
 
 
 def by_nvrtc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
-    return Nvrtc(path).cubin(text, options)
+    return Nvrtc(path).code(text, options)
 
 
 def by_nvcc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
     with tempfile.TemporaryDirectory(prefix="nessie-") as folder:
-        written, made = Path(folder) / "kernels.cu", Path(folder) / "kernels.cubin"
+        written, made = Path(folder) / "kernels.cu", Path(folder) / "kernels.code"
         write(written, text)
-        done = subprocess.run([str(path), "-cubin", *options, str(written), "-o", str(made)],
+        kind = "-ptx" if any(is_virtual(option.rpartition("=")[2]) for option in options) else "-cubin"
+        done = subprocess.run([str(path), kind, *options, str(written), "-o", str(made)],
                               capture_output=True, text=True, start_new_session=True)      # Ctrl-C is for us
         if done.returncode != 0:
             raise Refused(done.stdout + done.stderr)

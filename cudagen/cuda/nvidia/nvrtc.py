@@ -1,4 +1,4 @@
-"""NVRTC, NVIDIA's compiler as a library, by ctypes: where it is, and a text's cubin."""
+"""NVRTC, NVIDIA's compiler as a library, by ctypes: where it is, and a text's cubin or PTX."""
 from __future__ import annotations
 
 import ctypes
@@ -73,8 +73,8 @@ class Nvrtc:
         self.do("GetSupportedArchs", numbers)
         return [f"sm_{number}" for number in numbers]
 
-    def cubin(self, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
-        """The code of all kernels of the text, and the compiler's log."""
+    def code(self, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+        """The code of all kernels of the text, and the compiler's log: a cubin, or PTX for a virtual architecture."""
         program, words = ctypes.c_void_p(), [option.encode() for option in options]
         self.do("CreateProgram", ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
         try:
@@ -82,7 +82,8 @@ class Nvrtc:
             log = self.content(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
             if status != 0:
                 raise Refused(f"{self.told(status)}\n{log}")
-            return self.content(program, "CUBIN"), log
+            cubin = self.content(program, "CUBIN")
+            return cubin or self.content(program, "PTX"), log
         finally:
             self.library.nvrtcDestroyProgram(ctypes.byref(program))
 

@@ -1,6 +1,6 @@
 """The resources that kernels take, as NVIDIA's assembler (ptxas -v) says: registers, shared memory, stack, spills.
 
-    assembled(text, architecture)   a text's cubin, with the Usage of each of its functions, and warnings
+    assembled(text, architecture)   a text's code, with the Usage of each of its functions (of PTX none), and warnings
     table(rows)                     columns of text, the first row their titles
 
 Needs NVRTC or nvcc, but no GPU. `Used 32 registers` and the like are lines of the assembler's own, which are not
@@ -45,19 +45,21 @@ class Usage:
 
 @dataclass(frozen=True)
 class Assembled:
-    """Machine code for one architecture; `warnings`: lines of the compiler or the assembler."""
-    cubin: bytes
+    """Code for one architecture; `warnings`: lines of the compiler or the assembler."""
+    code: bytes
     usages: tuple[Usage, ...]
     warnings: tuple[str, ...]
 
 
 def assembled(text: str, architecture: str) -> Assembled:
-    """Raises Unsupported where there is no compiler, or none for this architecture (such as sm_90)."""
+    """Raises Unsupported where there is no compiler, or none for this architecture (such as sm_90 or
+    compute_90)."""
     found = compiler.found()
     if found is None:
         raise Unsupported("there is neither NVRTC nor nvcc to compile kernels", hint=compiler.INSTALL)
-    cubin, log = compiler.build_verbosely(found, text, architecture, VERBOSE)
-    return Assembled(cubin, usages_in(log), tuple(WARNING.findall(log)))
+    more = () if compiler.is_virtual(architecture) else (VERBOSE,)
+    code, log = compiler.build_verbosely(found, text, architecture, *more)
+    return Assembled(code, usages_in(log), tuple(WARNING.findall(log)))
 
 
 def usages_in(log: str) -> tuple[Usage, ...]:

@@ -138,7 +138,7 @@ extern "C" __global__ void calling(double *xs, int n) { xs[n] = chosen(xs[0], n)
 def test_what_is_planted_is_seen(architecture: str) -> None:
     found = assembled(PLANTED, architecture)
     (warning,) = found.warnings
-    assert "unread" in warning and found.cubin.startswith(b"\x7fELF")
+    assert "unread" in warning and found.code.startswith(b"\x7fELF")
     usages = {usage.function: usage for usage in found.usages}
     assert set(usages) == {"spilling", "sharing", "chosen", "calling"}
     assert usages["spilling"].registers == 64 and usages["spilling"].spill_stores >= 100
@@ -224,6 +224,40 @@ def test_architectures_that_there_is_no_code_for(architecture: str, told: str,
     named = re.findall(r"sm_\d+", error.partition("hint: ")[2])
     assert {"sm_80", "sm_90"} <= set(named) and not {"sm_50", "sm_60", architecture} & set(named)
     assert main([*COMPILE, "--arch", named[0]]) == main([*COMPILE, "--arch", named[-1]]) == 0
+
+
+@NVRTC
+def test_ptx_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMPILE, "--arch", "compute_80", "-o", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "PTX: what kernels take is decided by the driver that compiles it\n"
+    written = sorted(tmp_path.iterdir())
+    assert len(written) >= 2 and all(re.fullmatch(r"norm2_K\d+\.ptx", path.name) for path in written)
+    for path in written:
+        text = path.read_text("utf-8")
+        assert ".target sm_80" in text and ".visible .entry K" in text
+        assert not re.search(r"\bfma\.\S*f64", text)        # a product is rounded before it is added to
+
+
+@NVRTC
+def test_a_gpu_newer_than_the_compiler_gets_ptx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    """The newest that is known, for the driver to compile; of the rest nothing changes."""
+    there = compiler.found()
+    assert there is not None
+    newest = max(map(compiler.number, compiler.architectures(there)))
+    text = 'extern "C" __global__ void k(double *a) { a[threadIdx.x] += 1.0; }'
+    assert f".target sm_{newest}".encode() in compiler.compiled(text, "sm_999")
+    assert compiler.compiled(text, f"sm_{newest}").startswith(b"\x7fELF")
+    monkeypatch.setattr(detection, "devices", lambda: [detection.Gpu("a newer GPU", (99, 9))])
+    assert main([*COMPILE, "-o", str(tmp_path)]) == 0
+    assert {path.suffix for path in tmp_path.iterdir()} == {".ptx"} and capsys.readouterr().out.startswith("PTX")
+
+
+def test_the_nearest_architecture() -> None:
+    known = ["sm_80", "sm_90", "sm_100"]
+    assert [compiler.nearest(name, known) for name in ("sm_90", "sm_95", "sm_100", "sm_120", "compute_90")] == [
+        "sm_90", "sm_95", "sm_100", "compute_100", "compute_90"]
+    assert compiler.nearest("sm_120", []) == "sm_120"
 
 
 @pytest.mark.parametrize("words, status, told", [
